@@ -14,8 +14,8 @@ from placement_lint.findings import Applicability, Finding
 from placement_lint.lint.fixes.apply import FixResult
 from tests.fixture_cases import Case
 from tests.shapes import STATEMENTS, TEXTS, reshaped
+from tests.share import Share
 from tests.test_fixtures import FIXABLE, compiles, fix, lint, said
-from tests.trials import Share, Trials
 from tests.variants import Layout
 
 SHAPES = (*STATEMENTS, *TEXTS)
@@ -120,28 +120,28 @@ def _chosen(code: str, *, every: bool) -> Iterator[tuple[Case, str, str]]:
                 break
 
 
-def check_shapes(code: str, *, every: bool) -> None:
-    with Trials() as trials:
-        for case, shape, text in _chosen(code, every=every):
-            with trials.of(f"{case.id} as {shape}"):
-                wrong = problem(text, code)
-                assert wrong is None, f"{text}\n-- {wrong}"
-    assert len(trials.made) > len(TEXTS) / (2 if every else 12)
+def check_shapes(subtests: pytest.Subtests, code: str, *, every: bool) -> None:
+    chosen = [*_chosen(code, every=every)]
+    assert len(chosen) > len(TEXTS) / (2 if every else 12)
+    for case, shape, text in chosen:
+        with subtests.test(f"{case.id} as {shape}"):
+            wrong = problem(text, code)
+            assert wrong is None, f"{text}\n-- {wrong}"
 
 
 every_code = pytest.mark.parametrize("code", CODES)
 
 
 @every_code
-def test_fixes_suit_their_shapes(code: str) -> None:
+def test_fixes_suit_their_shapes(subtests: pytest.Subtests, code: str) -> None:
     """One in six for each rule; `pytest -m every tests/test_fix_shapes.py` tries every shape."""
-    check_shapes(code, every=False)
+    check_shapes(subtests, code, every=False)
 
 
 @pytest.mark.every
 @every_code
-def test_fixes_suit_every_shape(code: str) -> None:
-    check_shapes(code, every=True)
+def test_fixes_suit_every_shape(subtests: pytest.Subtests, code: str) -> None:
+    check_shapes(subtests, code, every=True)
 
 
 def test_a_shape_moves_the_statement_alone() -> None:

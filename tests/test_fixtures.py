@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from placement_lint.files.source import Source
+from placement_lint.files.store import FileStore
 from placement_lint.findings import Applicability, Finding
 from placement_lint.lint.check_file import lint_source, passes_filter
 from placement_lint.lint.file_results import FileOptions, FileResult, Sight
@@ -29,7 +30,7 @@ from placement_lint.rules.base import Rule
 from placement_lint.rules.registry import all_rules, rule_by_code
 from tests.fixture_cases import FIXTURES, Annotated, Case, Expected, all_cases
 from tests.import_styles import STYLES
-from tests.trials import Share, Trials
+from tests.share import Share
 from tests.variants import Layout, Variant, with_comment, with_crlf, wrapped
 
 CASES = all_cases()
@@ -43,7 +44,14 @@ LINE_LENGTH = 100
 FOLDERS: dict[str, list[Case]] = {}
 for _case in CASES:
     FOLDERS.setdefault(f"{_case.code}/{_case.kind}", []).append(_case)
-every_folder = pytest.mark.parametrize("folder", FOLDERS)
+every_case = pytest.mark.parametrize(
+    ("number", "case"),
+    [
+        pytest.param(number, case, id=case.id)
+        for cases in FOLDERS.values()
+        for number, case in enumerate(cases)
+    ],
+)
 
 
 @functools.cache
@@ -57,10 +65,14 @@ def rules_for(code: str) -> tuple[type[Rule], ...]:
     return (*default_rules(), rule) if rule.pedantic else default_rules()
 
 
+STORE = FileStore()
+"""One for all texts, as in a run: the settings of the project are read once."""
+
+
 @functools.lru_cache(maxsize=64)
 def linted(source: Source, rules: tuple[type[Rule], ...]) -> FileResult:
     """Lint a text once for all that look at what is found in it."""
-    return lint_source(source, FileOptions(rules, sight=Sight.WHOLE))
+    return lint_source(source, FileOptions(rules, sight=Sight.WHOLE), store=STORE)
 
 
 def lint(text: str, code: str) -> list[Finding]:
@@ -330,45 +342,38 @@ _OF_HAZARDS = (
 )
 
 
-def check_all(folder: str, *, every: bool) -> None:
-    with Trials() as trials:
-        for number, case in enumerate(FOLDERS[folder]):
-            share = Share(number, every=every)
-            # One after another: what is found in one text is looked at by several.
-            for aspect in (*_OF_ALL, *(_OF_HAZARDS if case.kind == "hazards" else ())):
-                with trials.of(f"{case.id}: {aspect.__name__}"):
-                    aspect(case, share)
+def check_all(case: Case, share: Share) -> None:
+    # One after another: what is found in one text is looked at by several.
+    for aspect in (*_OF_ALL, *(_OF_HAZARDS if case.kind == "hazards" else ())):
+        aspect(case, share)
 
 
-@every_folder
-def test_cases(folder: str) -> None:
+@every_case
+def test_case(number: int, case: Case) -> None:
     """What every case gives and becomes; of the other ways to write it, one in its turn.
 
     `pytest -m every tests/test_fixtures.py` writes every case in every way.
     """
-    check_all(folder, every=False)
+    check_all(case, Share(number, every=False))
 
 
 @pytest.mark.every
-@every_folder
-def test_cases_written_in_every_way(folder: str) -> None:
-    check_all(folder, every=True)
+@every_case
+def test_case_written_in_every_way(number: int, case: Case) -> None:
+    check_all(case, Share(number, every=True))
 
 
-def test_the_sample_has_every_way_of_every_rule_in_it() -> None:
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_sample_has_every_way_of_every_rule_in_it(folder: str) -> None:
     """What the default suite leaves out of a rule's cases, it does not leave out of the rule."""
-    with Trials() as trials:
-        for folder, cases in FOLDERS.items():
-            shares = [Share(number, every=False) for number in range(len(cases))]
-            every = {way for case in cases for way in wrappings(case, Share(0, every=True))}
-            tried = {
-                way
-                for case, share in zip(cases, shares, strict=True)
-                for way in wrappings(case, share)
-            }
-            with trials.of(folder):
-                assert tried == every
-                assert shares[0].one_in(3)
+    cases = FOLDERS[folder]
+    shares = [Share(number, every=False) for number in range(len(cases))]
+    every = {way for case in cases for way in wrappings(case, Share(0, every=True))}
+    tried = {
+        way for case, share in zip(cases, shares, strict=True) for way in wrappings(case, share)
+    }
+    assert tried == every
+    assert shares[0].one_in(3)
 
 
 def test_the_sample_has_every_import_style_in_it() -> None:

@@ -21,7 +21,6 @@ from placement_lint.syntax.deep_stack import run_deep
 from placement_lint.syntax.parse import ParsedFile, parse
 from tests.counting import counted
 from tests.growing import SHAPES, Example
-from tests.trials import Trials
 
 if TYPE_CHECKING:
     from placement_lint.rules.base import Rule
@@ -50,17 +49,16 @@ def calls_made(rule: type[Rule], text: str) -> int:
 every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 
 
-def check_growth(rule: type[Rule], *, every: bool) -> None:
+def check_growth(subtests: pytest.Subtests, rule: type[Rule], *, every: bool) -> None:
     example = Example(rule)
     calls_made(rule, example.whole)  # what is imported or compiled once
     names = [*SHAPES]
-    with Trials() as trials:
-        for number, name in enumerate(names):
-            if every or (number - RULES.index(rule)) % len(names) == 0:
-                with trials.of(name):
-                    small = calls_made(rule, SHAPES[name](example, SMALL))
-                    large = calls_made(rule, SHAPES[name](example, FACTOR * SMALL))
-                    assert large / small <= BAR
+    for number, name in enumerate(names):
+        if every or (number - RULES.index(rule)) % len(names) == 0:
+            with subtests.test(name):
+                small = calls_made(rule, SHAPES[name](example, SMALL))
+                large = calls_made(rule, SHAPES[name](example, FACTOR * SMALL))
+                assert large / small <= BAR
 
 
 @pytest.mark.parametrize(
@@ -70,15 +68,17 @@ def check_growth(rule: type[Rule], *, every: bool) -> None:
         for number, rule in enumerate(RULES)
     ],
 )
-def test_more_of_the_same_takes_its_share(rule: type[Rule]) -> None:
+def test_more_of_the_same_takes_its_share(subtests: pytest.Subtests, rule: type[Rule]) -> None:
     """One rule in three, in one of the shapes; all with `pytest -m every tests/test_growth.py`."""
-    check_growth(rule, every=False)
+    check_growth(subtests, rule, every=False)
 
 
 @pytest.mark.every
 @every_rule
-def test_more_of_the_same_takes_its_share_in_every_shape(rule: type[Rule]) -> None:
-    check_growth(rule, every=True)
+def test_more_of_the_same_takes_its_share_in_every_shape(
+    subtests: pytest.Subtests, rule: type[Rule]
+) -> None:
+    check_growth(subtests, rule, every=True)
 
 
 def test_a_program_of_each_shape_has_what_the_rule_looks_for() -> None:

@@ -12,7 +12,7 @@ from placement_lint.lint.linter import Linter
 from placement_lint.lint.results import FixMode, Outcome
 from tests.differential.oracle_client import shared_oracle
 from tests.program_cases import ProgramCase, Text, all_programs, module_name, read_program
-from tests.trials import Share, Trials
+from tests.share import Share
 
 PROGRAMS = all_programs()
 CLEAN = [
@@ -103,28 +103,29 @@ def test_there_are_programs() -> None:
 
 
 @every_program
-def test_findings_and_fixes(program: ProgramCase, tmp_path: Path) -> None:
+def test_findings_and_fixes(
+    subtests: pytest.Subtests, program: ProgramCase, tmp_path: Path
+) -> None:
     """What is found, where the arrays were made, some in any order; and what fixing makes of it.
 
     Where unsafe fixes give nothing else than safe ones, one of the two is tried, in turn;
     `pytest -m every tests/test_programs.py` tries both.
     """
     outcome = lint(write(tmp_path / "found", program.texts()))
-    with Trials() as trials:
-        with trials.of("findings"):
-            check_findings(program, tmp_path / "found", outcome)
-        with trials.of("the first related place is the creation"):
-            check_creations(program, tmp_path / "found", outcome)
-        share = Share(PROGRAMS.index(program), every=False)
-        if share.one_in(3):
-            with trials.of("the order of the paths does not matter"):
-                check_orders(program, tmp_path / "found", outcome)
-        with trials.of("the files are Python"):
-            check_syntax(program)
-        differ = program.fix_is_wrong or program.fixed(unsafe=True) != program.fixed(unsafe=False)
-        for how in Share(PROGRAMS.index(program), every=differ).of([*FIXES]):
-            with trials.of(how):
-                check_fixed(program, tmp_path / how, unsafe=FIXES[how])
+    with subtests.test("findings"):
+        check_findings(program, tmp_path / "found", outcome)
+    with subtests.test("the first related place is the creation"):
+        check_creations(program, tmp_path / "found", outcome)
+    share = Share(PROGRAMS.index(program), every=False)
+    if share.one_in(3):
+        with subtests.test("the order of the paths does not matter"):
+            check_orders(program, tmp_path / "found", outcome)
+    with subtests.test("the files are Python"):
+        check_syntax(program)
+    differ = program.fix_is_wrong or program.fixed(unsafe=True) != program.fixed(unsafe=False)
+    for how in Share(PROGRAMS.index(program), every=differ).of([*FIXES]):
+        with subtests.test(how):
+            check_fixed(program, tmp_path / how, unsafe=FIXES[how])
 
 
 @pytest.mark.every
@@ -219,14 +220,14 @@ def lines(files: dict[str, Text]) -> set[Place]:
 @pytest.mark.parametrize(
     "program",
     [
-        pytest.param(program, id=program.id, marks=[pytest.mark.every] if number % 3 else [])
+        pytest.param(program, id=program.id, marks=[pytest.mark.every] if number % 6 else [])
         for number, program in enumerate(RUNNABLE)
     ],
 )
 def test_run(program: ProgramCase) -> None:
     """JAX copies arrays at the lines that are flagged, and nowhere once they are fixed.
 
-    One program in three; the others with `pytest -m every tests/test_programs.py -k test_run`.
+    One program in six; the others with `pytest -m every tests/test_programs.py -k test_run`.
     """
     if program.missing:
         pytest.skip(f"there is no {', '.join(program.missing)}")

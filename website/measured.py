@@ -36,9 +36,11 @@ def data_path_table() -> str:
         rows.append(f"| {said} | " + " | ".join(map(_seconds, cells)) + " |")
     environment = record["environment"]
     stage = record["devices"]["stage"].removeprefix("virtual: ")
+    kind = record["devices"]["kind"]
+    devices = f"virtual devices ({stage})" if kind == "virtual" else environment["device_kind"]
     where = (
-        f"Measured on JAX {environment['jax']} and Python {environment['python']}, on "
-        f"{record['devices']['kind']} devices ({stage}); the median time to get one batch."
+        f"Measured on JAX {environment['jax']} and Python {environment['python']}, on {devices}; "
+        "the median time to get one batch."
     )
     return "\n".join([*rows, "", where])
 

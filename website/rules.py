@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import placement_lint.rules
-from placement_lint.rules.proof_records import proof_path, proved_on
+from placement_lint.rules.proof_records import proof_path, proved_on, sentence
 
 if TYPE_CHECKING:
     from placement_lint.rules.pages import Page
@@ -35,8 +35,9 @@ def page(rule: Page) -> str:
     ]
     parts = [f"# {rule.name} ({rule.code})", "\n".join(facts), rule.text]
     proved = proved_on(rule.code)
-    if proved is not None:
-        parts += ["## Reproduced on", _matrix(proved)]
+    if proved:
+        said = sentence(proved)
+        parts += ["## Reproduced on", f"{said[0].upper()}{said[1:]}.", *map(_matrix, proved)]
     parts += ["## The proof", _proof(rule.code)]
     return "\n\n".join(parts) + "\n"
 
@@ -48,21 +49,13 @@ def _matrix(proved: Proved) -> str:
         **dict.fromkeys(proved.skipped, "no claim"),
     }
     versions = sorted(said, key=lambda version: [int(part) for part in version.split(".")])
-    sentence = proved.sentence()
     return "\n".join(
         [
-            f"{sentence[0].upper()}{sentence[1:]}.",
-            "",
             "| JAX | " + " | ".join(versions) + " |",
             "|---|" + "---|" * len(versions),
-            f"| {rule_word(proved)} | " + " | ".join(said[version] for version in versions) + " |",
+            f"| {proved.on} | " + " | ".join(said[version] for version in versions) + " |",
         ]
     )
-
-
-def rule_word(proved: Proved) -> str:
-    """Name what the proofs ran on."""
-    return f"{proved.devices} devices"
 
 
 def _proof(code: str) -> str:

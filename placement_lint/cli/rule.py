@@ -95,9 +95,9 @@ def _rendered(rules: list[Page], form: str, colours: Colours, *, pages: bool) ->
 
 def _as_json(rule: Page) -> dict[str, Any]:
     from placement_lint.report.site import rule_url
-    from placement_lint.rules.proof_records import proved_on
+    from placement_lint.rules.proof_records import VIRTUAL, proved_on
 
-    found = proved_on(rule.code)
+    found = [proved.as_json() for proved in proved_on(rule.code)]
     return {
         "code": rule.code,
         "name": rule.name,
@@ -107,7 +107,8 @@ def _as_json(rule: Page) -> dict[str, Any]:
         "pedantic": rule.pedantic,
         "documentation": rule.text,
         "url": rule_url(rule.code),
-        "proved": None if found is None else found.as_json(),
+        "proved": next((each for each in found if each["devices"] == VIRTUAL), None),
+        "proved_on_accelerators": [each for each in found if each["devices"] != VIRTUAL],
     }
 
 

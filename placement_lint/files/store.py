@@ -227,7 +227,7 @@ class FileStore:
             self._characters -= len(self._derived.popitem(last=False)[1][0])
         return made
 
-    def let_go(self) -> None:
+    def free(self) -> None:
         """Free what was derived: memory is short."""
         self._derived.clear()
         self._characters = 0

@@ -137,6 +137,10 @@ class Library:
     """The methods of its objects."""
     optimizers_with_moments: frozenset[str] = frozenset()
     """Functions that make an optimizer whose `init` makes zeros of the shapes of all parameters."""
+    classes: dict[str, frozenset[str]] = field(default_factory=dict)
+    """Its classes, with the names of the methods of which there are models."""
+    aliases: dict[str, str] = field(default_factory=dict)
+    """Other names of these classes."""
     taking_apart: frozenset[str] = frozenset()
     """Functions that give the arrays of an object, or others, of which the program then makes
     another one."""

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
             """Return the lock that whoever adds to the number holds."""
 
 
+SECONDS_OF_WAITING = 10
+"""What a file may take while somebody waits for an answer, as in an editor."""
 INTERPRETATION_SHARE = 0.8
 """How much of a file's time may be over before its interpretation ends: the rules that need none go
 on after it."""

@@ -190,7 +190,7 @@ def _analysed(
     try:
         return analysis.run()
     finally:
-        analysis.let_go()
+        analysis.free()
 
 
 def editor_of(source: Source, store: FileStore | None = None) -> Editor | FileResult:
@@ -309,9 +309,9 @@ class Analysis:
     def _note_unfinished(self, error: LimitError) -> None:
         self.failures.append(unfinished(self.source.path, error, self.options.time_limit))
 
-    def let_go(self) -> None:
+    def free(self) -> None:
         """Free the tree and all that was worked out: nothing can be asked any longer."""
-        self.facts.let_go()
+        self.facts.free()
         vars(self).clear()
 
     def _reported(self, drafts: list[Draft]) -> FileResult:

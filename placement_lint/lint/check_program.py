@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 _PLACING = re.compile(r"device_put|to_device|default_device|\bdevice\s*=")
 """What a file has that does something with a device which it has from elsewhere."""
-
-
 _ANY_NAME = re.compile(r"\b(?:getattr|vars|globals|__dict__|eval|exec)\b")
 """What a file has that reads names which its text does not have."""
 
@@ -58,7 +56,7 @@ def check_together(
     together = ComponentCheck(sources, options_for, project, without)
     run_deep(together.interpreted, [*members] or sources)
     results = together.lint()
-    together.let_go()
+    together.free()
     for path in sources.keys() - results.keys():
         # Nothing leads into it any longer.
         asked = project.questions(path)
@@ -128,10 +126,10 @@ class ComponentCheck:
         """Check the files, by what was found out about all of them."""
         return run_deep(self._lint)
 
-    def let_go(self) -> None:
+    def free(self) -> None:
         """Free the trees and all that was found out: nothing can be asked any longer."""
         for analysis in self.analyses.values():
-            analysis.let_go()
+            analysis.free()
         vars(self).clear()
 
     def analysed(self) -> dict[str, Analysis]:
@@ -301,7 +299,7 @@ def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
 
 
 def _steps() -> Iterator[int]:
-    """Return how many steps of imports the files of a program go beyond what is known, each time.
+    """Yield how many steps of imports the files of a program go beyond what is known, each time.
 
     A placement seldom goes through more than two files. One that is passed on further takes a round
     for each file, and each round takes in all files: so ever more are added at once.

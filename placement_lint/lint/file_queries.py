@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.isolation import isolating
 from placement_lint.limits.budget import (
+    SECONDS_OF_WAITING,
     Budget,
     LimitError,
     RunOverError,
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
     from placement_lint.lint.tasks import Change, CheckedFile, Request, Task
     from placement_lint.project.project import Project
     from placement_lint.syntax.edits import Editor
-
-MOST_SECONDS = 10
-"""What a file may take of processor time while somebody waits for where its nodes stand."""
 
 
 class FileQueries:
@@ -201,7 +199,7 @@ class FileQueries:
     def editor(self, path: str) -> Editor | None:
         """See `Linter.editor`."""
         with using(self._budget) as budget:
-            budget.allow(path, MOST_SECONDS)
+            budget.allow(path, SECONDS_OF_WAITING)
             return run_deep(self._editor, path)
 
     def _editor(self, path: str) -> Editor | None:

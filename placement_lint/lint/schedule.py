@@ -300,7 +300,7 @@ def check_component(
             previous.now.groups[digest] = Group(results, answers)
         else:
             previous.is_certain = False
-    together.let_go()
+    together.free()
     return checked
 
 

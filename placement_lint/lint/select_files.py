@@ -41,6 +41,7 @@ from placement_lint.project.modules import mentions_roots
 from placement_lint.project.placing_files import Placing
 from placement_lint.project.platform import PINS
 from placement_lint.project.project import Project
+from placement_lint.project.sharing_files import may_share, sharing
 from placement_lint.rules.tool.io_error import IoError
 from placement_lint.syntax.parse import guard
 from placement_lint.timing import FILTER, timed
@@ -84,6 +85,7 @@ class Selection:
         self._undecided: list[Task] = []
         self._to_parse: set[str] = set()
         self._carrying: list[str] = []
+        self._sharing: list[str] = []
         self._committing: list[str] = []
         self._importing_jax: dict[str, bool | None] = {}
         """Of the files that carry placements and were read, what their bytes tell of that."""
@@ -202,6 +204,7 @@ class Selection:
             mentions_roots=mentions_roots(words),
             carries=placing.carries,
             commits=placing.commits,
+            shares=places and may_share(words),
             chooses=in_python and any(word in words for word in PINS),
             passes=asks or self._passes(text, path, request),
             is_to_be_parsed=JAX in words,
@@ -235,6 +238,8 @@ class Selection:
             self._carrying.append(path)
         elif found.commits:
             self._committing.append(path)
+        if found.shares:
+            self._sharing.append(path)
         if found.chooses:
             self._choosing.append(path)
         if found.mentions_roots:
@@ -334,14 +339,15 @@ class Selection:
 
     def components(self, project: Project) -> list[Component]:
         """Return the files that may have to be interpreted together."""
-        if len(self.files) < 2 or not self._carrying:
+        if len(self.files) < 2 or not (self._carrying or self._sharing):
             return []
         from placement_lint.lint.check_program import components
 
         def with_accelerator(paths: Iterable[str]) -> list[str]:
             return [path for path in paths if self.requests[path].options.accelerator]
 
-        carrying = with_accelerator(self._carrying)
+        shared = sharing(self._sharing, project.imports, self.store) & self.requests.keys()
+        carrying = with_accelerator([*dict.fromkeys((*self._carrying, *sorted(shared)))])
         committing = with_accelerator(self._committing)
         return components(carrying, committing, project, self._importing_jax)
 

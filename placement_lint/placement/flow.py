@@ -5,25 +5,30 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
+from placement_lint.placement.domain.contents import leaves_of
 from placement_lint.placement.domain.devices import Device
 from placement_lint.placement.domain.state import SYSTEM, Devices
 from placement_lint.placement.domain.values import (
+    DOUBT,
+    DOUBTFUL,
     NOTHING,
     UNKNOWN,
     Anything,
     Array,
     External,
     Host,
+    Instance,
     Plain,
     Value,
 )
+from placement_lint.placement.facts.annotations import Annotated, bound_as
 from placement_lint.placement.facts.module import Module
 from placement_lint.placement.interpreter import Program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-
-    import libcst as cst
 
     from placement_lint.placement.counterfactual.commitments import Commitment
     from placement_lint.placement.domain.consequences import Destination
@@ -106,7 +111,7 @@ class Flow:
         `alone`: nothing that is taken of them is put back.
         """
         origins = [array.origin for array in arrays]
-        if any(origin is None or origin.device is None for origin in origins):
+        if any(o is None or o.device is None or not o.can_be_committed for o in origins):
             return None
         places = [origin.commit_at for origin in origins if origin is not None]
         return self.program.commitments.of(places, alone=alone)
@@ -140,10 +145,37 @@ class Flow:
             return UNKNOWN
         return self.record.values.get(self.tree.index(node), UNKNOWN)
 
-    def is_array(self, node: cst.CSTNode) -> bool:
-        """Return whether an expression certainly is a JAX array."""
+    def tree_of(self, node: cst.CSTNode) -> Value:
+        """Return what an expression may be, with dicts of their leaves in the place of objects."""
         held = self.value(node)
-        return bool(held) and all(isinstance(atom, Array) for atom in held)
+        if not any(isinstance(atom, Instance) for leaf in leaves_of(held) for atom in leaf):
+            return held
+        return self.record.trees.get(self.tree.index(node), held)
+
+    def is_array(self, node: cst.CSTNode) -> bool:
+        """Return whether an expression certainly is a JAX array, by what it is or is said to be."""
+        held = self.value(node)
+        if held and all(isinstance(atom, Array) or atom == DOUBT for atom in held):
+            return held != DOUBTFUL
+        is_unknown = bool(held) and all(isinstance(atom, Anything) for atom in held)
+        return is_unknown and self.tree.contains(node) and self._is_annotated(node)
+
+    def _is_annotated(self, node: cst.CSTNode) -> bool:
+        """Return whether annotations say that a variable or a field is a JAX array."""
+        names = self.module.names
+        if isinstance(node, cst.Name):
+            bindings = names.bindings(node)
+            return bool(bindings) and all(
+                bound_as(each, names) is Annotated.ARRAY for each in bindings
+            )
+        if not isinstance(node, cst.Attribute):
+            return False
+        owners = self.value(node.value)
+        return bool(owners) and all(
+            isinstance(atom, Instance)
+            and self.program.classes.annotated_field(atom.cls, node.attr.value) is Annotated.ARRAY
+            for atom in owners
+        )
 
     def default_devices(self, call: cst.Call) -> Devices:
         """Return the default devices that may be in force at a call; none where it never runs."""

@@ -15,6 +15,7 @@ import libcst as cst
 
 from placement_lint.limits.budget import interpreting
 from placement_lint.placement.counterfactual.requests import Requests
+from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.state import (
     ANY_DEVICE,
     SYSTEM,
@@ -27,6 +28,7 @@ from placement_lint.placement.domain.state import (
 from placement_lint.placement.domain.values import (
     MAX_DEPTH,
     NOTHING,
+    UNKNOWN,
     Container,
     Function,
     Instance,
@@ -46,6 +48,7 @@ from placement_lint.placement.engine.objects import Objects
 from placement_lint.placement.engine.pytrees import Trees
 from placement_lint.placement.engine.reach import Reach
 from placement_lint.placement.engine.statements import Statements
+from placement_lint.placement.facts.compiled import lead_to_placing
 from placement_lint.placement.facts.tampering import sets_mesh, tampers
 from placement_lint.placement.overlays.dispatch import Calls
 from placement_lint.placement.provenance import Provenance
@@ -106,6 +109,7 @@ class Program:
         """Those of what happens, and those on tracers."""
         self._expressions: tuple[dict[str, Expressions], dict[str, Expressions]] = {}, {}
         """The evaluators, by module: those of what happens, and those on tracers."""
+        self._compiling = False
         self._touched: set[Place] = set()
         """The tracers that traced code computes with, or gives to what nobody follows."""
         self._assumed_traced: set[Place] = set()
@@ -139,7 +143,9 @@ class Program:
         for name in given:
             with interpreting(name):
                 self._run_functions(self.modules[name], but=used)
-        if any(_enters_default_in_function(module) for module in self.modules.values()):
+        if self.follows_compiled or any(
+            _enters_default_in_function(module) for module in self.modules.values()
+        ):
             for name in given:
                 with interpreting(name):
                     self._trace_functions(self.modules[name])
@@ -241,6 +247,8 @@ class Program:
             place = module.place(node)
             if self._is_executed(place) or node in module.traced:
                 continue
+            if id(node) in module.names.cells:
+                continue
             if isinstance(_definer(module, node), cst.ClassDef):
                 continue
             self._unasked.add(place)
@@ -274,8 +282,14 @@ class Program:
                 or module.traced.is_handed_over(node)
                 or place in self._assumed_traced
             )
+            is_method = isinstance(node, cst.FunctionDef) and isinstance(
+                _definer(module, node), cst.ClassDef
+            )
+            if is_method and self.follows_compiled and node in module.compiled:
+                # It is executed on an object, as the class's makers leave it.
+                continue
             if is_traced and place not in self._traced.executed:
-                with self.on_tracers():
+                with self.on_tracers(), self.compiling(node in module.compiled):
                     self.functions.execute(place, {}, self._outside(module))
 
     def _run_classes(self, module: Module) -> None:
@@ -315,12 +329,38 @@ class Program:
                     continue
                 self._unasked.add(function)
                 branch = state.copy()
-                self.functions.call(function, {0: value(receiver)}, branch, bound=True)
+                self._call_method(function, receiver, branch)
                 self._keep_arrays(receiver, branch, later)
             if later.variables.differences(state.variables):
                 # Who calls them may call them again, after one another.
                 for function in uncalled:
-                    self.functions.call(function, {0: value(receiver)}, later.copy(), bound=True)
+                    self._call_method(function, receiver, later.copy())
+            self._compile_methods(methods, module, receiver, later)
+
+    def _call_method(self, function: Place, receiver: Instance, state: State) -> None:
+        """Execute a method of which it is not known what it is called with."""
+        node = self.node(function)
+        params = node.params if isinstance(node, cst.FunctionDef) else None
+        has_rest = params is not None and isinstance(params.star_arg, cst.Param)
+        has_more = params is not None and params.star_kwarg is not None
+        self.functions.call(
+            function,
+            {0: value(receiver)},
+            state,
+            bound=True,
+            rest=UNKNOWN if has_rest else None,
+            more=UNKNOWN if has_more else None,
+        )
+
+    def _compile_methods(
+        self, methods: list[cst.FunctionDef], module: Module, receiver: Instance, state: State
+    ) -> None:
+        """Execute, as compiled code, the methods that are compiled and that nobody called."""
+        for method in methods if self.follows_compiled else ():
+            place = module.place(method)
+            if method in module.compiled and place not in self._traced.executed:
+                with self.on_tracers(), self.compiling():
+                    self._call_method(place, receiver, state.copy())
 
     def _keep_arrays(self, receiver: Instance, after: State, kept: State) -> None:
         """Let the attributes that are arrays also be what a method made of them."""
@@ -350,6 +390,27 @@ class Program:
     def is_tracing(self) -> bool:
         """Whether what is executed now runs on tracers."""
         return self.now is self._traced
+
+    @property
+    def running(self) -> Running:
+        """How what is executed now runs."""
+        if not self.is_tracing:
+            return Running.EAGERLY
+        return Running.COMPILED if self._compiling else Running.ON_TRACERS
+
+    @contextlib.contextmanager
+    def compiling(self, is_compiling: bool = True) -> Iterator[None]:
+        """Execute what is inside, if it is traced, as a part of a compiled program."""
+        before, self._compiling = self._compiling, self._compiling or is_compiling
+        try:
+            yield
+        finally:
+            self._compiling = before
+
+    @functools.cached_property
+    def follows_compiled(self) -> bool:
+        """Whether compiled code is executed for what it does to shardings, whatever it is given."""
+        return lead_to_placing(self.modules[name].compiled for name in self._given)
 
     @property
     def suspensions(self) -> Suspensions:
@@ -395,10 +456,12 @@ class Program:
     @property
     def misses_host_arrays(self) -> bool:
         """Whether an array that is committed to the host met something of which nothing is known,
-        while calls of functions of other files were not followed.
+        or such a thing may have made arrays there, while calls of functions of other files were not
+        followed.
         """
-        return self.linking.leaves_out and any(
-            module.record.pulls.meets_unknown for module in self.modules.values()
+        return self.linking.leaves_out and (
+            self.linking.is_wanted
+            or any(module.record.pulls.meets_unknown for module in self.modules.values())
         )
 
     @functools.cached_property

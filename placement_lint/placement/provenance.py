@@ -99,7 +99,8 @@ class Replacements:
         were computed with, and the operations whose results it may be after that.
         """
         held = module.record.values.get(use.node, NOTHING)
-        stays = {*arrays(held), *module.record.parts.get(use.node, ())} - use.moved
+        inside = module.record.trees.get(use.node, NOTHING)
+        stays = {*arrays(held), *arrays(inside)} - use.moved
         found: dict[Array, frozenset[Place]] = {}
         for array in use.moved if stays else ():
             if array.origin is None:

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from placement_lint.semantic.module_summary import Summary
-    from placement_lint.semantic.program_queries import EffectOrigin, ImportEffects
+    from placement_lint.semantic.program_queries import (
+        CallsFromElsewhere,
+        EffectOrigin,
+        FunctionEffects,
+        ImportEffects,
+    )
 
 
 @dataclass
@@ -26,6 +31,10 @@ class Dependencies:
     """What importing does, by the name of the module."""
     importers: dict[str, str | None] = field(default_factory=dict)
     """From files to one that imports each."""
+    functions: dict[str, FunctionEffects | None] = field(default_factory=dict)
+    """What calling functions of other files does, by their qualified names."""
+    called: dict[str, CallsFromElsewhere] = field(default_factory=dict)
+    """How other files call the functions of the file."""
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 from placement_lint.files.line_ends import with_line_feeds
 from placement_lint.files.store import FileStore
 from placement_lint.isolation import isolating
+from placement_lint.project.bindings import STAR_NAME, read_bindings
 from placement_lint.project.file_budgets import Expenses
 from placement_lint.project.file_facts import FactsByFile
 from placement_lint.syntax.bindings_text import Assignments, Way, Ways, read_imports
 from placement_lint.syntax.code_text import code_of
-from placement_lint.syntax.parse import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -117,7 +117,7 @@ class Modules:
         for name in vars(self).keys() - self._given - {"_given"}:
             delattr(self, name)
         self._know_nothing()
-        self.store.let_go()
+        self.store.free()
 
     def isolating(self, path: str) -> isolating:
         """Return a block that finds something out of a file; where it fails, nothing is known."""
@@ -580,6 +580,9 @@ class Modules:
         for way in self._ways_of(module).get(parts[0], ()):
             name = ".".join([way.target, *parts[1:]])
             yield _NameIn(module, name, is_bound_here=not way.is_import)
+        for way in self._ways_of(module).get(STAR_NAME, ()):
+            if not parts[0].startswith("_") and not _NameIn(module, way.target).is_root:
+                yield _NameIn(module, way.target.removesuffix(STAR_NAME) + ".".join(parts))
 
     def _ways_of(self, path: str, text: str | None = None) -> dict[str, list[Way]]:
         """Return every way in which a file may bind a name that leads on; `text` is its own."""
@@ -634,6 +637,15 @@ class Modules:
             known.add(self._known(module, ".".join([origin, *rest]), budget))
             if len(known) > 1 or None in known:
                 return None
+        if not origins and not head.startswith("_"):
+            # The last one that has the name binds it.
+            for star in self._bound_in(module).get(STAR_NAME, ()):
+                # What else than names of theirs may come from the roots, nobody says.
+                if _NameIn(module, star).is_root:
+                    continue
+                found = self._known(module, ".".join([star, head, *rest]), budget)
+                if found is not None:
+                    return found
         return known.pop() if known else None
 
     def _bound_in(self, path: str) -> dict[str, tuple[str, ...]]:
@@ -642,7 +654,7 @@ class Modules:
         if facts.bound is None:
             from placement_lint.syntax.deep_stack import run_deep
 
-            read = functools.partial(_read_bindings, path, self.store)
+            read = functools.partial(read_bindings, path, self.store)
             with self.isolating(path):
                 facts.bound = run_deep(self.expenses.of, path, read, None)
         return facts.bound or {}
@@ -667,22 +679,6 @@ def _may_lie_near(path: str, target: str) -> bool:
 
 def _is_init(path: str) -> bool:
     return os.path.basename(path).startswith("__init__.")
-
-
-def _read_bindings(path: str, store: FileStore) -> dict[str, tuple[str, ...]]:
-    from placement_lint.syntax.names import Ambiguous, Known
-
-    names = names_of(path, store)
-    if names is None:
-        return {}
-    bound: dict[str, tuple[str, ...]] = {}
-    for name in names.module_scope.bindings:
-        resolution = names.lookup(name, names.module_scope)
-        if isinstance(resolution, Known):
-            bound[name] = (resolution.name,)
-        elif isinstance(resolution, Ambiguous):
-            bound[name] = tuple(sorted(resolution.names))
-    return bound
 
 
 def _assigned_to(heads: Mapping[str, object], code: str) -> Iterator[tuple[str, str]]:

@@ -18,9 +18,11 @@ from placement_lint.semantic.program_queries import EffectOrigin, ImportEffects
 
 if TYPE_CHECKING:
     from placement_lint.files.store import FileStore
+    from placement_lint.project.functions_elsewhere import FunctionsElsewhere
     from placement_lint.project.modules import Modules
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.semantic.module_summary import Summary
+    from placement_lint.semantic.program_queries import CallsFromElsewhere, FunctionEffects
 
 
 _LARGE = 400_000
@@ -62,6 +64,32 @@ class WholeRun:
     def importing(self, path: str, name: str) -> ImportEffects:
         """Return what an import of a dotted name in a file does."""
         return self._importing.effects(path, name)
+
+    def function(self, path: str, name: str) -> FunctionEffects | None:
+        """Return what calling something of another file does."""
+        return self._functions.effects(path, name)
+
+    def calls_from_elsewhere(self, path: str, function: str) -> CallsFromElsewhere:
+        """Return how other files call a function of a file."""
+        return self._functions.callers(path, function)
+
+    @functools.cached_property
+    def _functions(self) -> FunctionsElsewhere:
+        from placement_lint.project.functions_elsewhere import FunctionsElsewhere
+
+        _, importing = self._graph
+        return FunctionsElsewhere(
+            self._project, self._facts_of, lambda path: importing.get(path, ()), self._data
+        )
+
+    def _facts_of(self, path: str) -> ModuleFacts | None:
+        with self._project.isolating(path):
+            return self._project.expenses.of(path, functools.partial(self._parsed, path), None)
+        return None
+
+    def _parsed(self, path: str) -> ModuleFacts | None:
+        source = self._project.store.source_if_readable(path)
+        return None if source is None or path.endswith(".pyi") else self._parse(source)
 
     # -- what importing does ----------------------------------------------------------------
 
@@ -124,7 +152,7 @@ class WholeRun:
         if facts is None:
             return ()
         summary = timeline(facts).summary()
-        facts.let_go()
+        facts.free()
         return summary
 
     def take_learned(self) -> dict[str, Summarised]:
@@ -195,7 +223,7 @@ class WholeRun:
         calls = facts.tree.every(cst.Call)
         lines = (facts.line_of(c) for c in calls if facts.names.qualified(c.func) == function)
         line = next(lines, None)
-        facts.let_go()
+        facts.free()
         return line
 
     def _programs_with(self, path: str) -> frozenset[str]:

@@ -14,7 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from placement_lint.project.modules import Modules
-    from placement_lint.semantic.program_queries import EffectOrigin, ImportEffects, RunView
+    from placement_lint.semantic.program_queries import (
+        CallsFromElsewhere,
+        EffectOrigin,
+        FunctionEffects,
+        ImportEffects,
+        RunView,
+    )
 
 
 class TrackedQueries:
@@ -60,6 +66,20 @@ class TrackedQueries:
         answer = self.answers.imports[name] = self._view().importing(path, name)
         return answer
 
+    def function(self, path: str, name: str) -> FunctionEffects | None:
+        """Return what calling something of another file does."""
+        if not self._modules.may_be_of_run(name):
+            self.answers.foreign.add(name.partition(".")[0])
+            return None
+        answer = self.answers.functions[name] = self._view().function(path, name)
+        return answer
+
+    def calls_from_elsewhere(self, path: str, function: str) -> CallsFromElsewhere:
+        """Return how other files call a function of a file."""
+        answer = self._view().calls_from_elsewhere(path, function)
+        self.answers.called[function] = answer
+        return answer
+
 
 def still_hold(
     answers: Dependencies, modules: Modules, path: str, view_of_run: Callable[[], RunView]
@@ -74,4 +94,8 @@ def still_hold(
         and all(view.mentions(path, *each) == told for each, told in answers.words.items())
         and all(view.importing(path, each) == told for each, told in answers.imports.items())
         and all(view.importer(each) == told for each, told in answers.importers.items())
+        and all(view.function(path, each) == told for each, told in answers.functions.items())
+        and all(
+            view.calls_from_elsewhere(path, each) == told for each, told in answers.called.items()
+        )
     )

@@ -13,7 +13,7 @@ import os
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
 RECORD_VERSION = 1
@@ -23,8 +23,14 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _SUFFIX = "-verify.json"
 
 
+VIRTUAL = "virtual"
+
+
 class Proved:
-    """What a record says of one rule: the versions of JAX, oldest first, by what came of it."""
+    """What a record says of one rule: the versions of JAX, oldest first, by what came of it.
+
+    `devices`: "virtual", or the name of the accelerator that it ran on.
+    """
 
     def __init__(
         self,
@@ -48,7 +54,11 @@ class Proved:
             parts.append(f"NOT reproduced on JAX {', '.join(self.failed)}")
         if self.skipped:
             parts.append(f"makes no claim about JAX {', '.join(self.skipped)}")
-        return f"{'; '.join(parts)} ({self.devices} devices, {self.date})"
+        return f"{'; '.join(parts)} ({self.on}, {self.date})"
+
+    @property
+    def on(self) -> str:
+        return "virtual devices" if self.devices == VIRTUAL else self.devices
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -80,17 +90,23 @@ def digest(source: str) -> str:
 
 
 @functools.cache
-def newest_record(folder: str) -> dict[str, Any] | None:
-    """Return the newest record of a folder, None when there is none that can be read."""
+def newest_runs(folder: str) -> Mapping[str, tuple[str, list[dict[str, Any]]]]:
+    """Return the date and the runs of the newest record of each kind of devices, virtual first.
+
+    Kinds are "virtual" and the names of accelerators. Records that cannot be read count for none.
+    """
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(_SUFFIX))
     except OSError:
-        return None
-    for name in reversed(names):
-        record = read_record(os.path.join(folder, name))
-        if record is not None:
-            return record
-    return None
+        return {}
+    found: dict[str, tuple[str, list[dict[str, Any]]]] = {}
+    for name in names:
+        record = read_record(os.path.join(folder, name)) or {"date": "", "runs": []}
+        runs: dict[str, list[dict[str, Any]]] = {}
+        for run in record["runs"]:
+            runs.setdefault(run.get("accelerator", run["devices"]), []).append(run)
+        found.update((kind, (record["date"], runs[kind])) for kind in runs)
+    return {kind: found[kind] for kind in sorted(found, key=lambda kind: (kind != VIRTUAL, kind))}
 
 
 def read_record(path: str) -> dict[str, Any] | None:
@@ -110,32 +126,29 @@ def record_name(date: str) -> str:
     return date + _SUFFIX
 
 
-def proved_on(code: str) -> Proved | None:
-    """Return where a rule's proof, as it ships, was run; None when no record knows that text."""
-    record = newest_record(os.path.join(proof_folder(), "records"))
-    if record is None:
-        return None
+def proved_on(code: str) -> tuple[Proved, ...]:
+    """Return where a rule's proof, as it ships, was run: for each kind of devices.
+
+    Empty when no record knows that text.
+    """
     try:
         with open(proof_path(code), encoding="utf-8") as file:
             wanted = digest(file.read())
     except (OSError, UnicodeDecodeError):
-        return None
-    found: dict[str, list[str]] = {PROVED: [], FAILED: [], SKIPPED: []}
-    kinds = set()
-    for version, kind, cell in _cells(record, code):
-        if cell["digest"] == wanted:
-            found[cell["result"]].append(version)
-            kinds.add(kind)
-    if not any(found.values()):
-        return None
-    return Proved(
-        record["date"],
-        " and ".join(sorted(kinds)),
-        *(tuple(found[result]) for result in (PROVED, FAILED, SKIPPED)),
-    )
+        return ()
+    every = []
+    for kind, (date, runs) in newest_runs(os.path.join(proof_folder(), "records")).items():
+        found: dict[str, list[str]] = {PROVED: [], FAILED: [], SKIPPED: []}
+        for run in runs:
+            cell = run["rules"].get(code)
+            if cell is not None and cell["digest"] == wanted:
+                found[cell["result"]].append(run["jax"])
+        if any(found.values()):
+            results = (tuple(found[result]) for result in (PROVED, FAILED, SKIPPED))
+            every.append(Proved(date, kind, *results))
+    return tuple(every)
 
 
-def _cells(record: Mapping[str, Any], code: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    for run in record["runs"]:
-        if code in run["rules"]:
-            yield run["jax"], run["devices"], run["rules"][code]
+def sentence(proved: Iterable[Proved]) -> str:
+    """Return in a sentence what came of a proof, on each kind of devices."""
+    return "; ".join(each.sentence() for each in proved)

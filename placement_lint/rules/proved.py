@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from placement_lint.rules.proof_records import proof_folder, proof_path, proved_on
+from placement_lint.rules.proof_records import proof_folder, proof_path, proved_on, sentence
 
 FILE = os.path.join(os.path.dirname(__file__), "proved.txt")
 
@@ -28,9 +28,7 @@ def lines() -> str:
     codes = [name for name in sorted(os.listdir(proof_folder())) if name.startswith("JDP")]
     found = [(code, proved_on(code)) for code in codes]
     return "".join(
-        f"{code}\t{_mark(code)}\t{proved.sentence()}\n"
-        for code, proved in found
-        if proved is not None
+        f"{code}\t{_mark(code)}\t{sentence(proved)}\n" for code, proved in found if proved
     )
 
 

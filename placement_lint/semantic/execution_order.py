@@ -71,6 +71,15 @@ class _Import:
 
 
 @dataclass(frozen=True)
+class _CallElsewhere:
+    """A call of something of another file, by its qualified name."""
+
+    node: cst.Call
+    name: str
+    is_direct: bool = True
+
+
+@dataclass(frozen=True)
 class _Branches:
     """Two branches of which one is executed."""
 
@@ -85,7 +94,7 @@ class _OtherWays:
     node: cst.CSTNode
 
 
-_Step: TypeAlias = "Event | _Import | _Branches | _OtherWays"
+_Step: TypeAlias = "Event | _Import | _CallElsewhere | _Branches | _OtherWays"
 
 
 def timeline(facts: ModuleFacts) -> Timeline:
@@ -106,6 +115,10 @@ class Timeline:
         self._depth = 0
         self._entered: set[int] = set()
         """Functions of which it is known what they may start when they are called."""
+        self._before_called: dict[int, Event | None] = {}
+        """What has started the backend before each call of a function."""
+        self._asked: list[int] = []
+        """Functions of which the callers are asked for now."""
 
     # -- questions --------------------------------------------------------------------------
 
@@ -119,7 +132,46 @@ class Timeline:
             event = way.last(kinds)
             if event is not None:
                 return event if event.kind is kind else None
-        return None
+        return self._before_calls(node) if kind is Kind.STARTS else None
+
+    def _before_calls(self, node: cst.CSTNode) -> Event | None:
+        """Return a start before every call of the function that a node is in, in any file."""
+        around = self.tree.ancestors(node)
+        function = next((a for a in around if isinstance(a, cst.FunctionDef | cst.Lambda)), None)
+        if (
+            not isinstance(function, cst.FunctionDef)
+            or not self._is_plain(function)
+            or self.names.scope(function) is not self.names.module_scope
+        ):
+            return None
+        key = id(function)
+        if key not in self._before_called and len(self._asked) < _CALL_DEPTH:
+            # A function that calls itself was called before that.
+            self._before_called[key] = None
+            self._asked.append(key)
+            self._before_called[key] = self._before_calls_of(function)
+            self._asked.pop()
+        return self._before_called.get(key)
+
+    def _before_calls_of(self, function: cst.FunctionDef) -> Event | None:
+        name = function.name.value
+        first: Event | None = None
+        for use in self.names.uses(name, self.names.module_scope):
+            if use is function.name:
+                continue
+            call = self.tree.parent(use)
+            is_called = isinstance(call, cst.Call) and call.func is use
+            start = self.before(call, Kind.STARTS) if call is not None and is_called else None
+            if start is None:
+                return None
+            first = first or start
+        elsewhere = self.facts.run.calls_from_elsewhere(self.facts.path, name)
+        if elsewhere.is_used and elsewhere.start is None:
+            return None
+        if first is None and elsewhere.start is not None:
+            origin = elsewhere.start
+            return Event(Kind.STARTS, function, origin.what, origin, is_direct=False)
+        return first
 
     def first_before(self, node: cst.CSTNode, kind: Kind) -> Event | None:
         found = None
@@ -188,6 +240,8 @@ class Timeline:
                 yield step
             elif isinstance(step, _Import):
                 yield from self._imported(step)
+            elif isinstance(step, _CallElsewhere):
+                yield from self._done_elsewhere(step)
             elif isinstance(step, _Branches):
                 other = self._happening(step.orelse)
                 kinds = {event.kind for event in other if event.kind is not Kind.SETS}
@@ -282,19 +336,45 @@ class Timeline:
             function = self.local_function(node.func)
             if function is not None and self._depth < _CALL_DEPTH:
                 self._depth += 1
-                for statement in function.body.body:
-                    yield from (_as_done_by(node, step) for step in self._steps(statement))
-                    if self._may_leave(statement):
-                        break
+                yield from [_as_done_by(node, step) for step in self._steps_in(function)]
                 self._depth -= 1
+
+            elif name is not None and not name.startswith("jax."):
+                yield _CallElsewhere(node, name)
+
+    def _done_elsewhere(self, step: _CallElsewhere) -> Iterator[Event]:
+        effects = self.facts.run.function(self.facts.path, step.name)
+        if effects is not None and effects.starts_backend is not None:
+            what = called(step.node)
+            yield Event(Kind.STARTS, step.node, what, effects.starts_backend, step.is_direct)
+
+    def start_in(self, function: cst.FunctionDef) -> Event | None:
+        """Return the start of the backend that calling a function surely leaves behind."""
+        if not self._is_plain(function):
+            return None
+        last: Event | None = None
+        for event in self._happening(self._steps_in(function)):
+            if event.kind in {Kind.STARTS, Kind.RESETS}:
+                last = event if event.kind is Kind.STARTS else None
+        return last
+
+    def _steps_in(self, function: cst.FunctionDef) -> Iterator[_Step]:
+        """Yield what is executed of a function whenever it is called."""
+        for statement in function.body.body:
+            yield from self._steps(statement)
+            if self._may_leave(statement):
+                break
 
     def local_function(self, func: cst.BaseExpression) -> cst.FunctionDef | None:
         """Return the plain function of this file that a name certainly stands for."""
         function = named_function(func, self.names)
-        if not isinstance(function, cst.FunctionDef) or function.decorators:
-            return None
+        is_plain = isinstance(function, cst.FunctionDef) and self._is_plain(function)
+        return function if is_plain and isinstance(function, cst.FunctionDef) else None
+
+    def _is_plain(self, function: cst.FunctionDef) -> bool:
+        """Return whether calling a function executes its body, and nothing else."""
         waits = function.asynchronous is not None or is_generator(function, self.names)
-        return None if waits else function
+        return not function.decorators and not waits
 
     def _may_leave(self, statement: cst.CSTNode) -> bool:
         scope = self.names.scope(statement)
@@ -440,7 +520,7 @@ def _earlier(ancestor: cst.CSTNode, child: cst.CSTNode) -> Sequence[cst.CSTNode]
     return []
 
 
-def _as_done_by(node: cst.CSTNode, step: _Step) -> _Step:
+def _as_done_by(node: cst.Call, step: _Step) -> _Step:
     """Return a step of a local function as one of the call of it."""
     if isinstance(step, _Branches):
         body = tuple(_as_done_by(node, each) for each in step.body)

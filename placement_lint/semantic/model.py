@@ -134,7 +134,7 @@ class ModuleFacts:
         found: T = self._facts[work]
         return found
 
-    def let_go(self) -> None:
+    def free(self) -> None:
         """Free the tree and all that was worked out: nothing can be asked any longer.
 
         Reference cycles lead through these three. Without them what they hold is freed at once, and

@@ -34,6 +34,43 @@ class ImportEffects:
 NOTHING = ImportEffects()
 
 
+@dataclass(frozen=True)
+class JaxCall:
+    """A call of JAX in a function, by its qualified name."""
+
+    name: str
+    line: int
+    is_placed: bool
+    """It says where its result goes, or is put somewhere at once."""
+
+
+@dataclass(frozen=True)
+class FunctionEffects:
+    """What calling a function of another file runs."""
+
+    path: str
+    calls: tuple[JaxCall, ...]
+    """Those of JAX, also in functions of its file that it calls, in the order of the text."""
+    is_traced: bool
+    """JAX traces it: calling it runs a compiled program."""
+    starts_backend: EffectOrigin | None
+
+    def origin(self, call: JaxCall) -> EffectOrigin:
+        """Return where a call is."""
+        return EffectOrigin(self.path, call.line, call.name)
+
+
+@dataclass(frozen=True)
+class CallsFromElsewhere:
+    """The calls of a function in other files of the run, tests aside."""
+
+    is_used: bool
+    start: EffectOrigin | None
+    """What has started the backend before each of them; None if something may not have."""
+    traced_by: str | None = None
+    """What compiles the functions that they are in; None if one may be in no such function."""
+
+
 class RunView(Protocol):
     """The files of the run, as far as one of them, at a path, has to do with the others.
 
@@ -60,6 +97,21 @@ class RunView(Protocol):
         """Return what an import in a file does: of a module by its name, as Python writes it."""
         ...
 
+    def function(self, path: str, name: str) -> FunctionEffects | None:
+        """Return what calling something of another file does, by its qualified name in a file.
+
+        It is a function, a class, or a method by the name of its class. None where that is not
+        known.
+        """
+        ...
+
+    def calls_from_elsewhere(self, path: str, function: str) -> CallsFromElsewhere:
+        """Return how other files call a function that a file defines at its top level."""
+        ...
+
+
+UNUSED = CallsFromElsewhere(False, None)
+
 
 class Alone:
     """A run of one file: there is nothing else to know."""
@@ -75,3 +127,9 @@ class Alone:
 
     def importing(self, path: str, name: str) -> ImportEffects:
         return NOTHING
+
+    def function(self, path: str, name: str) -> FunctionEffects | None:
+        return None
+
+    def calls_from_elsewhere(self, path: str, function: str) -> CallsFromElsewhere:
+        return UNUSED

@@ -36,6 +36,10 @@ _CALLS_AT_ONCE = frozenset({
 })  # fmt: skip
 
 
+_MAX_CALLS = 4
+"""Functions that call one another, of which only the last one is traced itself."""
+
+
 @dataclass(frozen=True)
 class TracedBy:
     """How a function comes to be traced."""
@@ -100,6 +104,44 @@ class TracedFunctions:
             if not self._runs_in_place(ancestor):
                 return None
         return None
+
+    def only_from(
+        self, node: cst.CSTNode, kinds: frozenset[TraceKind], depth: int = _MAX_CALLS
+    ) -> TracedBy | None:
+        """Return how what a node does is traced, if only traced functions call the one around it.
+
+        None also where nothing in the file calls it.
+        """
+        function = next(
+            (a for a in self.tree.ancestors(node) if isinstance(a, cst.FunctionDef | cst.Lambda)),
+            None,
+        )
+        if not isinstance(function, cst.FunctionDef) or function.decorators or not depth:
+            return None
+        found: list[TracedBy] = []
+        for use in self._uses(function):
+            if self.tree.is_inside(use, function):
+                continue
+            if not self._is_immediate(use):
+                return None
+            by = self.around(use, kinds) or self.only_from(use, kinds, depth - 1)
+            if by is None:
+                return None
+            found.append(by)
+        if not found:
+            return None
+        is_certain = self._is_private(function) and all(each.is_certain for each in found)
+        return TracedBy(found[0].tracing, is_certain)
+
+    def function_around(self, node: cst.CSTNode) -> cst.FunctionDef | None:
+        """Return the function at the top level of the file that a node is in, and in no other."""
+        around = [
+            a
+            for a in self.tree.ancestors(node)
+            if isinstance(a, cst.FunctionDef | cst.Lambda | cst.ClassDef)
+        ]
+        only = around[0] if len(around) == 1 else None
+        return only if isinstance(only, cst.FunctionDef) and not only.decorators else None
 
     def is_traced(self, node: cst.CSTNode) -> bool:
         """Return whether what a node does is certainly traced, in any way."""

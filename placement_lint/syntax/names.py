@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import libcst as cst
 
 from placement_lint.syntax.dotted import dotted
-from placement_lint.syntax.import_statements import MISSING_MODULE, member, source_module
+from placement_lint.syntax.import_statements import (
+    MISSING_MODULE,
+    member,
+    source_module,
+    star_import,
+)
+from placement_lint.syntax.marimo_cells import is_cell
 
 if TYPE_CHECKING:
     from placement_lint.syntax.tree import Tree
@@ -122,6 +128,9 @@ class Names:
         self._resolving: set[tuple[int, str]] = set()
         self._uses: dict[tuple[int, str], list[cst.Name]] | None = None
         self._aliases: dict[int, dict[str, list[str]]] = {}
+        self.has_cells = False
+        self.cells: set[int] = set()
+        """The functions that are cells of a marimo notebook, as `id`: the module is their scope."""
         _ScopeBuilder(self).build()
 
     @cached_property
@@ -191,9 +200,9 @@ class Names:
         """Resolve a name as code in this scope sees it."""
         owner = self.owner(name, scope)
         if owner is None:
-            if name in _BUILTINS and not self.module_scope.has_star_import:
-                return Known(f"builtins.{name}")
-            return UNKNOWN
+            if self.module_scope.has_star_import:
+                return self._star_exported(name)
+            return Known(f"builtins.{name}") if name in _BUILTINS else UNKNOWN
         key = (id(owner), name)
         if key not in self._by_scope:
             if key in self._resolving:
@@ -282,6 +291,22 @@ class Names:
                     return Known(name)
         return UNKNOWN
 
+    def _star_exported(self, name: str) -> Resolution:
+        """Resolve a name that nothing binds but, perhaps, `from … import *`; the last one does."""
+        if self._exports is None or name.startswith("_"):
+            return UNKNOWN
+        for module in self.star_imports:
+            exported = self._exports(member(module, name))
+            if exported is not None:
+                return Known(exported)
+        return UNKNOWN
+
+    @cached_property
+    def star_imports(self) -> list[str]:
+        """The modules of all star imports, the last one first."""
+        found = map(star_import, self.import_statements)
+        return [module for module in found if module is not None][::-1]
+
     def _follow_export(self, name: str) -> Resolution:
         if self._exports is not None:
             exported = self._exports(name)
@@ -345,6 +370,10 @@ class _ScopeBuilder:
     # -- one method a node type ---------------------------------------------------------------
 
     def function(self, node: cst.FunctionDef, scope: Scope) -> None:
+        if self.names.has_cells and is_cell(node):
+            # The names in its body are those of the module, and so are its parameters.
+            self.names.cells.add(id(node))
+            return
         self.bind(scope, node.name.value, Binding(BindingKind.FUNCTION, node))
         inner = self.enter(ScopeKind.FUNCTION, node, scope)
         self.type_parameters(node.type_parameters, inner)
@@ -467,6 +496,7 @@ class _ScopeBuilder:
     def import_(self, node: cst.Import, scope: Scope) -> None:
         for alias in node.names:
             name = dotted(alias.name)
+            self.names.has_cells |= name == "marimo"
             if alias.asname is not None:
                 binding = Binding(BindingKind.IMPORT, alias, name)
                 self.bind(scope, _as_name(alias.asname), binding)

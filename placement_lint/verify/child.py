@@ -18,7 +18,7 @@ from placement_lint.verify.lifeline import end_group, hold_lifeline, leave
 from placement_lint.verify.observation import as_observations
 from placement_lint.verify.offline import refuse_network
 from placement_lint.verify.processes import in_two_processes_of
-from placement_lint.verify.proofs import FRESH, NO_JAX, PLAIN, PROCESSES
+from placement_lint.verify.proofs import FRESH, MESH, NO_JAX, PLAIN, PROCESSES
 from placement_lint.verify.run import Run
 
 _REASON_KEPT = 300
@@ -37,6 +37,7 @@ def probe(_: Mapping[str, Any]) -> dict[str, Any]:
         "safetensors": _version("safetensors"),
         "default_backend": jax.default_backend(),
         "devices": [str(device) for device in jax.devices()],
+        "device_kind": jax.devices()[0].device_kind,
         "memory": (jax.devices()[0].memory_stats() or {}).get("bytes_limit"),
         "installed": sorted({*map(_name, importlib.metadata.distributions())} - {""}),
     }
@@ -69,9 +70,9 @@ def proof(task: Mapping[str, Any]) -> dict[str, Any]:
         look = in_two_processes_of(path, side)
         run = Run(getattr(module, side), None, None, _TWO_PROCESSES, look=look)
     else:
-        from placement_lint.verify.stage import enter_stage
+        from placement_lint.verify.stage import enter_mesh, enter_stage
 
-        devices = enter_stage(plain=stage == PLAIN)
+        devices = enter_mesh() if stage == MESH else enter_stage(plain=stage == PLAIN)
         module = _load(path)
         run = Run(getattr(module, side), devices.accelerator, devices.host, devices.note)
     observations = as_observations(module.observe(run))

@@ -4,11 +4,13 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from placement_lint.verify.proofs import PLAIN
+from placement_lint.verify.proofs import MESH, PLAIN
 
 VIRTUAL, GPU = "virtual", "gpu"
 PROCESSES = 2
 DEVICES_EACH = 2
+DEVICES_OF_MESH = 8
+"""Enough for two axes of different size: with fewer, a wrong axis and a wrong size look alike."""
 
 # What steers JAX and XLA, and what would send gRPC and downloads somewhere (`http_proxy`).
 _STEERS_JAX = ("JAX_", "XLA_")
@@ -20,7 +22,7 @@ _OTHER_CLUSTERS = ("CLOUD_TPU_", "KUBERNETES_", "OMPI_", "SLURM_", "TPU_")
 def clean_environment(base: Mapping[str, str], devices: str | None) -> dict[str, str]:
     """Environment of a subprocess: base without what steers JAX, XLA, or Python's warnings.
 
-    devices: VIRTUAL, GPU, PLAIN, or None for "whatever JAX finds". What says which GPU may be
+    devices: VIRTUAL, GPU, PLAIN, MESH, or None for "whatever JAX finds". What says which GPU may be
     used (`CUDA_VISIBLE_DEVICES`) and where libraries are is kept.
     """
     kept = {
@@ -34,8 +36,10 @@ def clean_environment(base: Mapping[str, str], devices: str | None) -> dict[str,
     kept["PYTHONIOENCODING"] = "utf-8"
     # One process must not take three quarters of the card from the others.
     kept["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
-    if devices in {VIRTUAL, PLAIN}:
+    if devices in {VIRTUAL, PLAIN, MESH}:
         kept["JAX_PLATFORMS"] = "cpu"
+    if devices == MESH:
+        kept["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={DEVICES_OF_MESH}"
     if devices == VIRTUAL:
         kept["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
     return kept

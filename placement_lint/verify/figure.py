@@ -177,19 +177,33 @@ def _draw_panel(
             gid=f"{panel.key}-{line.way}",
         )
     _dress(axes, panel, results, colours, [y for _, _, ys in drawn for y in ys])
-    _remark(axes, panel.bad, colours["bad"], [ys for line, _, ys in drawn if line.way == SLOW])
+    numbers = [ys for _, _, ys in drawn]
+    slow = [ys for line, _, ys in drawn if line.way == SLOW]
+    _remark(axes, panel.bad, colours["bad"], slow, numbers)
     flat = [ys[:1] for line, _, ys in drawn if line.way in {GOOD, BEST}]
-    _remark(axes, panel.good, colours["soft"], flat)
+    _remark(axes, panel.good, colours["soft"], flat, numbers)
     _label(axes, colours, [(line, ys[-1], panel.words(ys[-1])) for line, _, ys in drawn])
 
 
-def _remark(axes: "Axes", text: str, colour: str, lines: Sequence[Sequence[float]]) -> None:
-    """Write what lines mean, from the left, as high as the highest of them is in its middle."""
+def _remark(
+    axes: "Axes",
+    text: str,
+    colour: str,
+    lines: Sequence[Sequence[float]],
+    numbers: Sequence[Sequence[float]],
+) -> None:
+    """Write what lines mean, from the left, as high as the highest of them is in its middle.
+
+    numbers: of all lines. The text goes above those that would run through it.
+    """
     if not lines:
         return
+    height = max(ys[len(ys) // 2] for ys in lines)
+    behind = (y for ys in numbers for y in ys[: len(ys) // 2 + 1])
+    height = max(height, *(y for y in behind if height <= y <= 4 * height))
     axes.annotate(
         text,
-        (axes.get_xlim()[0], max(ys[len(ys) // 2] for ys in lines)),
+        (axes.get_xlim()[0], height),
         xytext=(12, 7),
         textcoords="offset points",
         va="bottom",

@@ -33,6 +33,7 @@ __all__ = [
     "bytes_of_arrays_on",
     "copied_by",
     "is_committed",
+    "is_whole",
     "lands",
     "leaves",
     "median_seconds",
@@ -135,6 +136,34 @@ def uncommitted(run: Run, array: Any, what: str) -> Observation:
         seen=not is_committed(array),
         control="told a committed array from an uncommitted one",
     )
+
+
+def is_whole(array: Any, what: str) -> Observation:
+    """How much of an array the first device has; the sign: all of it, though there are more."""
+    mesh = jax.sharding.Mesh(np.array(jax.devices()), ("devices",))
+    for split in (False, True):
+        spec = jax.sharding.PartitionSpec("devices" if split else None)
+        control = np.zeros((len(jax.devices()),), dtype=np.int8)
+        put = jax.device_put(control, jax.sharding.NamedSharding(mesh, spec))
+        if _is_whole(put) is split:
+            raise BlindInstrumentError("a split array and a replicated one read the same")
+    text = f"{_part(array)} of {tuple(array.shape)} on each of {len(array.devices())} devices"
+    return Observation(
+        instrument=".addressable_shards",
+        what=f"the part of {what} that a device has",
+        measured=text,
+        text=text,
+        seen=_is_whole(array),
+        control="told a split array from a replicated one",
+    )
+
+
+def _part(array: Any) -> tuple[int, ...]:
+    return tuple(array.addressable_shards[0].data.shape)
+
+
+def _is_whole(array: Any) -> bool:
+    return _part(array) == tuple(array.shape)
 
 
 def resident(run: Run, array: Any, what: str) -> Observation:

@@ -8,10 +8,11 @@ process: the peak of its resident set, where `/proc` knows it.
 import os
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
+import numpy as np
 
 from placement_lint.verify.datapath import BATCH, BATCH_BYTES, CONTEXT, WAYS, items_of
 from placement_lint.verify.instruments import (
@@ -53,9 +54,12 @@ def measure(way: str, path: str | os.PathLike[str], accelerator: Any, host: Any)
     first_seconds, _ = _timed(items_of(way, tokens, accelerator), accelerator)
     resident = bytes_of_arrays_on(accelerator) if tokens_on(tokens) == {accelerator} else 0
     peak_of_process = process.bytes()
+    # Before the memory is filled up, which raises the peak.
+    peak_on_accelerator = _peak_since(statistics_before, accelerator)
     moved, peak_of_item = _moved(way, tokens, accelerator, host)
-
-    batches = BATCH_BYTES * (2 if way == "mapped" else 1)
+    if peak_on_accelerator is None and moved is not None:
+        # A simulated accelerator keeps no account: what is known to be there at a time.
+        peak_on_accelerator = resident + moved + _batches(way)
 
     items = items_of(way, tokens, accelerator)
     # What the guard made JAX forget must not be timed: it is compiled again now.
@@ -78,9 +82,7 @@ def measure(way: str, path: str | os.PathLike[str], accelerator: Any, host: Any)
         "bytes_moved_by_an_item": moved,
         "peak_bytes_of_process_by_an_item": peak_of_item,
         "bytes_on_accelerator": resident,
-        "peak_bytes_on_accelerator": _peak_on(
-            accelerator, statistics_before, None if moved is None else resident + moved + batches
-        ),
+        "peak_bytes_on_accelerator": peak_on_accelerator,
         "peak_bytes_of_process": peak_of_process,
     }
 
@@ -107,27 +109,48 @@ def _moved(way: str, tokens: Any, accelerator: Any, host: Any) -> tuple[int | No
     def one() -> Any:
         return next(items_of(way, tokens, accelerator))
 
-    before = _statistics(accelerator)
-    if before is not None:
-        jax.block_until_ready(one())
-        after = _statistics(accelerator)
-        peak = 0 if after is None else after["peak_bytes_in_use"] - before["bytes_in_use"]
-        return max(0, peak), None
+    moved = _moved_by_statistics(way, one, accelerator)
+    if moved is not None:
+        return moved, None
     moved = bytes_copied_by(one, host)
     grown = peak_rss(one) if tokens.nbytes >= _RSS_SEES_FROM else None
     return moved, grown
 
 
-def _peak_on(accelerator: Any, before: dict[str, int] | None, counted: int | None) -> int | None:
-    """Return the most bytes in use on the accelerator at a time.
+def _moved_by_statistics(way: str, one: Callable[[], Any], accelerator: Any) -> int | None:
+    """Return the bytes that `one` takes beside its batches; None where no account is kept.
 
-    A simulated accelerator keeps no account, so there it is what was counted: the dataset, if it
-    stays there, what a batch copies, and the batches themselves.
+    The account has the most bytes ever in use, and cannot be set back: what loading took at its
+    peak would hide what a batch takes. So the memory is filled up to that mark first.
     """
+    before = _statistics(accelerator)
+    if before is None:
+        return None
+    filling = _fill(accelerator, before["peak_bytes_in_use"] - before["bytes_in_use"])
+    filled = _statistics(accelerator) or before
+    jax.block_until_ready(one())
+    after = _statistics(accelerator) or filled
+    del filling
+    mark = max(filled["bytes_in_use"], before["peak_bytes_in_use"])
+    return max(0, after["peak_bytes_in_use"] - mark - _batches(way))
+
+
+def _fill(accelerator: Any, size: int) -> Any:
+    """Return an array that takes so many bytes there, rounded up as JAX's allocator does."""
+    return jax.block_until_ready(jax.device_put(np.zeros(size, np.uint8), accelerator))
+
+
+def _batches(way: str) -> int:
+    """Return the bytes of the batches that are on the accelerator at a time."""
+    return BATCH_BYTES * (2 if way == "mapped" else 1)
+
+
+def _peak_since(before: dict[str, int] | None, accelerator: Any) -> int | None:
+    """Return the most bytes in use at a time since then; None where no account is kept."""
     after = _statistics(accelerator)
-    if before is not None and after is not None:
-        return max(0, after["peak_bytes_in_use"] - before["bytes_in_use"])
-    return counted
+    if before is None or after is None:
+        return None
+    return max(0, after["peak_bytes_in_use"] - before["bytes_in_use"])
 
 
 def _statistics(accelerator: Any) -> dict[str, int] | None:

@@ -20,7 +20,8 @@ PLAIN = "plain"  # JAX untouched, on a machine without accelerator
 NO_JAX = "none"  # jax is not imported: the claim is about this tool itself
 FRESH = "fresh"  # the code under proof is the first to import jax, and to start its backend
 PROCESSES = "processes"  # two processes of jax.distributed, each with two virtual CPU devices
-STAGES = (STAGED, PLAIN, NO_JAX, FRESH, PROCESSES)
+MESH = "mesh"  # JAX untouched, on eight virtual CPU devices
+STAGES = (STAGED, PLAIN, NO_JAX, FRESH, PROCESSES, MESH)
 
 
 class ProofError(Exception):

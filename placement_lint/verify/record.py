@@ -19,18 +19,21 @@ from placement_lint.rules.proof_records import (
     read_record,
     record_name,
 )
+from placement_lint.verify.environment import VIRTUAL
 from placement_lint.verify.versions import release
 
 
 def as_run(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a record keeps of a run of verify."""
     environment = value["environment"]
+    kind = value["devices"]["kind"]
     return {
         "jax": environment["jax"],
         "jaxlib": environment["jaxlib"],
         "python": environment["python"],
         "safetensors": environment["safetensors"],
-        "devices": value["devices"]["kind"],
+        "devices": kind,
+        **({} if kind == VIRTUAL else {"accelerator": environment["device_kind"]}),
         "rules": {rule["code"]: _cell(rule) for rule in value["rules"]},
     }
 

@@ -229,6 +229,7 @@ def as_json(done: Done, *, verbose: bool) -> dict[str, Any]:
             "safetensors": environment.safetensors or None,
             "default_backend": environment.default_backend,
             "devices": list(environment.devices),
+            "device_kind": environment.device_kind or None,
         },
         "devices": {"kind": done.devices, "stage": done.stage},
         "rules": [_rule_json(result, verbose=verbose) for result in done.rules],
@@ -312,4 +313,4 @@ def stage_of(environment: Environment, devices: str) -> str:
         return "plain: JAX untouched"
     if devices == "virtual":
         return "virtual: cpu:0 stands in for the accelerator, cpu:1 for the host"
-    return f"{environment.devices[0]} ({environment.default_backend}) beside cpu"
+    return f"{environment.devices[0]} ({environment.device_kind}) beside cpu"

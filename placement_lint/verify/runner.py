@@ -23,7 +23,7 @@ from placement_lint.verify.observation import (
     Verdict,
     judge,
 )
-from placement_lint.verify.proofs import PLAIN, STAGED, Proof, ProofError
+from placement_lint.verify.proofs import MESH, PLAIN, STAGED, Proof, ProofError
 from placement_lint.verify.versions import is_within
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ class Environment:
     """Names of the distributions, in lower case."""
     accelerator_memory: int | None = None
     """Bytes of memory that JAX may use on the accelerator, where it says so."""
+    device_kind: str = ""
+    """What JAX calls its default device, such as "NVIDIA A100-SXM4-40GB"."""
 
     @property
     def has_accelerator(self) -> bool:
@@ -238,6 +240,7 @@ def probe(runner: Runner, devices: str | None = None) -> Environment:
         devices=tuple(str(name) for name in value["devices"]),
         installed=frozenset(str(name) for name in value["installed"]),
         accelerator_memory=value["memory"],
+        device_kind=str(value["device_kind"]),
     )
 
 
@@ -265,7 +268,7 @@ def run_side(runner: Runner, proof: Proof, side: str, devices: str) -> SideOutco
         with tempfile.TemporaryDirectory(prefix="placement-lint-") as folder:
             value, output = runner.run(
                 {"task": "proof", "path": str(proof.path.absolute()), "side": side, "stage": stage},
-                devices=devices if stage == STAGED else PLAIN,
+                devices=_devices_for(stage, devices),
                 folder=Path(folder),
             )
         observations = _observations(value)
@@ -277,6 +280,13 @@ def run_side(runner: Runner, proof: Proof, side: str, devices: str) -> SideOutco
         stage=str(value["stage"]),
         output=output,
     )
+
+
+def _devices_for(stage: str, devices: str) -> str:
+    """Return the devices of a proof's stage; `devices` are those of an accelerator and a host."""
+    if stage == STAGED:
+        return devices
+    return MESH if stage == MESH else PLAIN
 
 
 def _observations(value: Mapping[str, Any]) -> tuple[Observation, ...]:

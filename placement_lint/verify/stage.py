@@ -66,6 +66,12 @@ def enter_stage(*, plain: bool, accelerators: int = 1) -> Stage:
     )
 
 
+def enter_mesh() -> Stage:
+    """Leave JAX as it is, on virtual devices for a mesh."""
+    devices = jax.devices()
+    return Stage(devices[0], devices[0], f"mesh: JAX untouched, {len(devices)} virtual devices")
+
+
 def _simulate(accelerators: list[Any], hosts: list[Any]) -> None:
     def group(backend: Any) -> list[Any] | None:
         if backend is None or backend in _ALIASES:

@@ -17,7 +17,6 @@ from placement_lint.lint.fixes.apply import FixResult, fix_source
 from placement_lint.rules.registry import rule_by_code
 from tests.blocks.programs import programs
 from tests.test_fixtures import compiles, said
-from tests.trials import Trials
 
 ROOT = Path(__file__).parent.parent.parent
 _FEW = 100
@@ -52,25 +51,25 @@ def run(pairs: list[tuple[str, str]]) -> list[tuple[list[object], list[object]]]
         pytest.param(_MANY, id="many", marks=pytest.mark.fuzz),
     ],
 )
-def test_random_programs_make_their_arrays_where_it_was_meant(count: int) -> None:
+def test_random_programs_make_their_arrays_where_it_was_meant(
+    subtests: pytest.Subtests, count: int
+) -> None:
     """The same few with `pytest -m every tests/blocks`; a thousand with `pytest -m fuzz`."""
     pytest.importorskip("jax")
     pairs: list[tuple[str, str]] = []
     blocks = 0
-    with Trials() as trials:
-        for number, text in enumerate(programs(count)):
-            with trials.of(f"program {number}"):
-                result = fixed(text)
-                assert not result.result.findings, (text, result.result.findings)
-                assert not _ASSIGNED.search(result.text), result.text
-                assert compiles(result.text)
-                assert said(result.text) == said(text), result.text
-                assert fixed(result.text).text == result.text
-                blocks += result.text.count("with jax.default_device(")
-                pairs.append((text, result.text))
+    for number, text in enumerate(programs(count)):
+        with subtests.test(f"program {number}"):
+            result = fixed(text)
+            assert not result.result.findings, (text, result.result.findings)
+            assert not _ASSIGNED.search(result.text), result.text
+            assert compiles(result.text)
+            assert said(result.text) == said(text), result.text
+            assert fixed(result.text).text == result.text
+            blocks += result.text.count("with jax.default_device(")
+            pairs.append((text, result.text))
     assert blocks > count
-    with Trials() as trials:
-        for (text, after), (meant, got) in zip(pairs, run(pairs), strict=True):
-            with trials.of(text):
-                assert meant == got, f"-- became --\n{after}"
-                assert len(meant) > 1
+    for (text, after), (meant, got) in zip(pairs, run(pairs), strict=True):
+        with subtests.test(text):
+            assert meant == got, f"-- became --\n{after}"
+            assert len(meant) > 1

@@ -142,7 +142,7 @@ def _analyse(modules: dict[str, str], folder: Path) -> Analysis:
         mock.patch.object(Operations, "computed", watched_compute),
         mock.patch.object(Operations, "_judge", watched_judge),
         # The trees are still to be looked at.
-        mock.patch.object(ModuleFacts, "let_go"),
+        mock.patch.object(ModuleFacts, "free"),
     ):
         outcome = Linter(lambda _: _SETTINGS).check(sorted(names))
     alarms: set[Alarm] = set()

@@ -57,7 +57,7 @@ PARTS = (
     "placement_lint.project.modules:Modules._known",
     "placement_lint.project.modules:Modules._locate",
     "placement_lint.project.modules:Modules.module_of",
-    "placement_lint.project.modules:_read_bindings",
+    "placement_lint.project.bindings:read_bindings",
     "placement_lint.project.queries:TrackedQueries.__init__",
     "placement_lint.project.program_view:WholeRun._found",
     "placement_lint.project.program_view:WholeRun._line_of_call",

@@ -85,7 +85,7 @@ STEPS = {
     "placement_lint.lint.select_files:Selection._sort": "data.py",
     "placement_lint.project.modules:Modules._found_ways": "data.py",
     "placement_lint.project.modules:Modules._imports_of": "data.py",
-    "placement_lint.project.modules:_read_bindings": "names.py",
+    "placement_lint.project.bindings:read_bindings": "names.py",
     "placement_lint.project.program_view:WholeRun._summed_up": "started.py",
     "placement_lint.lint.select_files:Selection._gains": "uses.py",
     "placement_lint.lint.suppressions.comments:Suppressions.apply": "names.py",
@@ -93,7 +93,7 @@ STEPS = {
 }
 """What there is to do about a file, and one about which there is."""
 FEW = {
-    "placement_lint.project.modules:_read_bindings",
+    "placement_lint.project.bindings:read_bindings",
     "placement_lint.lint.select_files:Selection._gains",
     "placement_lint.lint.suppressions.comments:Suppressions.apply",
 }

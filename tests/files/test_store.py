@@ -122,7 +122,7 @@ def test_what_is_derived_is_derived_once_for_each_text(monkeypatch: pytest.Monke
     assert store.derived(make, one) == 5
     assert made == ["12345", "1234567", "12345"]
     assert store.derived(make, Source("a.py", "1")) == 1
-    store.let_go()
+    store.free()
     assert store.derived(make, Source("a.py", "1")) == 1
     assert made[3:] == ["1", "1"]
 

@@ -23,7 +23,6 @@ from tests.fix_oracle.sources import (
 )
 from tests.marks import RUNS_PROGRAMS
 from tests.program_cases import all_programs
-from tests.trials import Trials
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,55 +37,55 @@ _SAMPLE = {"loops": 3}
 _MANY = 100
 
 
-def check(oracle: WatchClient, programs: Iterable[Program]) -> Counter[str]:
+def check(
+    subtests: pytest.Subtests, oracle: WatchClient, programs: Iterable[Program]
+) -> Counter[str]:
     """Examine programs; fail with a report of each that a fix does wrong. Count their states."""
     states: Counter[str] = Counter()
-    with Trials() as trials:
-        for program in programs:
-            with trials.of(program.name):
-                examined = examine(oracle, program)
-                states[examined.state] += 1
-                if examined.wrong:
-                    pytest.fail(report(examined), pytrace=False)
+    for program in programs:
+        with subtests.test(program.name):
+            examined = examine(oracle, program)
+            states[examined.state] += 1
+            if examined.wrong:
+                pytest.fail(report(examined), pytrace=False)
     return states
 
 
-def test_sample(oracle: WatchClient) -> None:
+def test_sample(subtests: pytest.Subtests, oracle: WatchClient) -> None:
     """Some of each kind; `pytest -m every tests/fix_oracle` takes all that are written."""
     sample = [
         random_programs(family, number)
         for family in GENERATORS
         for number in range(_SAMPLE.get(family, 1))
     ]
-    assert check(oracle, sample)[RAN] >= 3
+    assert check(subtests, oracle, sample)[RAN] >= 3
 
 
 @pytest.mark.every
-def test_some_own_programs(oracle: WatchClient) -> None:
+def test_some_own_programs(subtests: pytest.Subtests, oracle: WatchClient) -> None:
     """Some of the shapes that a fix has to survive; `test_own_programs` takes all."""
     programs = own_programs()
     assert len(programs) >= 20
-    assert not check(oracle, programs[::4])[NOT_STARTED]
+    assert not check(subtests, oracle, programs[::4])[NOT_STARTED]
 
 
 @pytest.mark.every
 @pytest.mark.timeout(3600)
-def test_own_programs(oracle: WatchClient) -> None:
-    assert not check(oracle, own_programs())[NOT_STARTED]
+def test_own_programs(subtests: pytest.Subtests, oracle: WatchClient) -> None:
+    assert not check(subtests, oracle, own_programs())[NOT_STARTED]
 
 
-def test_what_is_asked_can_be_had(oracle: WatchClient) -> None:
+def test_what_is_asked_can_be_had(subtests: pytest.Subtests, oracle: WatchClient) -> None:
     """Of most of these shapes a right fix is written beside them, by hand: it passes."""
     fixes = [case for case in all_programs(OWN.parent) if case.becomes]
     assert len(fixes) >= 10
-    with Trials() as trials:
-        for case in fixes:
-            with trials.of(case.id):
-                texts = {path: text.expected.text for path, text in case.fixed().items()}
-                judgement = judged_by_hand(oracle, case.modules(), case.modules(texts))
-                assert [*map(str, judgement.verdicts)] == []
-                assert judgement.exempt
-                assert judgement.copies
+    for case in fixes:
+        with subtests.test(case.id):
+            texts = {path: text.expected.text for path, text in case.fixed().items()}
+            judgement = judged_by_hand(oracle, case.modules(), case.modules(texts))
+            assert [*map(str, judgement.verdicts)] == []
+            assert judgement.exempt
+            assert judgement.copies
 
 
 def judged_by_hand(oracle: WatchClient, modules: Modules, after: Modules) -> Judgement:
@@ -113,23 +112,23 @@ def judged_by_hand(oracle: WatchClient, modules: Modules, after: Modules) -> Jud
 @pytest.mark.every
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("family", GENERATORS)
-def test_random_programs(oracle: WatchClient, family: str) -> None:
-    check(oracle, (random_programs(family, number) for number in range(_MANY)))
+def test_random_programs(subtests: pytest.Subtests, oracle: WatchClient, family: str) -> None:
+    check(subtests, oracle, (random_programs(family, number) for number in range(_MANY)))
 
 
 @pytest.mark.every
 @pytest.mark.timeout(3600)
-def test_fixtures(oracle: WatchClient) -> None:
-    states = check(oracle, fixture_programs())
+def test_fixtures(subtests: pytest.Subtests, oracle: WatchClient) -> None:
+    states = check(subtests, oracle, fixture_programs())
     assert states[RAN] >= 350
     assert states[NOT_STARTED] <= 100
 
 
 @pytest.mark.every
 @pytest.mark.timeout(3600)
-def test_written_programs(oracle: WatchClient) -> None:
+def test_written_programs(subtests: pytest.Subtests, oracle: WatchClient) -> None:
     programs, _ = written_programs()
-    states = check(oracle, programs)
+    states = check(subtests, oracle, programs)
     assert states[RAN] >= 40
     assert not states[NOT_STARTED]
 
@@ -162,8 +161,8 @@ def test_training_loops_are_of_many_kinds() -> None:
 
 
 @pytest.mark.every
-def test_what_once_went_wrong_goes_right(oracle: WatchClient) -> None:
+def test_what_once_went_wrong_goes_right(subtests: pytest.Subtests, oracle: WatchClient) -> None:
     """The programs that the newest record says were examined again."""
     path = newest()
     assert path is not None
-    assert check(oracle, map(program_named, read(path).judged_again))[RAN] >= 1
+    assert check(subtests, oracle, map(program_named, read(path).judged_again))[RAN] >= 1

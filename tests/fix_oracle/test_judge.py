@@ -29,7 +29,6 @@ from tests.fix_oracle.judge import (
 from tests.fix_oracle.leftovers import leftovers
 from tests.fix_oracle.messages import goes_to
 from tests.marks import RUNS_PROGRAMS
-from tests.trials import Trials
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,15 +129,14 @@ RIGHT = {
 }  # fmt: skip
 
 
-def test_right_fixes_pass(judged: Callable[[Fixed], Judgement]) -> None:
-    with Trials() as trials:
-        for name, (rest, edits) in RIGHT.items():
-            with trials.of(name):
-                judgement = judged(by_hand(HEAD + rest, edits))
-                assert judgement.verdicts == []
-                assert judgement.exempt
-                assert judgement.copies
-                assert not judgement.cut
+def test_right_fixes_pass(subtests: pytest.Subtests, judged: Callable[[Fixed], Judgement]) -> None:
+    for name, (rest, edits) in RIGHT.items():
+        with subtests.test(name):
+            judgement = judged(by_hand(HEAD + rest, edits))
+            assert judgement.verdicts == []
+            assert judgement.exempt
+            assert judgement.copies
+            assert not judgement.cut
 
 
 def test_rows_may_be_taken_without_jax(judged: Callable[[Fixed], Judgement]) -> None:
@@ -323,14 +321,13 @@ WRONG = {
 }  # fmt: skip
 
 
-def test_wrong_fixes_fail(judged: Callable[[Fixed], Judgement]) -> None:
-    with Trials() as trials:
-        for name, (rest, edits, expected) in WRONG.items():
-            with trials.of(name):
-                judgement = judged(by_hand(HEAD + rest, edits))
-                # What comes of what runs elsewhere is elsewhere too.
-                most = expected | ({DISPLACED} if MOVED in expected else set())
-                assert expected <= whats(judgement) <= most, [*map(str, judgement.verdicts)]
+def test_wrong_fixes_fail(subtests: pytest.Subtests, judged: Callable[[Fixed], Judgement]) -> None:
+    for name, (rest, edits, expected) in WRONG.items():
+        with subtests.test(name):
+            judgement = judged(by_hand(HEAD + rest, edits))
+            # What comes of what runs elsewhere is elsewhere too.
+            most = expected | ({DISPLACED} if MOVED in expected else set())
+            assert expected <= whats(judgement) <= most, [*map(str, judgement.verdicts)]
 
 
 def test_every_verdict_is_given_by_a_test() -> None:

@@ -10,7 +10,6 @@ import pytest
 from tests.differential.oracle_client import OracleError
 from tests.fix_oracle import client
 from tests.marks import RUNS_PROGRAMS
-from tests.trials import Trials
 
 if TYPE_CHECKING:
     from tests.fix_oracle.client import WatchClient, Watched
@@ -49,16 +48,15 @@ COMPUTING = (
 )  # fmt: skip
 
 
-def test_indexing_is_told_from_computing(oracle: WatchClient) -> None:
+def test_indexing_is_told_from_computing(subtests: pytest.Subtests, oracle: WatchClient) -> None:
     """Of `sum(x)` the iteration is indexing, and the additions are not."""
-    with Trials() as trials:
-        for text in (*INDEXING, *COMPUTING):
-            with trials.of(text):
-                run = watch(oracle, f"result = {text}\n")
-                line = HEAD.count("\n") + 1
-                here = [event for event in run.events if event.place[0] == line]
-                assert here
-                assert all(event.indexing for event in here) is (text in INDEXING)
+    for text in (*INDEXING, *COMPUTING):
+        with subtests.test(text):
+            run = watch(oracle, f"result = {text}\n")
+            line = HEAD.count("\n") + 1
+            here = [event for event in run.events if event.place[0] == line]
+            assert here
+            assert all(event.indexing for event in here) is (text in INDEXING)
 
 
 def test_what_is_taken_remembers_the_array(oracle: WatchClient) -> None:

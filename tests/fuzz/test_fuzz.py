@@ -23,7 +23,6 @@ from tests.fuzz.oracle import Input, Verdict, judge
 from tests.fuzz.readers import READERS, seeds_of
 from tests.fuzz.reduction import reduced
 from tests.fuzz.running import Problem, Tally, try_numbers
-from tests.trials import Trials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,12 +73,11 @@ def test_the_grammar_has_every_construct() -> None:
         assert word in text, word
 
 
-def test_readers_take_what_they_are_meant_for() -> None:
-    with Trials() as trials:
-        for name, read in READERS.items():
-            for number, data in enumerate(seeds_of(name)):
-                with trials.of(f"{name} {number}"):
-                    read(data)
+def test_readers_take_what_they_are_meant_for(subtests: pytest.Subtests) -> None:
+    for name, read in READERS.items():
+        for number, data in enumerate(seeds_of(name)):
+            with subtests.test(f"{name} {number}"):
+                read(data)
 
 
 # -- what is seen ---------------------------------------------------------------------------------

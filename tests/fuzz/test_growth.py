@@ -13,12 +13,11 @@ import pytest
 from placement_lint.cli import main
 from tests.fuzz import growth
 from tests.fuzz.constructs import DIMENSIONS, HEAD, REPETITION, Growing
-from tests.trials import Trials
 
 SAMPLE = (
     "assignment, file size",
     "assignment, number of files",
-    "assignment, nesting",
+    pytest.param("assignment, nesting", marks=pytest.mark.every),
     "row of attributes, repetition",
 )
 
@@ -38,11 +37,10 @@ def test_work_grows_with_the_size(name: str) -> None:
 @pytest.mark.every
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("part", range(16))
-def test_all_work_grows_with_the_size(part: int) -> None:
-    with Trials() as trials:
-        for growing in growth.numbered()[part::16]:
-            with trials.of(growing.name):
-                assert growth.by_calls(growing).problem is None
+def test_all_work_grows_with_the_size(subtests: pytest.Subtests, part: int) -> None:
+    for growing in growth.numbered()[part::16]:
+        with subtests.test(growing.name):
+            assert growth.by_calls(growing).problem is None
 
 
 # -- what is seen ---------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ from placement_lint.jaxmodel.effects import Effect
 from placement_lint.jaxmodel.tracing import TRACING_WORDS, TRACINGS, TraceKind, Tracing
 from placement_lint.jaxmodel.transfer import TABLE
 from tests.marks import NEEDS_JAX
-from tests.trials import Trials
 
 # How each is called with a function `body` of one array; by default `call(body)(x)`.
 CALLS = {
@@ -140,24 +139,23 @@ def measured() -> dict[str, dict[str, Any] | None]:
 
 @NEEDS_JAX
 @pytest.mark.every
-def test_the_rows_are_as_jax_does_it() -> None:
+def test_the_rows_are_as_jax_does_it(subtests: pytest.Subtests) -> None:
     """All rows that are in this JAX, which is started once for them."""
     results = measured()
-    with Trials() as trials:
-        for row in jax_rows:
-            result = results[row.name]
-            if result is None:
-                continue
-            with trials.of(f"where the functions of {row.name} are"):
-                check_parameters(row, result["parameters"])
-            if row.name not in NOT_CALLED:
-                with trials.of(f"what is left of placements inside {row.name}"):
-                    check_placements(row, result)
-        for name in HOST_CALLBACKS:
-            with trials.of(f"{name} takes its function first"):
-                callback = results[name]
-                assert callback is not None
-                assert callback["parameters"][0] == "callback"
+    for row in jax_rows:
+        result = results[row.name]
+        if result is None:
+            continue
+        with subtests.test(f"where the functions of {row.name} are"):
+            check_parameters(row, result["parameters"])
+        if row.name not in NOT_CALLED:
+            with subtests.test(f"what is left of placements inside {row.name}"):
+                check_placements(row, result)
+    for name in HOST_CALLBACKS:
+        with subtests.test(f"{name} takes its function first"):
+            callback = results[name]
+            assert callback is not None
+            assert callback["parameters"][0] == "callback"
     left_out = [row.name for row in jax_rows if results[row.name] is None]
     assert len(left_out) < len(jax_rows) / 2, left_out
 

@@ -274,7 +274,7 @@ def test_what_takes_too_long_is_not_tried_again_before_it_changes(
 
     In two steps; `pytest -m every tests/lint/test_session.py` tries the others.
     """
-    monkeypatch.setattr(run_cache, "MOST_SECONDS", 0.6)
+    monkeypatch.setattr(run_cache, "SECONDS_OF_WAITING", 0.6)
     files = {name: str(tmp_path / name) for name in ("a.py", "bomb.py", "train.py", "put.py")}
     texts = {"a.py": DATA, "bomb.py": PUT, "train.py": TRAIN, "put.py": PUT}
     if "check_program" in step:

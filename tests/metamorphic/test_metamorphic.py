@@ -28,7 +28,6 @@ from tests.metamorphic.subjects import (
     written_otherwise,
 )
 from tests.metamorphic.text import Edit, NotApplicableError, Text
-from tests.trials import Trials
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,9 +40,9 @@ KNOWN = known_differences()
 _EVERY = 28
 """One in so many programs and transformations is tried by default, each in its turn."""
 
-FOLDERS: dict[str, list[tuple[int, Subject]]] = {}
-for _number, _subject in enumerate(SUBJECTS):
-    FOLDERS.setdefault(_subject.id.rpartition("/")[0], []).append((_number, _subject))
+FOLDERS: dict[str, list[Subject]] = {}
+for _subject in SUBJECTS:
+    FOLDERS.setdefault(_subject.id.rpartition("/")[0], []).append(_subject)
 
 # How many programs each transformation must apply to, of the sample that is counted (one in eight).
 AT_LEAST = {
@@ -54,7 +53,6 @@ AT_LEAST = {
 }  # fmt: skip
 
 every_subject = pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.id)
-every_folder = pytest.mark.parametrize("folder", FOLDERS)
 
 
 def number(text: str, below: int) -> int:
@@ -65,23 +63,21 @@ def number(text: str, below: int) -> int:
 # -- what is found -------------------------------------------------------------------------------
 
 
-@every_folder
-def test_the_same_is_found(folder: str) -> None:
+DUE = [
+    pytest.param(subject, name, id=f"{subject.id}, {name}")
+    for turn, subject in enumerate(SUBJECTS)
+    for position, name in enumerate(TRANSFORMATIONS)
+    if (name, subject.id) in KNOWN
+    or (turn + position * (_EVERY // len(TRANSFORMATIONS))) % _EVERY == 0
+]
+
+
+@pytest.mark.parametrize(("subject", "name"), DUE)
+def test_the_same_is_found(subject: Subject, name: str) -> None:
     """One place each, by one of the transformations; all that is known to differ still does.
 
     `pytest -m fuzz tests/metamorphic` tries every transformation at every place.
     """
-    with Trials() as trials:
-        for turn, subject in FOLDERS[folder]:
-            for position, name in enumerate(TRANSFORMATIONS):
-                if (name, subject.id) in KNOWN or (
-                    turn + position * (_EVERY // len(TRANSFORMATIONS))
-                ) % _EVERY == 0:
-                    with trials.of(f"{subject.id}, {name}"):
-                        check_one(subject, name)
-
-
-def check_one(subject: Subject, name: str) -> None:
     is_known = (name, subject.id) in KNOWN
     try:
         variants = written_otherwise(subject, name)
@@ -98,14 +94,8 @@ def check_one(subject: Subject, name: str) -> None:
 
 @pytest.mark.fuzz
 @every_subject
-def test_the_same_is_found_everywhere(subject: Subject) -> None:
-    with Trials() as trials:
-        for name in TRANSFORMATIONS:
-            with trials.of(name):
-                check_every_place(subject, name)
-
-
-def check_every_place(subject: Subject, name: str) -> None:
+@pytest.mark.parametrize("name", TRANSFORMATIONS)
+def test_the_same_is_found_everywhere(subject: Subject, name: str) -> None:
     try:
         variants = written_otherwise(subject, name)
     except NotApplicableError:
@@ -159,7 +149,7 @@ def test_the_same_is_found_in_random_programs(name: str) -> None:
     levels = LEVELS[2:4] if of_functions else LEVELS[:4]
 
     @settings(
-        max_examples=30 if of_functions else 12,
+        max_examples=20 if of_functions else 8,
         phases=[Phase.generate],
         deadline=None,
         database=None,
@@ -280,19 +270,18 @@ class TestJax:
 # -- the tools -----------------------------------------------------------------------------------
 
 
-@every_folder
-def test_marks_and_scopes(folder: str) -> None:
-    with Trials() as trials:
-        for _, subject in FOLDERS[folder]:
-            with trials.of(f"{subject.id}: marks are taken off again"):
-                check_marks(subject)
-            with trials.of(f"{subject.id}: scopes are those of Python"):
-                check_scopes(subject)
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_marks_are_taken_off_again(folder: str) -> None:
+    for subject in FOLDERS[folder]:
+        unmarked_files = {path: unmarked(text) for path, text in subject.program.files.items()}
+        assert unmarked_files == subject.files, subject.id
+        assert all(was == now for now, was in origins(subject.program).items()), subject.id
 
 
-def check_marks(subject: Subject) -> None:
-    assert {path: unmarked(text) for path, text in subject.program.files.items()} == subject.files
-    assert all(was == now for now, was in origins(subject.program).items())
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_scopes_are_those_of_python(folder: str) -> None:
+    for subject in FOLDERS[folder]:
+        check_scopes(subject)
 
 
 def check_scopes(subject: Subject) -> None:

@@ -45,6 +45,7 @@ from placement_lint.placement.domain.values import (
     Host,
     Instance,
     Lazy,
+    LibraryMethod,
     Mapping,
     Method,
     Optimizer,
@@ -291,6 +292,8 @@ class Known:
                 return f"object@{self._at(atom.site)}{through}"
             case Lazy():
                 return f"iterator@{self._at(atom.place)}"
+            case LibraryMethod():
+                return atom.name
             case Optimizer():
                 return atom.name + ".init" * atom.is_init
             case Partial():

@@ -154,7 +154,8 @@ CASES = {
         "y = [[[[on_host]]]]  # reveal: y",
         "a sequence of (a sequence of (a sequence of (a container)))",
     ),
-    "sharding": ("y = jax.sharding.Mesh()  # reveal: y", "a sharding"),
+    "mesh": ("y = jax.sharding.Mesh()  # reveal: y", "a mesh (…)"),
+    "sharding": ("y = jax.sharding.GSPMDSharding(ds, op)  # reveal: y", "a sharding"),
     "partial": (
         "import functools\ndef f(x):\n    pass\ny = functools.partial(f, 1)  # reveal: y",
         "a partial",

@@ -326,3 +326,21 @@ def test_words_of_the_file_and_of_what_it_imports_add_up(tmp_path: Path) -> None
     paths = write(tmp_path, files)
     outcome = check(paths, DevicesFlagged)
     assert outcome.parsed == 1
+
+
+def test_modules_that_come_by_a_star(tmp_path: Path) -> None:
+    files = {
+        "base.py": "import jax\nimport jax.numpy as jnp\nfrom jax.numpy import *\n_lax = jax.lax\n",
+        "lib/__init__.py": "from .names import *\nfrom math import *\n",
+        "lib/names.py": "from jax import lax\nfrom base import *\n",
+        "t.py": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    resolve = project([str(tmp_path / name) for name in files]).resolver(str(tmp_path / "t.py"))
+    assert resolve("lib.jnp") == "jax.numpy"
+    assert resolve("lib.jnp.ones") == "jax.numpy.ones"
+    assert resolve("lib.lax.add") == "jax.lax.add"
+    assert resolve("lib._lax") is None
+    assert resolve("lib.sin") is None

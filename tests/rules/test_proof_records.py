@@ -9,12 +9,14 @@ import pytest
 from placement_lint.cli import main
 from placement_lint.rules import proof_records, proved
 from placement_lint.rules.proof_records import (
+    VIRTUAL,
     digest,
-    newest_record,
+    newest_runs,
     proof_folder,
     proved_on,
     read_record,
     record_name,
+    sentence,
 )
 from placement_lint.rules.registry import all_rules
 
@@ -46,8 +48,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_what_was_proved_is_said_in_a_line(write: Any) -> None:
     write(run("0.4.30", "skipped"), run("0.5.3", "proved"), run("0.6.2", "proved"))
-    found = proved_on("JDP201")
-    assert found is not None
+    (found,) = proved_on("JDP201")
     assert found.sentence() == (
         "reproduced on JAX 0.5.3, 0.6.2; makes no claim about JAX 0.4.30 "
         "(virtual devices, 2026-01-02)"
@@ -57,32 +58,40 @@ def test_what_was_proved_is_said_in_a_line(write: Any) -> None:
 
 def test_what_was_not_proved_is_said_too(write: Any) -> None:
     write(run("0.4.30", "failed"))
-    found = proved_on("JDP201")
-    assert found is not None
+    (found,) = proved_on("JDP201")
     assert found.sentence() == "NOT reproduced on JAX 0.4.30 (virtual devices, 2026-01-02)"
 
 
 def test_a_proof_that_was_changed_since_is_not_spoken_of(write: Any) -> None:
     write(run("0.4.30", "proved", text="another"), run("0.5.3", "proved"))
-    found = proved_on("JDP201")
-    assert found is not None
+    (found,) = proved_on("JDP201")
     assert found.proved == ("0.5.3",)
     write(run("0.4.30", "proved", text="another"), date="2026-01-03")
-    newest_record.cache_clear()
-    assert proved_on("JDP201") is None
+    newest_runs.cache_clear()
+    assert proved_on("JDP201") == ()
+
+
+def test_each_kind_of_devices_has_its_newest_record(write: Any) -> None:
+    on_gpu = {"devices": "gpu", "accelerator": "NVIDIA A100-SXM4-40GB"}
+    write(run("0.5.3", "proved"), {**run("0.6.2", "proved"), **on_gpu})
+    write({**run("0.7.2", "proved"), **on_gpu}, date="2026-01-03")
+    virtual, real = proved_on("JDP201")
+    assert virtual.sentence() == "reproduced on JAX 0.5.3 (virtual devices, 2026-01-02)"
+    assert real.sentence() == "reproduced on JAX 0.7.2 (NVIDIA A100-SXM4-40GB, 2026-01-03)"
+    assert sentence((virtual, real)) == f"{virtual.sentence()}; {real.sentence()}"
 
 
 def test_a_rule_or_a_folder_without_record_says_nothing(write: Any, tmp_path: Path) -> None:
-    assert proved_on("JDP201") is None
-    newest_record.cache_clear()
+    assert proved_on("JDP201") == ()
+    newest_runs.cache_clear()
     write(run("0.5.3", "proved"))
-    assert proved_on("JDP202") is None
+    assert proved_on("JDP202") == ()
     # Of one that has a proof, in a record of others.
     (tmp_path / "JDP202").mkdir()
     (tmp_path / "JDP202" / "proof.py").write_text(TEXT, encoding="utf-8")
-    assert proved_on("JDP202") is None
-    assert proved_on("JDP201") is not None
-    assert newest_record(str(tmp_path / "nowhere")) is None
+    assert proved_on("JDP202") == ()
+    assert proved_on("JDP201") != ()
+    assert newest_runs(str(tmp_path / "nowhere")) == {}
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"version": 2}', "\xff"])
@@ -90,13 +99,12 @@ def test_what_is_no_record_is_passed_over(tmp_path: Path, text: str) -> None:
     path = tmp_path / "2026-01-01-verify.json"
     path.write_bytes(text.encode("latin-1"))
     assert read_record(str(path)) is None
-    assert newest_record(str(tmp_path)) is None
+    assert newest_runs(str(tmp_path)) == {}
 
 
 def shipped_runs() -> list[dict[str, Any]]:
-    newest = newest_record(str(Path(proof_folder(), "records")))
-    assert newest is not None
-    return list(newest["runs"])
+    _, runs = newest_runs(str(Path(proof_folder(), "records")))[VIRTUAL]
+    return runs
 
 
 def test_the_shipped_record_is_of_rules_that_exist_and_hold() -> None:
@@ -119,7 +127,7 @@ def test_the_pages_show_the_record(capsys: pytest.CaptureFixture[str]) -> None:
         ]
         assert main(["rule", rule.code]) == 0
         page = capsys.readouterr().out
-        assert ("Reproduced on JAX" in page) == bool(known)
+        assert ("eproduced on JAX" in page) == bool(proved_on(rule.code))
         assert f"Reproduced on JAX {', '.join(known)}" in page or not known
 
 

@@ -20,7 +20,6 @@ from placement_lint.syntax.parser_guard import (
     measure,
     too_deep,
 )
-from tests.trials import Trials
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -151,12 +150,11 @@ def parsed(sources: list[str], program: str = PARSER) -> list[str]:
     return found
 
 
-def assert_parse(sources: dict[str, str]) -> None:
-    with Trials() as trials:
-        for name, said in zip(sources, parsed([*sources.values()]), strict=True):
-            with trials.of(name):
-                assert too_deep(sources[name]) is None
-                assert said == ""
+def assert_parse(subtests: pytest.Subtests, sources: dict[str, str]) -> None:
+    for name, said in zip(sources, parsed([*sources.values()]), strict=True):
+        with subtests.test(name):
+            assert too_deep(sources[name]) is None
+            assert said == ""
 
 
 def test_a_parser_that_is_killed_is_seen_and_the_next_source_is_parsed() -> None:
@@ -172,9 +170,9 @@ def test_a_parser_that_is_killed_is_seen_and_the_next_source_is_parsed() -> None
 
 
 @pytest.mark.every
-def test_brackets_at_the_limit_parse() -> None:
+def test_brackets_at_the_limit_parse(subtests: pytest.Subtests) -> None:
     limit = DEFAULT_LIMITS.brackets
-    assert_parse({construct: source(limit) for construct, source in BRACKETS.items()})
+    assert_parse(subtests, {construct: source(limit) for construct, source in BRACKETS.items()})
 
 
 @pytest.mark.parametrize("construct", BRACKETS)
@@ -187,23 +185,25 @@ def test_one_bracket_more_is_refused(construct: str) -> None:
 
 
 @pytest.mark.every
-def test_chains_at_the_limit_parse() -> None:
+def test_chains_at_the_limit_parse(subtests: pytest.Subtests) -> None:
     """But for those that take LibCST a second each: these at a fifth of it.
 
     At the limit itself with `pytest -m every tests/files`.
     """
     assert_parse(
+        subtests,
         {
             construct: source(largest // 5 if construct in SLOW else largest)
             for construct, (source, largest, _) in LINEAR_CHAINS.items()
-        }
+        },
     )
 
 
 @pytest.mark.every
-def test_every_chain_at_the_limit_parses() -> None:
+def test_every_chain_at_the_limit_parses(subtests: pytest.Subtests) -> None:
     assert_parse(
-        {construct: source(largest) for construct, (source, largest, _) in LINEAR_CHAINS.items()}
+        subtests,
+        {construct: source(largest) for construct, (source, largest, _) in LINEAR_CHAINS.items()},
     )
 
 
@@ -216,13 +216,14 @@ def test_one_link_more_is_refused(construct: str) -> None:
 
 
 @pytest.mark.every
-def test_chains_that_parse_slowly_parse() -> None:
+def test_chains_that_parse_slowly_parse(subtests: pytest.Subtests) -> None:
     """At a part of the limit; at the limit itself with `pytest -m every tests/files`."""
     assert_parse(
+        subtests,
         {
             construct: source(min(largest, 600))
             for construct, (source, largest, _) in SQUARE_CHAINS.items()
-        }
+        },
     )
 
 
@@ -237,9 +238,11 @@ def test_chains_that_parse_slowly_are_refused_beyond_the_limit(construct: str) -
 
 @pytest.mark.every
 @pytest.mark.parametrize("construct", SQUARE_CHAINS)
-def test_chains_that_parse_slowly_parse_at_the_limit(construct: str) -> None:
+def test_chains_that_parse_slowly_parse_at_the_limit(
+    subtests: pytest.Subtests, construct: str
+) -> None:
     source, largest, _ = SQUARE_CHAINS[construct]
-    assert_parse({construct: source(largest)})
+    assert_parse(subtests, {construct: source(largest)})
 
 
 @pytest.mark.parametrize("construct", FLAT)
@@ -289,9 +292,9 @@ def test_a_string_may_be_the_token_that_is_one_too_many(text: str, column: int) 
     assert (found.line, found.column) == (1, column)
 
 
-def test_indentation_parses_as_deep_as_python_takes_it() -> None:
+def test_indentation_parses_as_deep_as_python_takes_it(subtests: pytest.Subtests) -> None:
     heads = ["if a:", "def f():", "class A:", "while a:", "with a:"]
-    assert_parse({head: blocks(head)(98) for head in heads})
+    assert_parse(subtests, {head: blocks(head)(98) for head in heads})
 
 
 def test_much_code_far_to_the_right_is_refused() -> None:
@@ -334,7 +337,7 @@ def test_elifs_of_separate_ifs_do_not_add_up_and_nested_ones_do() -> None:
     assert (refused.excess, refused.size) == (Excess.ELIFS, 11)
 
 
-def test_strings_and_comments_hold_no_brackets() -> None:
+def test_strings_and_comments_hold_no_brackets(subtests: pytest.Subtests) -> None:
     texts = [
         "x = '" + "(" * 300 + "'\n",
         'x = "' + "[" * 300 + '"\n',
@@ -354,7 +357,7 @@ def test_strings_and_comments_hold_no_brackets() -> None:
         "x = f'\\N{{b}" + "(" * 300 + "'\n",
         "if'" + "{" * 300 + "':\n    pass\n",
     ]
-    assert_parse({f"{number}: {text[:40]!r}": text for number, text in enumerate(texts)})
+    assert_parse(subtests, {f"{number}: {text[:40]!r}": text for number, text in enumerate(texts)})
 
 
 @pytest.mark.parametrize(

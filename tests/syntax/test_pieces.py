@@ -13,7 +13,6 @@ from placement_lint.files.source import Source
 from placement_lint.files.store import FileStore
 from placement_lint.syntax import pieces
 from placement_lint.syntax.parse import ParsedFile, parse
-from tests.trials import Trials
 
 if TYPE_CHECKING:
     from placement_lint.syntax.pieces import Pieces
@@ -59,30 +58,29 @@ def edited(text: str, chance: random.Random) -> str:
     return "\n".join(lines)
 
 
-def compare(files: list[Path], rounds: int) -> None:
+def compare(subtests: pytest.Subtests, files: list[Path], rounds: int) -> None:
     chance = random.Random(1)  # noqa: S311 - the same each time
     known: dict[str, Pieces | None] = {}
     cut = 0
-    with Trials() as trials:
-        for path in files:
-            text = path.read_text(encoding="utf-8")
-            for number in range(rounds):
-                with trials.of(f"{path.name} {number}"):
-                    cut += check(known, str(path), text)
-                if number == 1:
-                    text = text.replace("\n", "\r\n")
-                text = edited(text, chance)
+    for path in files:
+        text = path.read_text(encoding="utf-8")
+        for number in range(rounds):
+            with subtests.test(f"{path.name} {number}"):
+                cut += check(known, str(path), text)
+            if number == 1:
+                text = text.replace("\n", "\r\n")
+            text = edited(text, chance)
     assert cut > len(files) / 4
 
 
-def test_it_is_the_same_module() -> None:
+def test_it_is_the_same_module(subtests: pytest.Subtests) -> None:
     """`pytest -m every -k same_module` compares them for every file of this project."""
-    compare(FILES[::60], 3)
+    compare(subtests, FILES[::60], 3)
 
 
 @pytest.mark.every
-def test_it_is_the_same_module_for_every_file() -> None:
-    compare(FILES, 6)
+def test_it_is_the_same_module_for_every_file(subtests: pytest.Subtests) -> None:
+    compare(subtests, FILES, 6)
 
 
 TEXT = "".join(f"def f{number}(x):\n    return x + {number}\n\n\n" for number in range(40))

@@ -56,7 +56,14 @@ def only(done: Traced) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("script", "arguments", "at", "made", "count"),
     [
-        ("commitment.py", LOOKUP, "JDP201:16", "array = jax.random.randint(", LOOKUPS),
+        pytest.param(
+            "commitment.py",
+            LOOKUP,
+            "JDP201:16",
+            "array = jax.random.randint(",
+            LOOKUPS,
+            marks=pytest.mark.every,
+        ),
         (
             "backends_and_devices.py",
             ["--dataset-dir", ".", "--way", "block"],

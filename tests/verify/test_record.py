@@ -35,6 +35,14 @@ def test_a_cell_says_what_came_of_it() -> None:
     }
 
 
+def test_a_run_on_an_accelerator_has_its_name() -> None:
+    value = printed("0.10.2", JDP101={})
+    value["devices"]["kind"] = "gpu"
+    value["environment"]["device_kind"] = "NVIDIA A100-SXM4-40GB"
+    assert as_run(value)["accelerator"] == "NVIDIA A100-SXM4-40GB"
+    assert "accelerator" not in as_run(printed("0.10.2"))
+
+
 def test_a_run_replaces_the_one_on_the_same_jax_and_versions_are_in_order() -> None:
     first = merged(None, [as_run(printed("0.10.2", JDP101={"ok": False}))], "2026-01-02")
     later = merged(

@@ -86,8 +86,15 @@ def compared(tmp_path: Path, ours: list[str], *words: str) -> None:
     assert done(tmp_path / "1" / "folder", ours) == expected
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+ALWAYS = {"finding", "fix", "stdin", "wrong usage", "no such module", "flake8"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in ALWAYS else pytest.param(name, marks=pytest.mark.every) for name in COMMANDS],
+)
 def test_a_command_does_the_same(name: str, tmp_path: Path) -> None:
+    """Some of them; all with `pytest -m every tests/warm`."""
     module, *words = COMMANDS[name]
     if module == "flake8":
         pytest.importorskip("flake8", reason="flake8 is not installed; the dev extra brings it")

@@ -16,3 +16,31 @@ def libraries() -> tuple[Library, ...]:
     """Return the `LIBRARY` of every module of this package, in the order of their names."""
     names = sorted(module.name for module in pkgutil.iter_modules(__path__))
     return tuple(importlib.import_module(f"{__name__}.{name}").LIBRARY for name in names)
+
+
+@functools.cache
+def _classes() -> dict[str, frozenset[str]]:
+    """Return the methods whose models are known, by the class of a library."""
+    return {name: methods for each in libraries() for name, methods in each.classes.items()}
+
+
+@functools.cache
+def _class_names() -> dict[str, str]:
+    """Return the classes of libraries by all names that they have."""
+    also = {alias: name for each in libraries() for alias, name in each.aliases.items()}
+    return {name: name for name in _classes()} | also
+
+
+def library_class_named(qualified: str) -> str | None:
+    """Return the class of a library that a qualified name is of; None: none that is known."""
+    return _class_names().get(qualified)
+
+
+def method_of(cls: str, name: str) -> str | None:
+    """Return the qualified name of a method of a class of a library; None: none that is known."""
+    return f"{cls}.{name}" if name in _classes().get(cls, ()) else None
+
+
+def methods() -> frozenset[str]:
+    """Return the qualified names of all methods that must have a model."""
+    return frozenset(f"{cls}.{name}" for cls, names in _classes().items() for name in names)

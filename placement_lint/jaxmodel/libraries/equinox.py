@@ -8,6 +8,14 @@ _TRANSFORM = """
 filter_checkpoint filter_grad filter_hessian filter_jacfwd filter_jacrev filter_jit filter_vmap
 """
 
+LAYERS = tuple(
+    """
+    Conv Conv1d Conv2d Conv3d ConvTranspose ConvTranspose1d ConvTranspose2d ConvTranspose3d
+    Embedding GRUCell GroupNorm LSTMCell LayerNorm Linear MLP MultiheadAttention RMSNorm
+    """.split()
+)
+"""Modules of `equinox.nn`, whose parameters are arrays."""
+
 LIBRARY = Library(
     rows=[
         *rows("equinox", _TRANSFORM, Effect.TRANSFORM),
@@ -19,11 +27,10 @@ LIBRARY = Library(
         *rows("equinox", "tree_deserialise_leaves", Effect.LOAD, gives=Gives.ARRAYS),
         *rows("equinox.nn", "Linear", Effect.INITIALISE, gives=Gives.ARRAYS),
     ],
+    classes={"equinox.Module": frozenset({"__call__"})},
     taking_apart=frozenset(
         {
-            "equinox.filter",
             "equinox.filter_shard",
-            "equinox.partition",
             "equinox.tree_at",
         }
     ),

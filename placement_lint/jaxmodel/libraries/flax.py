@@ -9,6 +9,26 @@ celu elu gelu glu hard_sigmoid hard_silu hard_swish hard_tanh leaky_relu log_sig
 logsumexp one_hot relu relu6 selu sigmoid silu soft_sign softmax softplus standardize swish tanh
 """
 
+LINEN_LAYERS = tuple(
+    """
+    BatchNorm Bidirectional ConvLocal ConvTranspose Conv Dense DenseGeneral
+    Dropout Einsum Embed GRUCell GroupNorm InstanceNorm LSTMCell LayerNorm MGUCell
+    MultiHeadAttention MultiHeadDotProductAttention OptimizedLSTMCell PReLU RMSNorm RNN
+    SelfAttention Sequential SimpleCell SpectralNorm WeightNorm
+    """.split()
+)
+"""Classes of Linen that are modules."""
+
+NNX_LAYERS = tuple(
+    """
+    BatchNorm Conv ConvTranspose Dropout Einsum Embed GRUCell GroupNorm InstanceNorm LSTMCell
+    LayerNorm Linear LinearGeneral LoRALinear MultiHeadAttention OptimizedLSTMCell RMSNorm
+    SimpleCell
+    """.split()
+)
+"""Modules of nnx."""
+NNX_VARIABLES = tuple("BatchStat Cache Intermediate Param Variable".split())
+
 LIBRARY = Library(
     rows=[
         *rows("flax.linen", _ACTIVATIONS, Effect.COMPUTE),
@@ -35,12 +55,19 @@ LIBRARY = Library(
             Effect.HOST,
         ),
     ],
+    classes={
+        "flax.linen.Module": frozenset(
+            {"__call__", "apply", "bind", "init", "init_with_output", "lazy_init"}
+        ),
+        "flax.nnx.Module": frozenset({"__call__"}),
+        "flax.nnx.Optimizer": frozenset({"update"}),
+        "flax.nnx.Rngs": frozenset({"__call__"}),
+        "flax.training.train_state.TrainState": frozenset({"apply_gradients", "create", "replace"}),
+    },
+    aliases={"flax.linen.module.Module": "flax.linen.Module"},
     taking_apart=frozenset(
         {
             "flax.jax_utils.replicate",
-            "flax.nnx.clone",
-            "flax.nnx.split",
-            "flax.nnx.state",
             "flax.serialization.to_state_dict",
         }
     ),

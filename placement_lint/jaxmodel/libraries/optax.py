@@ -26,6 +26,7 @@ LIBRARY = Library(
             "optax.GradientTransformation", "update", Effect.COMPUTE, gives=Gives.ARRAYS, loses=True
         ),
     ],
+    classes={"optax.GradientTransformation": frozenset({"init", "update"})},
     # Read in optax 0.2.8.
     optimizers_with_moments=frozenset(f"optax.{name}" for name in _WITH_MOMENTS.split()),
 )

@@ -5,6 +5,10 @@ from __future__ import annotations
 from placement_lint.jaxmodel.effects import Effect, Gives, Library, rows
 
 LIBRARY = Library(
+    classes={
+        "orbax.checkpoint.CheckpointManager": frozenset({"restore"}),
+        "orbax.checkpoint.StandardCheckpointer": frozenset({"restore"}),
+    },
     method_rows=[
         *rows("orbax.checkpoint.PyTreeCheckpointer", "restore", Effect.RESTORE, gives=Gives.ARRAYS),
         *rows("orbax.checkpoint.PyTreeCheckpointer", "save", Effect.HOST),

@@ -99,7 +99,7 @@ class Cache:
         store: FileStore,
         started: float,
     ) -> Outcome | None:
-        """Return the outcome of the last run if nothing has changed since."""
+        """See `RunCache`."""
         last = self._last = self.last()
         if last is None or last.outcome is None or last.surroundings != surroundings:
             return None

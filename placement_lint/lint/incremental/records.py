@@ -31,6 +31,8 @@ class Prefiltered:
     chooses: bool
     passes: bool
     """Whether it may hold a finding, by its own words."""
+    shares: bool = False
+    """Whether it may define a mesh, or a function that puts arrays, that other files use."""
     is_to_be_parsed: bool = False
     """Whether it is still to be seen that it can be parsed, since no rule will."""
 
@@ -95,11 +97,17 @@ def records_codec() -> Codec:
     from placement_lint.project.dependencies import Dependencies, Summarised
     from placement_lint.project.file_facts import FileFacts
     from placement_lint.semantic.module_summary import Step, Summary
-    from placement_lint.semantic.program_queries import EffectOrigin, ImportEffects
+    from placement_lint.semantic.program_queries import (
+        CallsFromElsewhere,
+        EffectOrigin,
+        FunctionEffects,
+        ImportEffects,
+        JaxCall,
+    )
 
     classes = (
         *(Dependencies, FileFacts, FileResult, Finding, ImportEffects, EffectOrigin),
-        *(Summarised, Suppressed),
+        *(CallsFromElsewhere, FunctionEffects, JaxCall, Summarised, Suppressed),
     )
     names = {each.__name__: each for each in classes}
     aliases = {"Mapping": Mapping, "Revealed": Any, "Step": Step, "Summary": Summary}

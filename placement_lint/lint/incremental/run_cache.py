@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from placement_lint.limits.budget import SECONDS_OF_WAITING
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -13,8 +15,6 @@ if TYPE_CHECKING:
     from placement_lint.lint.incremental.revision import ExhaustedFile, PreviousRun
     from placement_lint.lint.results import Outcome
 
-MOST_SECONDS = 10
-"""What a file may take of processor time while somebody waits for an answer."""
 SECONDS_AGAIN = 1
 """What a file may take that ran out of its time when it was checked last, and was changed."""
 
@@ -89,4 +89,4 @@ class MemoryCache:
 
     def most_seconds(self, path: str) -> int:
         """See `RunCache`."""
-        return SECONDS_AGAIN if path in self._exhausted else MOST_SECONDS
+        return SECONDS_AGAIN if path in self._exhausted else SECONDS_OF_WAITING

@@ -287,9 +287,10 @@ def copied(program: ExecutedProgram) -> dict[Place, Destination]:
     for module in program.modules.values():
         for use in module.record.uses.values():
             for array in use.moved:
-                if array.origin is not None and array.origin.device is not None:
-                    target = Destination(array.device, array.origin.device)
-                    found.setdefault(array.origin.commit_at, set()).add(target)
+                made = array.origin
+                if made is not None and made.device is not None and made.can_be_committed:
+                    target = Destination(array.device, made.device)
+                    found.setdefault(made.commit_at, set()).add(target)
     return {
         place: next(iter(targets))
         for place, targets in found.items()

@@ -11,6 +11,8 @@ from placement_lint.placement.domain.places import NO_CAUSES, NOWHERE
 from placement_lint.placement.domain.values import (
     HOST,
     MAX_DEPTH,
+    MAX_NESTING,
+    NONE,
     NOTHING,
     PLAIN,
     UNKNOWN,
@@ -28,7 +30,7 @@ from placement_lint.placement.domain.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from placement_lint.placement.domain.keys import Key
     from placement_lint.placement.domain.places import Place
@@ -60,7 +62,7 @@ def map_atoms(of: Value, change: AtomChange, depth: int = MAX_DEPTH) -> Value:
             pairs = tuple((key, map_atoms(item, change, depth - 1)) for key, item in atom.items)
             changed.append(Mapping(pairs, map_atoms(atom.element, change, depth - 1), atom.site))
         elif isinstance(atom, AnyTree):
-            changed.append(AnyTree(map_atoms(atom.leaf, change, 0)))
+            changed.append(replace(atom, leaf=map_atoms(atom.leaf, change, 0)))
         else:
             changed.append(change(atom))
     return limited(frozenset(changed))
@@ -98,6 +100,23 @@ def committed_to(
     return limited(frozenset(on_device(atom, device) for atom in of for device in places))
 
 
+def leaves_of(of: Value, depth: int = MAX_NESTING) -> Iterator[Value]:
+    """Yield the leaves of a tree, of each all that it may be."""
+    direct = frozenset(a for a in of if not isinstance(a, Sequence | Mapping | AnyTree)) - NONE
+    if direct:
+        yield direct
+    for atom in of:
+        parts: list[Value] = []
+        if isinstance(atom, Sequence):
+            parts = list(atom.items) if atom.items is not None else [atom.element]
+        elif isinstance(atom, Mapping):
+            parts = atom.parts()
+        elif isinstance(atom, AnyTree):
+            parts = [atom.leaf]
+        for part in parts if depth else ():
+            yield from leaves_of(part, depth - 1)
+
+
 _DATA = (Anything, Array, Host, Plain)
 
 
@@ -114,7 +133,7 @@ def is_data(of: Value) -> bool:
             if not all(map(is_data, atom.parts())):
                 return False
         elif isinstance(atom, AnyTree):
-            if not is_data(atom.leaf):
+            if atom.cls or not is_data(atom.leaf):
                 return False
         elif not isinstance(atom, _DATA):
             return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from placement_lint.placement.domain.sharding import Mesh, Sharding, Spec
 from placement_lint.placement.domain.values import (
     Anything,
     AnyTree,
@@ -11,6 +12,7 @@ from placement_lint.placement.domain.values import (
     Class,
     Computation,
     Container,
+    ContextFactory,
     Coroutine,
     DefaultDeviceContext,
     DeviceList,
@@ -24,13 +26,13 @@ from placement_lint.placement.domain.values import (
     Host,
     Instance,
     Lazy,
+    LibraryMethod,
     Method,
     Optimizer,
     Partial,
     Pickled,
     Plain,
     Sequence,
-    Sharding,
     TheDevice,
     Thread,
 )
@@ -71,6 +73,12 @@ def _describe(atom: Atom, where: Callable[[Place], str], depth: int) -> str:
         return f"a tree of ({describe(atom.leaf, where, depth - 1)})" if depth else "a tree"
     if isinstance(atom, TheDevice):
         return "a device" if atom.device is None else f"the device {atom.device}"
+    if isinstance(atom, Mesh):
+        return f"a mesh {atom}"
+    if isinstance(atom, Spec):
+        return f"the spec {atom}"
+    if isinstance(atom, Sharding) and atom.is_named:
+        return f"a sharding on {atom}"
     if isinstance(atom, DefaultDeviceContext):
         devices = sorted(str(device or "unknown") for device in atom.devices)
         return f"a context in which the default device is {' or '.join(devices)}"
@@ -88,6 +96,7 @@ def _describe(atom: Atom, where: Callable[[Place], str], depth: int) -> str:
 
 _NAMES: dict[type, str] = {
     Computation: "a function that computes on the default device",
+    ContextFactory: "what makes a context manager",
     DeviceList: "a list of devices",
     Dispatched: "a function that dispatches by type",
     Executor: "an executor",
@@ -95,6 +104,7 @@ _NAMES: dict[type, str] = {
     Generator: "a generator",
     Getter: "a getter",
     Lazy: "an iterator",
+    LibraryMethod: "a method of a library",
     Host: "a NumPy array",
     Method: "a method",
     Optimizer: "an optimizer",

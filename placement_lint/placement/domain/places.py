@@ -47,3 +47,12 @@ class ArrayOrigin:
     """The expression that a `device_put` around commits it: the one that is bound to a name."""
     device: Place | None
     """The expression that names the default device in force; None: none is."""
+    is_apart: bool = True
+    """False: it is in an object of a library, which `device_put` may refuse."""
+    is_chosen: bool = False
+    """That expression chooses, when it runs, between this device and the system's default."""
+
+    @property
+    def can_be_committed(self) -> bool:
+        """Whether a `device_put` around what makes it commits it to that device."""
+        return self.is_apart and not self.is_chosen

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from placement_lint.placement.domain.pulls import Pulls
+from placement_lint.placement.domain.sharded_calls import ShardedCalls
 from placement_lint.placement.domain.values import Array, Value, join
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from placement_lint.placement.domain.devices import Device
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.state import DefaultDevice
@@ -81,12 +80,14 @@ class Record:
     mixtures: dict[int, Mixture] = field(default_factory=dict)
     agreeing: set[int] = field(default_factory=set)
     """Operations that were executed with operands which JAX may accept."""
-    parts: dict[int, set[Array]] = field(default_factory=dict)
-    """For operands that are objects, or hold some: the arrays in these."""
+    trees: dict[int, Value] = field(default_factory=dict)
+    """For operands that are objects, or hold some: what is in them, with dicts in their place."""
     pulled: dict[Place, set[tuple[Place, Device]]] = field(default_factory=dict)
     """For what made an uncommitted array: the operations that surely run where another operand
     is committed, and that device."""
     pulls: Pulls = field(default_factory=Pulls)
+    sharded_calls: ShardedCalls = field(default_factory=ShardedCalls)
+    """Also of traced code, which leaves nothing else here."""
 
     def saw_value(self, node: int, seen: Value) -> None:
         """Remember a value that an expression had."""
@@ -94,9 +95,9 @@ class Record:
         if before is not seen:
             self.values[node] = join(before, seen)
 
-    def saw_parts(self, node: int, seen: Iterable[Array]) -> None:
-        """Remember the arrays in an object that an expression was."""
-        self.parts.setdefault(node, set()).update(seen)
+    def saw_tree(self, node: int, seen: Value) -> None:
+        """Remember what is in an object that an expression was."""
+        self.trees[node] = join(seen, self.trees[node]) if node in self.trees else seen
 
     def saw_read(self, opened: Place | None, read: Place) -> None:
         """Remember a call that reads an array from a file, by the call that opened it."""

@@ -43,6 +43,8 @@ class DefaultDevice:
     is_chosen: bool = False
     """The program chooses one of the devices when it runs. What happens for some of them only is
     not reported: the arrays are mostly made under the same choice."""
+    chosen_by: Place | None = None
+    """The conditional expression that chooses between one device and the system's default."""
 
     def for_callee(self) -> DefaultDevice:
         """Return what a function that is called now sees of it."""
@@ -359,7 +361,14 @@ def _joined(one: DefaultDevice, other: DefaultDevice) -> DefaultDevice:
         min(named) if len(named) == 2 and len(devices) == 1 else None,
         inherited=one.inherited or other.inherited,
         is_chosen=one.is_chosen or other.is_chosen,
+        chosen_by=_choice_of(one, other) or _choice_of(other, one),
     )
+
+
+def _choice_of(one: DefaultDevice, other: DefaultDevice) -> Place | None:
+    """Return what chooses the one device, where that is beside the system's default."""
+    is_same = other.chosen_by == one.chosen_by and other.devices == one.devices
+    return one.chosen_by if is_same or other.devices == SYSTEM else None
 
 
 def _one_of(every: list[DefaultDevice]) -> DefaultDevice:

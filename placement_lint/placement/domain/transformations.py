@@ -47,3 +47,5 @@ class Step:
     has_aux: bool | None = False
     is_plain: bool = True
     """It maps over the first axis of everything."""
+    is_whole: bool = False
+    """What it compiles is one program over whole arrays: see `tracing.OVER_WHOLE_ARRAYS`."""

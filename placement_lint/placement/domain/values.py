@@ -22,6 +22,8 @@ from placement_lint.placement.domain.places import (
     Place,
     Site,
 )
+from placement_lint.placement.domain.sharding import Mesh, Sharding, Spec
+from placement_lint.placement.domain.sized import Sized
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,19 +49,8 @@ _MAX_HOLDERS = 40
 """Things that hold others inside of one another: to hash or compare a value goes as deep."""
 
 
-class _Sized:
-    """What a value is made of."""
-
-    size: int = 1
-    """How many things are in it, itself included."""
-    depth: int = 0
-    """How many things that hold others are inside of one another in it."""
-    nesting: int = 0
-    """How many containers are inside of one another in it."""
-
-
 @dataclass(frozen=True)
-class Array(_Sized):
+class Array(Sized):
     """A JAX array. `device` None: one that is not known."""
 
     device: Device | None
@@ -83,7 +74,7 @@ class Array(_Sized):
 
 
 @dataclass(frozen=True)
-class Host(_Sized):
+class Host(Sized):
     """A NumPy array, or what gives one when it is indexed."""
 
     from_file: bool = False
@@ -93,7 +84,7 @@ class Host(_Sized):
 
 
 @dataclass(frozen=True)
-class Pickled(_Sized):
+class Pickled(Sized):
     """What `pickle.dumps` gives."""
 
     of: Place
@@ -101,7 +92,7 @@ class Pickled(_Sized):
 
 
 @dataclass(frozen=True)
-class Optimizer(_Sized):
+class Optimizer(Sized):
     """An optimizer of optax."""
 
     name: str
@@ -113,7 +104,7 @@ class Optimizer(_Sized):
 
 
 @dataclass(frozen=True)
-class Plain(_Sized):
+class Plain(Sized):
     """A Python value that is certainly no array, no device and no container of them."""
 
     text: str | None = None
@@ -125,29 +116,21 @@ class Plain(_Sized):
 
 
 @dataclass(frozen=True)
-class TheDevice(_Sized):
+class TheDevice(Sized):
     """A device object; None: a device that is not known."""
 
     device: Device | None
 
 
 @dataclass(frozen=True)
-class DeviceList(_Sized):
+class DeviceList(Sized):
     """What `jax.devices(platform)` gives."""
 
     platform: str | None
 
 
 @dataclass(frozen=True)
-class Sharding(_Sized):
-    """A sharding, a layout or a memory kind: something to commit to that is no single device."""
-
-    replicated: bool = False
-    """It surely leaves an array whole: each device has all of it, in its own memory."""
-
-
-@dataclass(frozen=True)
-class _Holder(_Sized):
+class _Holder(Sized):
     """A thing that is no container and holds values: of too much it holds, nothing is known."""
 
     def __post_init__(self) -> None:
@@ -178,6 +161,8 @@ class DefaultDeviceContext(_Holder):
     """What `as` binds."""
     maker: Place | None = None
     """The call of a generator function that made it, where that goes on at its end."""
+    chosen_by: Place | None = None
+    """The conditional expression that gives one device or the system's default."""
 
 
 @dataclass(frozen=True)
@@ -191,7 +176,14 @@ class PlainContext(_Holder):
 
 
 @dataclass(frozen=True)
-class TensorFile(_Sized):
+class ContextFactory(_Holder):
+    """What makes a context without an argument: `functools.partial(jax.default_device, d)`."""
+
+    context: Value
+
+
+@dataclass(frozen=True)
+class TensorFile(Sized):
     """A file opened by `safetensors.safe_open` for JAX."""
 
     site: Place | None = None
@@ -199,13 +191,13 @@ class TensorFile(_Sized):
 
 
 @dataclass(frozen=True)
-class ExitStack(_Sized):
+class ExitStack(Sized):
     """A `contextlib.ExitStack`, by the call that made it."""
 
     site: Place | None = None
 
 
-class _Container(_Sized):
+class _Container(Sized):
     """A list, a tuple or a dict: of what is in it in containers too many, nothing is known."""
 
     element: Value
@@ -250,6 +242,8 @@ class Sequence(_Container):
     """Of a named tuple: the names of its items."""
     cls: Place | None = None
     """Of a named tuple: its class, where that is of the program."""
+    library: str = ""
+    """Of an object of a library whose fields are known: its class there."""
     views: tuple[Site, bool] | None = None
     """Of what `d.values()` or, with True, `d.items()` gives: the dict, which may change later."""
 
@@ -269,6 +263,8 @@ class AnyTree(_Holder):
     """A value of unknown structure, perhaps one array: every array in it is one of the leaf."""
 
     leaf: Value
+    cls: str = ""
+    """The class of a library that it is an object of, which says what its methods do."""
 
 
 @dataclass(frozen=True)
@@ -336,8 +332,8 @@ def _values_in(given: object) -> list[tuple[object, Value]]:
     """Return the values in an attribute: it is one, or a tuple of them, perhaps with keys."""
     if isinstance(given, frozenset):
         # Devices are no value.
-        return [(None, given)] if isinstance(next(iter(given), ANYTHING), _Sized) else []
-    if isinstance(given, _Sized) and given.depth:
+        return [(None, given)] if isinstance(next(iter(given), ANYTHING), Sized) else []
+    if isinstance(given, Sized) and given.depth:
         return [(None, frozenset({cast("Atom", given)}))]
     if isinstance(given, tuple) and not isinstance(given, Place):
         pairs = [
@@ -364,21 +360,21 @@ def _shallow(held: Value) -> Value:
 
 
 @dataclass(frozen=True)
-class Function(_Sized):
+class Function(Sized):
     """A function of the program: a `def` or a lambda."""
 
     place: Place
 
 
 @dataclass(frozen=True)
-class Class(_Sized):
+class Class(Sized):
     """A class of the program."""
 
     place: Place
 
 
 @dataclass(frozen=True)
-class Instance(_Sized):
+class Instance(Sized):
     """An object of a class of the program, by the call that made it."""
 
     cls: Place
@@ -402,6 +398,15 @@ class Method(_Holder):
 
 
 @dataclass(frozen=True)
+class LibraryMethod(_Holder):
+    """A method of an object of a library, or of a class that derives from one of it."""
+
+    name: str
+    """Its qualified name: `flax.linen.Module.init`."""
+    receiver: Atom
+
+
+@dataclass(frozen=True)
 class Partial(_Holder):
     """A `functools.partial` of something of the program."""
 
@@ -411,7 +416,7 @@ class Partial(_Holder):
 
 
 @dataclass(frozen=True)
-class Thread(_Sized):
+class Thread(Sized):
     """A `threading.Thread`, and what it calls once it is started."""
 
     target: Partial
@@ -423,7 +428,7 @@ class Thread(_Sized):
 
 
 @dataclass(frozen=True)
-class External(_Sized):
+class External(Sized):
     """A name in a module of the program that was not read yet: nothing in it carries a placement.
 
     It is read once something is called in it with an array that does.
@@ -457,7 +462,7 @@ class Lazy(_Holder):
 
 
 @dataclass(frozen=True)
-class Executor(_Sized):
+class Executor(Sized):
     """A `concurrent.futures.ThreadPoolExecutor`."""
 
 
@@ -469,7 +474,7 @@ class Future(_Holder):
 
 
 @dataclass(frozen=True)
-class Getter(_Sized):
+class Getter(Sized):
     """`operator.itemgetter(…)`, `operator.attrgetter(…)`: takes parts of what it is given."""
 
     keys: tuple[Key | None, ...]
@@ -477,7 +482,7 @@ class Getter(_Sized):
 
 
 @dataclass(frozen=True)
-class Dispatched(_Sized):
+class Dispatched(Sized):
     """A function under `functools.singledispatch`: the type of the first argument chooses."""
 
     place: Place
@@ -531,7 +536,7 @@ class Computation(_Holder):
 
 
 @dataclass(frozen=True)
-class Anything(_Sized):
+class Anything(Sized):
     """A thing of which nothing is known."""
 
     is_doubt: bool = False
@@ -540,11 +545,11 @@ class Anything(_Sized):
 
 
 Atom: TypeAlias = (
-    Array | Host | Optimizer | Pickled | Plain | TheDevice | DeviceList | Sharding
-    | DefaultDeviceContext | PlainContext | Dispatched | Executor | ExitStack | Future | Getter
-    | TensorFile | Thread | Sequence | NamedTupleType | Mapping | AnyTree | Function | Class
-    | Instance | Method | Partial | External | Generator | Lazy | Coroutine | Computation
-    | Anything
+    Array | Host | Optimizer | Pickled | Plain | TheDevice | DeviceList | Mesh | Spec | Sharding
+    | DefaultDeviceContext | PlainContext | ContextFactory | Dispatched | Executor | ExitStack
+    | Future | Getter | TensorFile | Thread | Sequence | NamedTupleType | Mapping | AnyTree
+    | Function | Class | Instance | LibraryMethod | Method | Partial | External | Generator | Lazy
+    | Coroutine | Computation | Anything
 )  # fmt: skip
 Value: TypeAlias = "frozenset[Atom]"
 

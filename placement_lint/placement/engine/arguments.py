@@ -10,18 +10,22 @@ import libcst as cst
 from placement_lint.placement.domain.contents import iterated_of
 from placement_lint.placement.domain.keys import sorted_items
 from placement_lint.placement.domain.values import (
+    HOST,
     NOTHING,
     UNKNOWN,
     Class,
     Instance,
     Mapping,
     Sequence,
+    TheDevice,
     Value,
     join,
     sole,
     value,
 )
+from placement_lint.placement.facts.annotations import Annotated, annotated
 from placement_lint.placement.facts.decorators import method_kind
+from placement_lint.syntax.calls import is_none
 
 if TYPE_CHECKING:
     from collections import abc
@@ -160,7 +164,31 @@ def bind_parameters(
         bound_to[params.star_kwarg.name.value] = value(
             Mapping(sorted_items(named.items()), more or NOTHING)
         )
+    for name, held in parameters_as_annotated(module, params).items():
+        if bound_to[name] == UNKNOWN:
+            bound_to[name] = held
     return bound_to
+
+
+def parameters_as_annotated(module: Module, params: cst.Parameters) -> dict[str, Value]:
+    """Return what parameters hold by their annotations, of those where these say anything."""
+    said = {
+        param.name.value: _AS_ANNOTATED.get(annotated(param.annotation, module.names))
+        for param in (*params.posonly_params, *params.params, *params.kwonly_params)
+        if param.annotation is not None and not _is_none(param.default)
+    }
+    return {name: held for name, held in said.items() if held is not None}
+
+
+def _is_none(default: cst.BaseExpression | None) -> bool:
+    """Return whether a parameter may be None, whatever its annotation says."""
+    return default is not None and is_none(default)
+
+
+_AS_ANNOTATED: dict[Annotated | None, Value] = {
+    Annotated.NUMPY: HOST,
+    Annotated.DEVICE: value(TheDevice(None)),
+}
 
 
 def _default(

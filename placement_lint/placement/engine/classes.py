@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.libraries import library_class_named, method_of
 from placement_lint.placement.domain.keys import Member
+from placement_lint.placement.domain.sharding import Mesh, Sharding, Spec
 from placement_lint.placement.domain.state import State, Variable, initial_state, variable
 from placement_lint.placement.domain.values import (
     ANYTHING,
+    HOST,
     UNKNOWN,
+    AnyTree,
     Class,
     External,
     Function,
     Instance,
+    LibraryMethod,
     Method,
     NamedTupleType,
     Optimizer,
@@ -25,6 +30,8 @@ from placement_lint.placement.domain.values import (
     join,
     value,
 )
+from placement_lint.placement.engine.meshes import mesh_attribute
+from placement_lint.placement.facts.annotations import Annotated, field_as
 from placement_lint.placement.facts.decorators import (
     CLASS_DECORATORS,
     accessor_kind,
@@ -55,6 +62,7 @@ class Classes:
         """The bases that classes name themselves."""
         self._methods: dict[Place, dict[str, Place]] = {}
         self._setters: dict[Place, dict[str, Place]] = {}
+        self._library: dict[Place, str | None] = {}
 
     def bases(self, cls: Place) -> list[Place]:
         """Return a class and its bases in the program, nearest first: not more than anybody writes.
@@ -141,12 +149,18 @@ class Classes:
                 found.append(value(External(atom.module, f"{atom.name}.{name}")))
             elif isinstance(atom, Sequence) and name in atom.names and atom.items is not None:
                 found.append(atom.items[atom.names.index(name)])
+            elif isinstance(atom, Sequence | AnyTree) and (method := _method(atom, name)):
+                found.append(value(LibraryMethod(method, atom)))
             elif isinstance(atom, Sequence) and atom.cls is not None:
                 found.append(self._tuple_attribute(atom, atom.cls, name, state))
             elif isinstance(atom, Class):
                 found.append(self._class_attribute(atom, name, state))
+            elif isinstance(atom, Mesh | Sharding | Spec):
+                found.append(mesh_attribute(atom, name))
             elif isinstance(atom, Optimizer) and name == "init":
                 found.append(value(replace(atom, is_init=True)))
+            elif isinstance(atom, Optimizer) and name == "update":
+                found.append(value(LibraryMethod("optax.GradientTransformation.update", atom)))
             else:
                 found.append(UNKNOWN)
         return join(*found) if found else UNKNOWN
@@ -178,7 +192,8 @@ class Classes:
     def _class_attribute(self, cls: Class, name: str, state: State) -> Value:
         function = self.method(cls.place, name)
         if function is None:
-            return self._class_variable(cls.place, name, state)
+            held = self._class_variable(cls.place, name, state)
+            return self._library_method(cls, name) if held == UNKNOWN else held
         module, node = self._program.module_of(function), self._program.node(function)
         if isinstance(node, cst.FunctionDef):
             if method_kind(module, node) == "classmethod":
@@ -192,13 +207,16 @@ class Classes:
         key: Variable = (instance, name)
         self._program.functions.note_read(key)
         held = state.variables.get(key)
-        if held is None and instance in self._program.now.instances.get(instance.cls, ()):
+        if held is None and self._program.now.made(instance):
             held = self._program.now.final.get(key)
         if held:
-            return held
+            return self.as_annotated(instance.cls, name, held)
         function = self.method(instance.cls, name)
         if function is None:
-            return self._class_variable(instance.cls, name, state)
+            inherited = self._class_variable(instance.cls, name, state)
+            if inherited == UNKNOWN:
+                inherited = self._library_method(instance, name)
+            return self.as_annotated(instance.cls, name, inherited)
         module, node = self._program.module_of(function), self._program.node(function)
         if isinstance(node, cst.FunctionDef) and is_property(module, node):
             return self._program.functions.call(function, {0: value(instance)}, state, bound=True)
@@ -214,6 +232,41 @@ class Classes:
         usage = None if computation.usage is None else computation.usage.bound()
         of, bound = value(Function(function)), (value(instance),)
         return value(replace(computation, usage=usage, of=of, bound=bound))
+
+    def as_annotated(self, cls: Place, name: str, held: Value) -> Value:
+        """Return what a field holds, where nobody knows that but its annotation."""
+        if held != UNKNOWN or self.annotated_field(cls, name) is not Annotated.NUMPY:
+            return held
+        return HOST
+
+    def annotated_field(self, cls: Place, name: str) -> Annotated | None:
+        """Return what a field of a class is by its annotation."""
+        for place in self.bases(cls):
+            module, node = self._program.module_of(place), self._program.node(place)
+            said = field_as(node, name, module.names) if isinstance(node, cst.ClassDef) else None
+            if said is not None:
+                return said
+        return None
+
+    def library_class(self, cls: Place) -> str | None:
+        """Return the class of a library that a class derives from, of which methods are known."""
+        if cls not in self._library:
+            named = (
+                module.names.qualified(base.value)
+                for place in self.bases(cls)
+                if isinstance(node := self._program.node(place), cst.ClassDef)
+                for module in (self._program.module_of(place),)
+                for base in node.bases
+            )
+            known = (library_class_named(name) for name in named if name is not None)
+            self._library[cls] = next((each for each in known if each is not None), None)
+        return self._library[cls]
+
+    def _library_method(self, of: Instance | Class, name: str) -> Value:
+        """Return a method that a class of the program has of a library; else an unknown value."""
+        cls = self.library_class(of.cls if isinstance(of, Instance) else of.place)
+        method = None if cls is None else method_of(cls, name)
+        return UNKNOWN if method is None else value(LibraryMethod(method, of))
 
     def _class_variable(self, cls: Place, name: str, state: State) -> Value:
         for place in self.bases(cls):
@@ -263,6 +316,10 @@ class Classes:
                 ):
                     found[child.target.value] = child.value
         return list(found.items()) if generated else None
+
+
+def _method(atom: Sequence | AnyTree, name: str) -> str | None:
+    return method_of(atom.library if isinstance(atom, Sequence) else atom.cls, name)
 
 
 def _members(node: cst.ClassDef) -> list[cst.CSTNode]:

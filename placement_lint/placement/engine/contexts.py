@@ -20,6 +20,7 @@ from placement_lint.placement.domain.values import (
     TensorFile,
     Value,
 )
+from placement_lint.syntax.calls import is_none
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.devices import Device
@@ -46,6 +47,10 @@ _NEUTRAL_JAX = frozenset({
 
 def is_neutral_context(module: Module, node: cst.BaseExpression) -> bool:
     """Return whether a context manager that is not followed leaves the default device alone."""
+    if isinstance(node, cst.Name):
+        bindings = module.names.bindings(node)
+        bound = bindings[0].value if len(bindings) == 1 else None
+        node = node if bound is None else bound
     function = node.func if isinstance(node, cst.Call) else node
     name = module.names.qualified(function)
     if name is None:
@@ -77,6 +82,7 @@ def entered_default(held: Value) -> DefaultDevice | None:
         return None
     # Where the device is chosen at run time, there is none to commit to.
     names = {place for place in expressions if place is not None}
+    choices = {atom.chosen_by for atom in held if isinstance(atom, DefaultDeviceContext)}
     is_named = len(devices) == 1 and None not in expressions
     return DefaultDevice(
         frozenset(devices),
@@ -84,7 +90,23 @@ def entered_default(held: Value) -> DefaultDevice | None:
         inherited,
         may_be_absent=may_be_absent,
         is_chosen=may_be_absent or len(devices) > 1,
+        chosen_by=choices.pop() if len(choices) == 1 else None,
     )
+
+
+def chosen_between(module: Module, node: cst.BaseExpression | None) -> Place | None:
+    """Return a conditional expression of which one side leaves the default device alone.
+
+    A device that is chosen elsewhere is mostly that of the whole program.
+    """
+    if not isinstance(node, cst.IfExp):
+        return None
+    names = [
+        module.names.qualified(each.func) if isinstance(each, cst.Call) else None
+        for each in (node.body, node.orelse)
+    ]
+    leaves_alone = is_none(node.body) or is_none(node.orelse) or "contextlib.nullcontext" in names
+    return module.place(node) if leaves_alone else None
 
 
 def entered_by_hand(held: Value) -> frozenset[Place]:

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.values import Generator, Value
 
 CallKey: TypeAlias = (
-    "tuple[tuple[tuple[str, Value], ...], tuple[DefaultDevice, ...], DefaultDevice, bool]"
+    "tuple[tuple[tuple[str, Value], ...], tuple[DefaultDevice, ...], DefaultDevice, bool, bool]"
 )
-"""A way to call a function: with which arguments, under which default device, in a loop or not."""
+"""A way to call a function: with which arguments, under which default device, in a loop or
+not, compiled or not."""
 
 
 @dataclass
@@ -113,6 +114,12 @@ class ExecutionLedger:
         """Return the attributes that objects of a class have at the end of bodies."""
         beneath = [] if self.beneath is None else self.beneath.attributes_of(cls)
         return [*dict.fromkeys((*beneath, *self.attributes.get(cls, ())))]
+
+    def made(self, instance: Instance) -> bool:
+        """Return whether an object was made here, or in what happened."""
+        if instance in self.instances.get(instance.cls, ()):
+            return True
+        return self.beneath is not None and self.beneath.made(instance)
 
     def on_tracers(self) -> ExecutionLedger:
         """Return an empty one, in which nothing happens that is seen here.

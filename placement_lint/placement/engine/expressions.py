@@ -23,10 +23,12 @@ from placement_lint.placement.domain.values import (
     AnyTree,
     Array,
     Atom,
+    ContextFactory,
     Function,
     Host,
     Instance,
     Plain,
+    PlainContext,
     TheDevice,
     Value,
     arrays,
@@ -35,6 +37,7 @@ from placement_lint.placement.domain.values import (
 )
 from placement_lint.placement.engine.iteration import Iteration
 from placement_lint.placement.engine.literals import Literals
+from placement_lint.placement.engine.meshes import constant
 from placement_lint.placement.engine.operations import Operations
 from placement_lint.placement.engine.operators import Operators
 from placement_lint.placement.engine.program_calls import awaited
@@ -54,6 +57,9 @@ _LIBRARIES = ("builtins.", "jax.", "numpy.")
 
 _DEFAULT_DEVICE = "jax.config.jax_default_device"
 """What is no constant: a variable that was bound to it holds what it was then."""
+
+_NULL_CONTEXT = "contextlib.nullcontext"
+_NULL_CONTEXTS = value(ContextFactory(value(PlainContext(NONE))))
 
 _CONSTANTS = {
     "False": value(Plain(truth=False)),
@@ -83,7 +89,9 @@ class Expressions:
         self.tree = module.tree
         self.names = module.names
         self.touched = touched
-        self.record = module.record if touched is None else Record()
+        self.record = module.record
+        if touched is not None:
+            self.record = Record(sharded_calls=module.record.sharded_calls)
         self.supposed = program.supposed if touched is None else None
         name = module.name if touched is None else f"{MADE_ON_TRACERS}{module.name}"
         self.operations = Operations(
@@ -209,7 +217,7 @@ class Expressions:
         for place, held in operands:
             parts = self.program.trees.spread(held, state)
             if parts is not held:
-                self.record.saw_parts(place, arrays(parts))
+                self.record.saw_tree(place, parts)
             found.append((place, parts))
         return found
 
@@ -299,6 +307,8 @@ class Expressions:
 
     def name(self, node: cst.Name, state: State) -> Value:
         qualified = self.names.qualified(node) or ""
+        if qualified == _NULL_CONTEXT:
+            return _NULL_CONTEXTS
         if qualified.startswith(_LIBRARIES) and qualified != _DEFAULT_DEVICE:
             # Of what a name was bound to once, only None says where something is.
             return NONE if qualified == "builtins.None" else _CONSTANTS.get(node.value, PLAIN)
@@ -360,8 +370,10 @@ class Expressions:
         if qualified is not None:
             if qualified == _DEFAULT_DEVICE:
                 return _default_in_force(state)
+            if qualified == _NULL_CONTEXT:
+                return _NULL_CONTEXTS
             if qualified.startswith(_LIBRARIES):
-                return PLAIN
+                return constant(qualified)
             owner = self.names.qualified(node.value)
             if (
                 owner is None

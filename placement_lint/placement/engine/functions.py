@@ -36,7 +36,7 @@ from placement_lint.placement.domain.values import (
     limited,
     value,
 )
-from placement_lint.placement.engine.arguments import bind_parameters
+from placement_lint.placement.engine.arguments import bind_parameters, parameters_as_annotated
 from placement_lint.placement.engine.executions import Execution
 from placement_lint.placement.engine.frames import Frame
 from placement_lint.placement.engine.statements import Statements
@@ -108,7 +108,7 @@ class Functions:
         given = (*arguments.values(), rest or NOTHING, more or NOTHING)
         if (
             isinstance(node, cst.FunctionDef)
-            and node in module.traced
+            and module.traced.is_decorated(node)
             and not self._program.is_tracing
         ):
             for held in given:
@@ -227,10 +227,10 @@ class Functions:
             decorated = _decorated_default(module, node, inner, self._program)
             if decorated is not None:
                 inner.blocks = (decorated,)
-        entry = Variables(entered)
+        bindings = bindings or parameters_as_annotated(module, node.params)
         self._bind_locals(module, scope, bindings, inner)
         own = _scopes_inside(module, node)
-        frame = Frame(place, entry, own, len(inner.blocks))
+        frame = Frame(place, Variables(entered), own, len(inner.blocks))
         self._program.reach.enter(frame, bindings, state)
         if resumption is not None:
             frame.resumption = resumption[0]
@@ -252,7 +252,7 @@ class Functions:
             changes = end.variables.changes(entered)
             writes = {key: held for key, held in changes.items() if key[0] not in own}
             for key in writes:
-                frame.reads.setdefault(key, self.seen(key, entry))
+                frame.reads.setdefault(key, self.seen(key, frame.entry))
             self._program.finish(changes)
             base = end.base if end.base != before else None
         # A context manager is left and entered by whoever uses it.
@@ -264,7 +264,9 @@ class Functions:
         self._program.now.results[place] = (
             result if before_this is None else join(before_this, result)
         )
-        self._program.reach.left(frame, result, writes, state, sets_default=base is not None)
+        self._program.reach.left(
+            frame, result, writes, state, sets_default=base is not None or bool(changed[1])
+        )
         kept = {site for held in writes.values() for site in sites(held)} if frame.made else set()
         made = frame.made - kept
         objects = self._program.objects.own(frame, writes, result) if frame.objects else set()

@@ -8,6 +8,7 @@ import libcst as cst
 
 from placement_lint.placement.domain.containers import anonymous, forget, loosened, sites
 from placement_lint.placement.domain.contents import is_data
+from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.state import (
     ANY_DEVICE,
     DefaultDevice,
@@ -85,7 +86,7 @@ class Memo:
                 self._program.now.again[place] = self._program.now.again.get(place, 0) + 1
         if moves:
             self._program.reach.moves()
-        if touches:
+        elif touches:
             self._program.reach.touches()
         if execution.suspended is not None:
             own, at = execution.suspended, call or place
@@ -168,7 +169,7 @@ class Memo:
     def _general(self, place: Place, bindings: dict[str, Value], state: State) -> Execution | None:
         """Return one execution for all data, of a function that has nothing to do with placements.
 
-        None for one that may have: it is told apart by whatever it is called with.
+        None for one that may have: each way to call it has executions of its own.
         """
         contexts = self._program.now.memo[place].values()
         if sum(map(len, contexts)) < _MAX_ALIKE or chosen_defaults(state):
@@ -223,6 +224,7 @@ class Memo:
             state.seen_by_callee(),
             state.base,
             self._program.loop_depth > 0,
+            self._program.running is Running.COMPILED,
         )
 
     def _widen(self, place: Place, bindings: dict[str, Value]) -> dict[str, Value]:

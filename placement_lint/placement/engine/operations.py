@@ -17,6 +17,7 @@ from placement_lint.placement.domain.values import (
     DOUBT,
     MAX_DEPTH,
     Anything,
+    AnyTree,
     Array,
     External,
     Host,
@@ -25,11 +26,13 @@ from placement_lint.placement.domain.values import (
     Value,
     arrays,
     limited,
+    sole,
 )
 from placement_lint.placement.domain.values import Sequence as SequenceOf
 
 if TYPE_CHECKING:
     from collections import abc
+    from collections.abc import Iterator
 
     from placement_lint.placement.domain.places import Causes
     from placement_lint.placement.domain.record import Record, UseKind
@@ -84,8 +87,16 @@ class Operations:
         # Made on one of several devices, it can be committed to none of them.
         named = default.expression if len(default.devices) == 1 else None
         origin = ArrayOrigin(place, place, named)
+        chosen = ArrayOrigin(place, place, default.chosen_by, is_chosen=True)
+        is_choice = default.chosen_by is not None and len(default.devices) == 2
         atoms = {
-            Array(device, committed=False, origin=origin, is_small=is_small, is_weak=is_weak)
+            Array(
+                device,
+                committed=False,
+                origin=chosen if is_choice and device != SYSTEM_DEFAULT else origin,
+                is_small=is_small,
+                is_weak=is_weak,
+            )
             for device in default.devices
         }
         return limited(frozenset(atoms) if certain else frozenset({*atoms, DOUBT}))
@@ -200,12 +211,12 @@ class Operations:
 
     def _mixed(self, operands: abc.Sequence[tuple[int, Value]]) -> set[tuple[int, Device]]:
         """Return the operands that surely are committed to different devices."""
-        committed = [
-            (place, devices)
+        committed = dict.fromkeys(
+            (place, frozenset(devices))
             for place, held in operands
             for part in _parts(held)
             if (devices := _surely_committed_to(part))
-        ]
+        )
         found: set[tuple[int, Device]] = set()
         for one, other in itertools.combinations(committed, 2):
             if all(
@@ -330,13 +341,26 @@ def _stay_weak(operands: abc.Sequence[tuple[int, Value]], every: list[list[Array
     )
 
 
-def _parts(held: Value) -> tuple[Value, ...]:
-    """Return the items of a list of known length; all else is one part."""
-    if len(held) == 1:
-        (atom,) = held
-        if isinstance(atom, SequenceOf) and atom.items:
-            return atom.items
-    return (held,)
+def _parts(held: Value) -> Iterator[Value]:
+    """Yield the leaves of a tree whose structure is known; all else is one part.
+
+    A dict that a loop fills counts as filled.
+    """
+    atom = sole(frozenset(atom for atom in held if not _is_empty(atom)))
+    if isinstance(atom, SequenceOf) and atom.items:
+        for item in dict.fromkeys(atom.items):
+            yield from _parts(item)
+    elif isinstance(atom, AnyTree):
+        yield from _parts(atom.leaf)
+    elif isinstance(atom, SequenceOf | Mapping) and any(atom.parts()):
+        for part in dict.fromkeys(atom.parts()):
+            yield from _parts(part)
+    else:
+        yield held
+
+
+def _is_empty(atom: Atom) -> bool:
+    return isinstance(atom, SequenceOf | Mapping) and not any(atom.parts())
 
 
 def _surely_committed_to(held: Value) -> set[Device]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.libraries import method_of
 from placement_lint.placement.domain.contents import iterated_of
 from placement_lint.placement.domain.state import SYSTEM, State, chosen_defaults, meet, variable
 from placement_lint.placement.domain.values import (
@@ -23,6 +24,7 @@ from placement_lint.placement.domain.values import (
     Class,
     Computation,
     Container,
+    ContextFactory,
     Coroutine,
     DefaultDeviceContext,
     Dispatched,
@@ -32,9 +34,11 @@ from placement_lint.placement.domain.values import (
     Getter,
     Host,
     Instance,
+    LibraryMethod,
     Mapping,
     Method,
     NamedTupleType,
+    Optimizer,
     Partial,
     Plain,
     PlainContext,
@@ -115,13 +119,27 @@ class ObjectCalls:
             if any(atom.changes_objects for atom in computations):
                 for _, given in laid_out.operands:
                     self.on.targets.spoil(given, state, UNKNOWN)
+                self._loosen_modules(node, state)
+                laid_out.operands = [
+                    (at, _replaced_modules(each)) for at, each in laid_out.operands
+                ]
             for atom in sorted(computations, key=order_of):
                 left = self._left(node, atom)
                 found |= self._computed(node, atom, laid_out, left, state)
-        others = held - computations
+        methods = {atom: method for atom in held if (method := self._library_method(atom, held))}
+        for called in sorted(methods, key=order_of):
+            found |= self.on.calls.library_method(node, methods[called], None, state)
+        others = held - computations - methods.keys()
         if others:
             found |= self.called_with(node, others, self.passed(node, state), state)
         return limited(frozenset(found)) or UNKNOWN
+
+    def _loosen_modules(self, node: cst.Call, state: State) -> None:
+        """Forget what the variables hold that are modules of nnx, which a call is given."""
+        for argument in node.args:
+            held = self.on.record.values.get(self.on.index(argument.value), NOTHING)
+            if any(isinstance(a, AnyTree) and a.cls.startswith("flax.nnx.") for a in held):
+                self.on.targets.loosen(argument.value, state)
 
     def _computed(
         self,
@@ -137,6 +155,11 @@ class ObjectCalls:
             if self.on.supposed is not None:
                 for _, held in operands:
                     self.on.supposed.refused(held)
+            if self.on.program.follows_compiled and isinstance(given, LaidOut):
+                # For what it does to shardings: where its results are, it says itself.
+                trace = self._trace(node, atom, state)
+                tracers = [trace.tracers(held) for _, held in operands]
+                trace.transformed(atom, given.passed(tracers))
             return UNKNOWN
         closed = self._closed(node, atom)
 
@@ -154,11 +177,12 @@ class ObjectCalls:
         if (
             atom.is_staged
             and not self.on.program.is_tracing
+            and not self.on.program.follows_compiled
             and not is_worth_following(everything, state)
         ):
             used = [operand for operand in spread if operand[0] not in left.every]
             return tree_of(placed(used, certain=left.is_certain and atom.is_known))
-        trace = Trace(self.on, node, state)
+        trace = self._trace(node, atom, state)
         tracers = [trace.tracers(held) for _, held in operands]
         made = trace.transformed(atom, given.passed(tracers))
         if not trace.is_followed:
@@ -172,6 +196,10 @@ class ObjectCalls:
         # Of what is linear, the compiled derivative takes nothing.
         certain = not (atom.is_staged and is_derivative(atom))
         return trace.given(made, placed(used, certain=certain))
+
+    def _trace(self, node: cst.CSTNode, atom: Computation, state: State) -> Trace:
+        is_compiled = any(step.is_whole for step in atom.steps)
+        return Trace(self.on, node, state, is_compiled=is_compiled)
 
     def _closed(self, node: cst.CSTNode, atom: Computation) -> list[Operand]:
         """Return the committed arrays that a computation closes over, or was given before."""
@@ -233,6 +261,9 @@ class ObjectCalls:
                 more=passed.more,
                 call=self.on.module.place(node),
             )
+        method = self._library_method(atom, value(atom))
+        if method is not None:
+            return self.on.calls.library_method(node, method, passed, state)
         if isinstance(atom, Method):
             return self._method_called(atom.function, value(atom.receiver), passed, state, node)
         if isinstance(atom, Class):
@@ -248,6 +279,8 @@ class ObjectCalls:
                 more=passed.more,
             )
             return self._atom_called(node, atom.function, inner, state)
+        if isinstance(atom, ContextFactory) and passed == CallArguments([]):
+            return atom.context
         if isinstance(atom, Getter):
             return got(self.on, node, atom, passed, state)
         if isinstance(atom, Dispatched) and passed.positional:
@@ -288,6 +321,26 @@ class ObjectCalls:
             self.on.escapes(held, state)
             self.on.targets.may_change(held, state)
         return DOUBTFUL if atom == DOUBT else UNKNOWN
+
+    def _library_method(self, atom: Atom, held: Value) -> LibraryMethod | None:
+        """Return the method of a library that calling a thing calls, if it is one.
+
+        `held`: what is called, which may be something else: then its arrays may be others too.
+        """
+        name: str | None = None
+        if isinstance(atom, LibraryMethod):
+            return atom
+        if isinstance(atom, Optimizer):
+            name = "optax.GradientTransformation.init" if atom.is_init else None
+        elif isinstance(atom, AnyTree):
+            name = method_of(atom.cls, "__call__")
+            if atom.leaf and ANYTHING in held:
+                atom = replace(atom, leaf=atom.leaf | UNKNOWN)
+        elif isinstance(atom, Instance):
+            classes = self.on.program.classes
+            if classes.method(atom.cls, "__call__") is None:
+                name = method_of(classes.library_class(atom.cls) or "", "__call__")
+        return None if name is None else LibraryMethod(name, atom)
 
     def _now_known(self, node: cst.BaseExpression, external: External, held: Value) -> None:
         """Note what a name stands for whose module was read only now."""
@@ -591,6 +644,17 @@ class ObjectCalls:
                 return UNKNOWN
             held = self.called_with(decorator.decorator, made, CallArguments([held]), state)
         return held
+
+
+def _replaced_modules(held: Value) -> Value:
+    """Return an argument of `nnx.jit(f)`: modules have the arrays that the call gives them.
+
+    Those that they had are copied once, with the first call (measured with flax 0.12).
+    """
+    return frozenset(
+        ANYTHING if isinstance(atom, AnyTree) and atom.cls.startswith("flax.nnx.") else atom
+        for atom in held
+    )
 
 
 def _with_defaults(made: NamedTupleType, passed: CallArguments) -> CallArguments:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.keys import Key
     from placement_lint.placement.domain.places import Place, Site
     from placement_lint.placement.domain.record import Record
+    from placement_lint.placement.domain.sharded_calls import Running
     from placement_lint.placement.domain.state import Layer, State, Variable, Variables
     from placement_lint.placement.domain.values import (
         AnyTree,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         External,
         Instance,
         Lazy,
+        LibraryMethod,
         Value,
     )
     from placement_lint.placement.engine.arguments import CallArguments, Fields, Operand
@@ -103,6 +105,8 @@ class SuspensionsProtocol(Protocol):
 class LinkingProtocol(Protocol):
     """What names stand for that are bound in other modules and bodies."""
 
+    is_wanted: bool
+
     def attribute_of_module(self, module: Module, qualified: str) -> Variable | None: ...
 
     def chosen_for_arrays(self, dispatched: Dispatched) -> Place | None: ...
@@ -163,6 +167,8 @@ class ClassesProtocol(Protocol):
     def is_described(self, instance: Instance, name: str, state: State) -> bool: ...
 
     def keeps_class(self, module: Module, decorator: cst.Decorator) -> bool: ...
+
+    def library_class(self, cls: Place) -> str | None: ...
 
     def method(self, cls: Place, name: str) -> Place | None: ...
 
@@ -318,6 +324,14 @@ class Interpreter(Protocol):
     @property
     def is_tracing(self) -> bool: ...
 
+    @property
+    def running(self) -> Running: ...
+
+    @property
+    def follows_compiled(self) -> bool: ...
+
+    def compiling(self, is_compiling: bool = ...) -> AbstractContextManager[None]: ...
+
     def module_of(self, place: Place) -> Module: ...
 
     def node(self, place: Place) -> cst.CSTNode: ...
@@ -376,6 +390,14 @@ class CallsProtocol(Protocol):
     def at_once(self, node: cst.Call, state: State) -> Value: ...
 
     def call(self, node: cst.Call, state: State) -> Value: ...
+
+    def library_method(
+        self,
+        node: cst.CSTNode,
+        method: LibraryMethod,
+        given: CallArguments | None,
+        state: State,
+    ) -> Value: ...
 
 
 class TargetsProtocol(Protocol):

@@ -23,12 +23,14 @@ _DECORATORS = frozenset({
 })  # fmt: skip
 _BASES = frozenset({
     "equinox.Module", "flax.nnx.Module", "flax.nnx.Pytree", "flax.struct.PyTreeNode",
-    "typing.NamedTuple",
+    "flax.training.train_state.TrainState", "typing.NamedTuple",
 })  # fmt: skip
 _REGISTERING = frozenset({
     "jax.tree_util.register_dataclass", "jax.tree_util.register_pytree_node",
     "jax.tree_util.register_pytree_with_keys",
 })  # fmt: skip
+_STATIC_FIELDS = {"flax.training.train_state.TrainState": frozenset({"apply_fn", "tx"})}
+"""Fields of classes of libraries that are no part of the tree."""
 _NO_TREE = frozenset({"dataclasses.dataclass", "typing.final", "functools.total_ordering"})
 """Decorators that leave a class as it is: no tree."""
 _NO_TREE_BASES = frozenset({
@@ -90,6 +92,8 @@ class Pytrees:
                 module, node = self._program.module_of(place), self._program.node(place)
                 if isinstance(node, cst.ClassDef):
                     found |= self._static_of(module, node)
+            library = self._program.classes.library_class(cls)
+            found |= _STATIC_FIELDS.get(library or "", frozenset())
             self._static[cls] = frozenset(found)
         return self._static[cls]
 

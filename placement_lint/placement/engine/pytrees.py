@@ -147,7 +147,7 @@ class _Rebuilding:
             if isinstance(atom, Container):
                 found.add(self._container(atom, depth - 1) if depth else ANYTHING)
             elif isinstance(atom, AnyTree):
-                found |= tree_of(self.change(atom.leaf))
+                found |= tree_like(atom, self.change(atom.leaf)) if atom.leaf else value(atom)
             elif isinstance(atom, Instance):
                 found |= self._object(atom, depth)
             elif is_leaf(atom):
@@ -227,6 +227,14 @@ def tree_of(leaf: Value) -> Value:
     return value(AnyTree(limited(frozenset(found)))) if found else UNKNOWN
 
 
+def tree_like(tree: AnyTree, leaf: Value) -> Value:
+    """Return a tree of another leaf that is an object of the same class of a library."""
+    made = tree_of(leaf)
+    return frozenset(
+        replace(atom, cls=tree.cls) if isinstance(atom, AnyTree) else atom for atom in made
+    )
+
+
 def is_leaf(atom: Atom) -> bool:
     """Return whether a thing that is no container may be a leaf that is or becomes an array."""
     if isinstance(atom, Plain):
@@ -241,7 +249,8 @@ def _leaves(atom: Atom) -> Iterator[Value]:
         parts = [*(held for _, held in atom.items), *([atom.element] if atom.element else [])]
     elif isinstance(atom, AnyTree):
         parts = []
-        yield atom.leaf
+        if atom.leaf:
+            yield atom.leaf
     else:
         parts = []
         if atom not in NONE:

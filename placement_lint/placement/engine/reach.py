@@ -14,6 +14,7 @@ from placement_lint.placement.domain.values import (
     Array,
     Atom,
     Class,
+    ContextFactory,
     Coroutine,
     DefaultDeviceContext,
     DeviceList,
@@ -31,7 +32,6 @@ from placement_lint.placement.domain.values import (
     join,
     value,
 )
-from placement_lint.placement.facts.placing_words import has_placing_word
 
 if TYPE_CHECKING:
     from collections import abc
@@ -49,11 +49,9 @@ class Reach:
 
     def __init__(self, program: Interpreter) -> None:
         self._program = program
-        self._naming: dict[Place, bool] = {}
-        """Of functions: whether they have a word of placements themselves."""
 
     def carries_placement(self, held: Value, state: State) -> bool:
-        """Whether a value holds an array that was placed on purpose."""
+        """Return whether a value holds an array that was placed on purpose."""
         return any(True for _ in self._placed(held, state))
 
     def _placed(self, held: Value, state: State, depth: int = 3) -> Iterator[Array]:
@@ -89,7 +87,9 @@ class Reach:
         given = (array for held in arguments.values() for array in self._placed(held, state))
         frame.given = frozenset(given)
         frame.defaults = chosen_defaults(state)
-        frame.touches = not frame.is_own or self._names_placement(frame.place)
+        node = self._program.node(frame.place)
+        names_placement = self._program.module_of(frame.place).names_placement(node)
+        frame.touches = not frame.is_own or names_placement
 
     def left(
         self,
@@ -104,9 +104,13 @@ class Reach:
         now = self._program.now
         if sets_default or (frame.moves and frame.is_own):
             now.acting.add(frame.place)
-        frame.touches |= sets_default or any(
-            held is not None and self.carries_placement(held, state)
-            for held in (result, *frame.reads.values(), *writes.values())
+        frame.touches = (
+            frame.touches
+            or sets_default
+            or any(
+                held is not None and self.carries_placement(held, state)
+                for held in (result, *frame.reads.values(), *writes.values())
+            )
         )
         own = frozenset(atom for atom in result if self._is_own(value(atom), frame, state))
         now.placing[frame.place] = join(now.placing.get(frame.place, NOTHING), own)
@@ -120,7 +124,7 @@ class Reach:
                 now.holding.add(owner.cls)
 
     def _is_own(self, held: Value, frame: Frame, state: State) -> bool:
-        """Whether not all that is placed in a value is the doing of the function's callers."""
+        """Return whether a function itself places some of what is placed in a value."""
         placed = [*self._placed(held, state)]
         return not placed or any(
             array not in frame.given
@@ -193,6 +197,8 @@ class Reach:
         if isinstance(atom, Partial):
             given = (*atom.positional, *(held for _, held in atom.keywords))
             return join(value(atom.function), *given)
+        if isinstance(atom, ContextFactory):
+            return atom.context
         if isinstance(atom, Thread):
             return self._made_by(atom.target, results)
         if isinstance(atom, Coroutine):
@@ -215,19 +221,13 @@ class Reach:
         if frame is not None:
             frame.touches = True
 
-    def _names_placement(self, function: Place) -> bool:
-        if function not in self._naming:
-            tree, node = self._program.module_of(function).tree, self._program.node(function)
-            self._naming[function] = has_placing_word(tree, node)
-        return self._naming[function]
-
     def hands_out(self) -> None:
         """Note that the functions being executed give a placement to a function of others."""
         own = (frame.place for frame in self._program.functions.frames if frame.is_own)
         self._program.now.acting.update(own)
 
     def _is_holder(self, cls: Place, holds: bool) -> bool:
-        """Whether objects of a class hold placed arrays, or their methods make some."""
+        """Return whether objects of a class hold placed arrays, or their methods make some."""
         node = self._program.node(cls)
         if holds or not isinstance(node, cst.ClassDef):
             return holds

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -25,7 +25,11 @@ from placement_lint.placement.domain.values import (
     sole,
     value,
 )
-from placement_lint.placement.engine.contexts import entered_default, is_neutral_context
+from placement_lint.placement.engine.contexts import (
+    chosen_between,
+    entered_default,
+    is_neutral_context,
+)
 from placement_lint.placement.engine.patterns import bind_pattern, matched
 from placement_lint.syntax.import_statements import modules_named, names_bound
 
@@ -234,6 +238,15 @@ class Statements:
                 pending += [element.value for element in target.elements]
         return state
 
+    def _cell(self, node: cst.FunctionDef, state: State) -> State:
+        """Execute a cell of a marimo notebook, which runs as the top of a module does."""
+        before = state.copy()
+        body = node.body.body
+        last = body[-1] if body else None
+        if isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Return):
+            body = body[:-1]
+        return self.block(body, state) or before
+
     def return_(self, node: cst.Return, state: State) -> None:
         held = NONE if node.value is None else self.expressions.evaluate(node.value, state)
         frame = self.program.functions.frame
@@ -272,7 +285,9 @@ class Statements:
 
     # -- definitions --------------------------------------------------------------------------
 
-    def function(self, node: cst.FunctionDef, state: State) -> State:
+    def function(self, node: cst.FunctionDef, state: State) -> State | None:
+        if id(node) in self.module.names.cells:
+            return self._cell(node, state)
         """`def f(…)`: its defaults and decorators run now, its body when it is called."""
         for decorator in node.decorators:
             self.expressions.evaluate(decorator.decorator, state)
@@ -523,6 +538,9 @@ class Statements:
         given = objects.entered_value(held, state)
         entered = entered_default(held)
         if entered is not None:
+            if entered.may_be_absent and len(entered.devices) == 1 and None not in entered.devices:
+                chosen_by = chosen_between(self.module, item.item)
+                entered = replace(entered, chosen_by=chosen_by)
             state.blocks = (*state.blocks, entered)
         if item.asname is not None:
             self.expressions.targets.assign(item.asname.name, given, state)

@@ -18,13 +18,16 @@ from placement_lint.placement.domain.keys import Key, Member
 from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.values import (
     ANYTHING,
+    DOUBTFUL,
     NONE,
     UNKNOWN,
     Anything,
+    AnyTree,
     Array,
     Atom,
     DeviceList,
     External,
+    Host,
     Instance,
     Plain,
     Sequence,
@@ -34,6 +37,7 @@ from placement_lint.placement.domain.values import (
     sole,
     value,
 )
+from placement_lint.placement.facts.array_indices import is_of_array
 from placement_lint.syntax.calls import integer_value
 from placement_lint.syntax.dotted import dotted
 
@@ -54,6 +58,9 @@ class Subscripts:
         # Nothing comes of indexing None.
         held = self.on.evaluate(node.value, state)
         held = held - NONE or held
+        trees = frozenset(atom for atom in held if isinstance(atom, AnyTree))
+        if trees and is_of_array(node):
+            held = (held - trees).union(DOUBTFUL, *(_arrays_of(tree) for tree in trees))
         indices: list[Operand] = []
         for element in node.slice:
             if isinstance(element.slice, cst.Index):
@@ -138,6 +145,12 @@ class Subscripts:
         if isinstance(index, cst.Name | cst.Attribute | cst.SimpleString | cst.ConcatenatedString):
             return self.key(index, self.on.evaluate(index, state))
         return integer_value(index)
+
+
+def _arrays_of(tree: AnyTree) -> Value:
+    """Return what a tree is that is one array."""
+    found = frozenset(atom for atom in tree.leaf if isinstance(atom, Array | Host))
+    return found or value(tree)
 
 
 def _literal_slice(held: Value, node: cst.Subscript) -> Sequence | None:

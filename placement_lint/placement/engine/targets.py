@@ -45,6 +45,7 @@ from placement_lint.placement.domain.values import (
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.containers import Change
+    from placement_lint.placement.domain.devices import Device
     from placement_lint.placement.domain.places import Place, Site
     from placement_lint.placement.engine.protocols import Evaluator
     from placement_lint.syntax.names import Scope
@@ -201,10 +202,10 @@ class Targets:
         known = self.on.subscripts.key_of(target, state)
         if isinstance(keys[0], cst.Slice):
             held = iterated_of(held) or UNKNOWN
-        all_committed = held and all(isinstance(a, Array) and a.committed for a in held)
+        committed = _all_committed(held)
 
         def stored(atom: Container) -> Container:
-            if all_committed and not has_item(atom, known):
+            if committed and not has_item(atom, known) and not _are_all(atom, committed):
                 # As a loop that commits every item does.
                 return loosened(atom)
             return with_item(atom, known, held)
@@ -317,6 +318,20 @@ class Targets:
         """Note that something that nobody follows was given containers: it may change them."""
         if is_container(held):
             forget(held, state, self.program.containers, unsure)
+
+
+def _all_committed(held: Value) -> frozenset[Device | None]:
+    """Return the devices of a value that is nothing but committed arrays; else none."""
+    found = {atom.device for atom in held if isinstance(atom, Array) and atom.committed}
+    is_certain = all(isinstance(atom, Array) and atom.committed for atom in held)
+    return frozenset(found) if is_certain else frozenset()
+
+
+def _are_all(container: Container, devices: frozenset[Device | None]) -> bool:
+    """Return whether a container holds nothing but arrays that are committed to these devices."""
+    return all(
+        (found := _all_committed(part)) and found <= devices for part in container.parts() if part
+    )
 
 
 def _with_commit_at(array: Array, place: Place) -> Array:

@@ -68,8 +68,12 @@ _CREATED = _marker(2)
 class Trace:
     """One call of what JAX traces."""
 
-    def __init__(self, on: Evaluator, node: cst.CSTNode, state: State) -> None:
+    def __init__(
+        self, on: Evaluator, node: cst.CSTNode, state: State, *, is_compiled: bool = False
+    ) -> None:
+        """`is_compiled`: what it traces becomes a part of a program over whole arrays."""
         self.on = on
+        self.is_compiled = is_compiled
         self.program = on.program
         self.node = node
         self.at = on.module.place(node)
@@ -110,7 +114,7 @@ class Trace:
 
     def call(self, function: Value, passed: CallArguments) -> Value:
         """Return what a function gives for tracers: tracers too."""
-        with self.program.on_tracers():
+        with self.program.on_tracers(), self.program.compiling(self.is_compiled):
             objects = self.program.expressions(self.on.module).calls.objects
             return objects.called_with(self.node, function, passed, self.state)
 

@@ -11,7 +11,9 @@ import libcst as cst
 
 from placement_lint.placement.domain.places import Place
 from placement_lint.placement.domain.record import Record
+from placement_lint.placement.facts.compiled import Compiled
 from placement_lint.placement.facts.cpu_pin import pins_cpu
+from placement_lint.placement.facts.placing_words import has_placing_word
 from placement_lint.placement.facts.traced import Traced
 from placement_lint.syntax.definitions import is_generator
 from placement_lint.syntax.dotted import dotted
@@ -39,6 +41,7 @@ class Module:
     def __post_init__(self) -> None:
         """Look for traced functions, and for what pins the program to the CPU."""
         self.traced = Traced(self.tree, self.names)
+        self.compiled = Compiled(self.tree, self.names)
         self.has_accelerator = self.accelerator and not pins_cpu(self.tree, self.names)
         """Whether the system default is an accelerator."""
         self.star_imports: list[str] = []
@@ -81,6 +84,14 @@ class Module:
             self._generators[key] = is_generator(function, self.names)
         return self._generators[key]
 
+    def names_placement(self, function: cst.CSTNode) -> bool:
+        """Return whether a function has a word of placements itself."""
+        key = id(function)
+        if key not in self._placing:
+            self._placing[key] = has_placing_word(self.tree, function)
+        return self._placing[key]
+
     scopes_inside: dict[int, set[int]] = field(default_factory=dict, init=False)
     """For each function: the scopes, by id, of it and of what is defined in it."""
     _generators: dict[int, bool] = field(default_factory=dict, init=False)
+    _placing: dict[int, bool] = field(default_factory=dict, init=False)

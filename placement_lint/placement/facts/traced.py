@@ -8,7 +8,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.structures import STRUCTURES, Structure
-from placement_lint.jaxmodel.tracing import COMPILING, TRACINGS
+from placement_lint.jaxmodel.tracing import COMPILING, OVER_WHOLE_ARRAYS, TRACINGS
 from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.domain.transformations import Step, Usage
 from placement_lint.placement.domain.values import Computation
@@ -43,6 +43,7 @@ class Traced:
         self.tree = tree
         self.names = names
         self._nodes: set[int] = set()
+        self._decorated: set[int] = set()
         self._handed: set[int] = set()
         self._computations: dict[int, Computation | None] = {}
         self._traced: dict[int, bool] = {}
@@ -52,6 +53,7 @@ class Traced:
             functions.setdefault(node.name.value, []).append(node)
             if any(self._tracing(d.decorator) is not None for d in node.decorators):
                 self._nodes.add(id(node))
+                self._decorated.add(id(node))
         for call in tree.every(cst.Call):
             if self._traces_arguments(call):
                 for argument in call.args:
@@ -68,6 +70,14 @@ class Traced:
                 id(ancestor) in self._nodes for ancestor in self.tree.ancestors(function)
             )
         return self._traced[key]
+
+    def is_decorated(self, function: cst.CSTNode) -> bool:
+        """Return whether a decorator traces a function, or one around it: calls never run it.
+
+        Others may be called as they are besides, as a loss is that is also given to `jax.grad`.
+        """
+        every = (function, *self.tree.ancestors(function))
+        return any(id(each) in self._decorated for each in every)
 
     def is_handed_over(self, function: cst.CSTNode) -> bool:
         """Return whether a function is given to a library which calls it in traced code."""
@@ -181,7 +191,7 @@ def step_of(name: str, calls: list[Arguments]) -> Step:
     if structure is Structure.MAPPED:
         is_plain &= all(len(call.positional) < 2 for call in calls)
     if any(call.is_open for call in calls):
-        return Step(None, is_staged)
+        return Step(None, is_staged, is_whole=name in OVER_WHOLE_ARRAYS)
     numbers: tuple[int, ...] | None = (0,)
     is_single = True
     given = keywords.get("argnums") or next((c.get(1) for c in calls if c.get(1)), None)
@@ -199,7 +209,8 @@ def step_of(name: str, calls: list[Arguments]) -> Step:
     if aux is not None:
         text = aux.value if isinstance(aux, cst.Name) else ""
         has_aux = {"True": True, "False": False}.get(text)
-    return Step(structure, is_staged, numbers, is_single, has_aux, is_plain)
+    is_whole = name in OVER_WHOLE_ARRAYS
+    return Step(structure, is_staged, numbers, is_single, has_aux, is_plain, is_whole)
 
 
 def _keeps_unused(decorator: cst.BaseExpression) -> bool:

@@ -17,6 +17,8 @@ from placement_lint.placement.domain.values import (
     Atom,
     Class,
     Computation,
+    ContextFactory,
+    DefaultDeviceContext,
     DeviceList,
     External,
     Function,
@@ -34,6 +36,7 @@ from placement_lint.placement.domain.values import (
 )
 from placement_lint.placement.engine.arguments import CallArguments
 from placement_lint.placement.overlays.higher_order import apply
+from placement_lint.placement.overlays.jax_devices import devices_of
 from placement_lint.placement.overlays.registry import LibraryCall, models
 from placement_lint.syntax.calls import string_value
 
@@ -340,6 +343,11 @@ def partial(call: LibraryCall) -> Value:
     first, passed.positional = passed.positional[:1], passed.positional[1:]
     if not first or passed.rest is not None or passed.more is not None:
         return UNKNOWN
+    if call.on.names.qualified(call.node.args[0].value) == "jax.default_device":
+        expression = call.arguments.get(1, "new_val")
+        place = None if expression is None else call.on.module.place(expression)
+        devices = devices_of(call, expression)
+        return value(ContextFactory(value(DefaultDeviceContext(devices, place, inherited=True))))
     made: set[Atom] = set()
     for atom in first[0]:
         if isinstance(atom, Computation):

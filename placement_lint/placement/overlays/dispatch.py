@@ -8,6 +8,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.placement.domain.containers import is_container, sited
+from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.placement.domain.values import (
     UNKNOWN,
     AnyTree,
@@ -18,10 +19,10 @@ from placement_lint.placement.domain.values import (
     Future,
     Generator,
     Host,
+    LibraryMethod,
     Mapping,
     PlainContext,
     Sequence,
-    Sharding,
     TensorFile,
     Thread,
     Value,
@@ -32,14 +33,17 @@ from placement_lint.placement.overlays.builtins import builtin, numpy_function
 from placement_lint.placement.overlays.methods import MethodCalls
 from placement_lint.placement.overlays.registry import (
     LibraryCall,
+    ObjectCall,
     lazy_functions,
     models_by_effect,
     models_by_name,
+    models_of_objects,
 )
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.state import State
+    from placement_lint.placement.engine.arguments import CallArguments
     from placement_lint.placement.engine.protocols import Evaluator
 
 
@@ -91,6 +95,17 @@ class Calls:
         """Return whether what is called gives an iterator, and touches nothing before."""
         return name in lazy_functions()
 
+    def library_method(
+        self,
+        node: cst.CSTNode,
+        method: LibraryMethod,
+        given: CallArguments | None,
+        state: State,
+    ) -> Value:
+        """Call a method of a library; `given`: its arguments, where they are evaluated already."""
+        call = ObjectCall(self.on, node, state, method.name, method.receiver, given)
+        return models_of_objects()[method.name](call)
+
     def _is_of_variable(self, function: cst.Attribute, state: State) -> bool:
         """Return whether it is a method of an array or a container that a module of ours holds."""
         owner = self.names.qualified(function.value)
@@ -107,6 +122,9 @@ class Calls:
         model = models_by_name().get(qualified)
         if model is not None:
             return model(call)
+        object_model = models_of_objects().get(qualified)
+        if object_model is not None:
+            return object_model(ObjectCall(self.on, node, state, qualified))
         row = transfer.TABLE.get(qualified)
         if row is not None:
             return models_by_effect()[row.effect](call)

@@ -9,12 +9,14 @@ from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.domain.contents import iterated_of
 from placement_lint.placement.domain.state import ANY_DEVICE, DefaultDevice
 from placement_lint.placement.domain.values import (
+    ANYTHING,
     HOST,
     NOTHING,
     PLAIN,
     UNKNOWN,
     Anything,
     Array,
+    External,
     Sequence,
     Value,
     arrays,
@@ -204,9 +206,11 @@ def tree_map(call: LibraryCall) -> Value:
         return tree_of(mapped(tree_of(every)))
     if len(leaves) > _MAX_LEAVES:
         return tree_of(mapped(every))
-    made = of.rebuilt(first, mapped, call.place, call.state)
+    # What is not known may be a tree as well as one array.
+    unknown = frozenset(a for a in first if a == ANYTHING or isinstance(a, External))
+    made = of.rebuilt(first - unknown, mapped, call.place, call.state)
     call.program.objects.supersede(first, made, call.state)
-    return made
+    return made | tree_of(mapped(unknown)) if unknown else made
 
 
 @models("jax.tree.leaves", "jax.tree_util.tree_leaves")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from placement_lint.jaxmodel.tracing import OVER_WHOLE_ARRAYS
 from placement_lint.placement.domain.contents import element_of
 from placement_lint.placement.domain.values import (
     NONE,
@@ -150,8 +151,11 @@ class _Tracing:
         self._spread = on.spread(laid_out.operands, state)
         self._closed = [(place, on.closed_over(held, state)) for place, held in laid_out.operands]
         every = [held for _, held in self._spread]
-        self._is_followed = on.program.is_tracing or is_worth_following(every, state)
-        self.trace = Trace(on, node, state)
+        self._is_followed = (
+            on.program.is_tracing or on.program.follows_compiled or is_worth_following(every, state)
+        )
+        is_compiled = is_staged and call.name in OVER_WHOLE_ARRAYS
+        self.trace = Trace(on, node, state, is_compiled=is_compiled)
         self._tracers = [*map(self.trace.tracers, self._held)] if self._is_followed else self._held
         self._numbers: set[int] = set()
         self._is_unknown = False

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import libcst as cst
 
 from placement_lint.placement.domain.devices import Device
@@ -21,17 +19,14 @@ from placement_lint.placement.domain.values import (
     Host,
     Plain,
     PlainContext,
-    Sharding,
     TensorFile,
     TheDevice,
     Value,
     value,
 )
+from placement_lint.placement.engine.contexts import chosen_between
 from placement_lint.placement.overlays.registry import LibraryCall, models
 from placement_lint.syntax.calls import is_none, string_value
-
-if TYPE_CHECKING:
-    from placement_lint.placement.engine.arguments import Operand
 
 _DEVICE_CALLS = frozenset({"jax.devices", "jax.local_devices"})
 _TEXT_PLATFORMS = frozenset({"cpu", "gpu", "tpu"})
@@ -71,7 +66,9 @@ def default_device(call: LibraryCall) -> Value:
     expression = call.arguments.get(0, "new_val")
     devices = devices_of(call, expression)
     place = None if expression is None else call.on.module.place(expression)
-    return value(DefaultDeviceContext(devices, place))
+    is_choice = len(devices) == 2 and devices > SYSTEM
+    chosen_by = chosen_between(call.on.module, expression) if is_choice else None
+    return value(DefaultDeviceContext(devices, place, chosen_by=chosen_by))
 
 
 @models("jax.devices")
@@ -108,33 +105,6 @@ def single_device_sharding(call: LibraryCall) -> Value:
     """`SingleDeviceSharding(d)`: commits to one device, or to one of its memories."""
     devices = devices_of(call, call.arguments.get(0, "device"))
     return value(*[TheDevice(device) for device in devices])
-
-
-@models("jax.P", "jax.sharding.PartitionSpec")
-def partition_spec(call: LibraryCall) -> Value:
-    """`PartitionSpec("data", None)`: without an axis in it nothing is split."""
-    parts = _escaping(call)
-    is_whole = not call.arguments.is_open and all(held == NONE for _, held in parts)
-    return value(Sharding(replicated=is_whole))
-
-
-@models("jax.NamedSharding", "jax.sharding.NamedSharding")
-def named_sharding(call: LibraryCall) -> Value:
-    """`NamedSharding(mesh, spec)`, which may name another memory than that of the devices."""
-    given = dict(_escaping(call))
-    spec = call.arguments.get(1, "spec")
-    held = UNKNOWN if spec is None else given.get(call.index(spec), UNKNOWN)
-    in_memory = not call.arguments.may_pass(None, "memory_kind")
-    whole = (isinstance(atom, Sharding) and atom.replicated for atom in held)
-    return value(*[Sharding(replicated=in_memory and each) for each in whole])
-
-
-def _escaping(call: LibraryCall) -> list[Operand]:
-    """Evaluate the arguments of a call that is not followed."""
-    operands = call.operands()
-    for _, held in operands:
-        call.escapes(held)
-    return operands
 
 
 @models("contextlib.nullcontext")

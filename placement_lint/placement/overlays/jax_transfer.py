@@ -33,6 +33,7 @@ from placement_lint.placement.domain.values import (
     Function,
     Host,
     Instance,
+    LibraryMethod,
     Mapping,
     Method,
     Optimizer,
@@ -56,6 +57,7 @@ from placement_lint.placement.facts.traced import (
 )
 from placement_lint.placement.facts.traced_results import gives_array, row_gives_array
 from placement_lint.placement.overlays.jax_devices import devices_of
+from placement_lint.placement.overlays.jax_sharding import saw_specs, saw_target
 from placement_lint.placement.overlays.methods import is_own, ready_pieces
 from placement_lint.placement.overlays.registry import LibraryCall, applies, models
 from placement_lint.syntax.calls import Arguments, is_none, string_value
@@ -72,6 +74,8 @@ _IMPORTS_FROM_DLPACK = frozenset({"jax.dlpack.from_dlpack", "jax.numpy.from_dlpa
 """From the host they give arrays committed there, whatever the default device (measured)."""
 _NAMING_THE_DEVICE = _IMPORTS_FROM_DLPACK | {"jax.device_put"}
 """Calls that take the device as the second argument."""
+_PUTTING = frozenset({"jax.device_put", "jax.lax.with_sharding_constraint"})
+"""Calls that take a sharding as the second argument."""
 _PIECE_BY_PIECE = frozenset({"jax.numpy.dstack", "jax.numpy.hstack", "jax.numpy.vstack"})
 """Operations that take uncommitted arrays to the default device first, one by one: by
 `jnp.atleast_1d` and its like, which compute also where there is nothing to do (all versions)."""
@@ -81,7 +85,7 @@ _OF_ONE_TYPE = frozenset({
 """Operations that first convert, one by one, those of another type: weak ones beside others."""
 _GIVING_THE_RESULT = frozenset({"jax.checkpoint", "jax.jit", "jax.remat", "jax.vmap"})
 """Transformations after which a function gives what it gave, or a stack of it."""
-_FOLLOWED = (Computation, External, Function, Instance, Method, Partial)
+_FOLLOWED = (Computation, External, Function, Instance, LibraryMethod, Method, Partial)
 """What is executed where it is called in traced code."""
 _PLACING_KEYWORDS = ("out_shardings", "in_shardings", "device", "backend", "out_axis_resources")
 
@@ -90,6 +94,7 @@ def _result_on_device(
     call: LibraryCall, made: Value, device: cst.BaseExpression | None, names_one: bool | None
 ) -> Value:
     """Commit what was made to the `device=` argument, where that names one."""
+    saw_target(call, device)
     if names_one is False:
         return made
     by = frozenset({call.place})
@@ -299,7 +304,13 @@ def host(call: LibraryCall) -> Value:
         return HOST
     for _, held in operands:
         call.program.objects.take_apart(held)
-    return call.on.read(call.node, operands)
+    read = call.on.read(call.node, operands)
+    if len(operands) == 1 and all(isinstance(atom, Container) for atom in operands[0][1]):
+        # Of a tree it gives another one.
+        return call.program.trees.rebuilt(
+            operands[0][1], lambda _: read, call.place, call.state, is_given=True
+        )
+    return read
 
 
 @applies(Effect.PLAIN)
@@ -313,6 +324,8 @@ def plain(call: LibraryCall) -> Value:
 def commit(call: LibraryCall) -> Value:
     """`jax.device_put(x, d)`; without a device, an array comes back as it is."""
     held = call.argument(call.arguments.get(0, "x", "external_array"))
+    if call.name in _PUTTING:
+        saw_target(call, call.arguments.get(1, "device", "shardings"))
     target = call.arguments.get(1, "device") if call.name in _NAMING_THE_DEVICE else None
     for argument in call.node.args[1:]:
         if argument.value is not target:
@@ -355,11 +368,21 @@ def _put_nowhere(call: LibraryCall, given: cst.BaseExpression | None, held: Valu
     """`jax.device_put(x)`: what is no array becomes one, on the default device."""
     if call.state.default.devices != SYSTEM:
         held = call.on.calls.objects.read(given, held, call.state)
-    kept = frozenset(
-        atom
-        for atom in held
-        if isinstance(atom, Array | Mapping | Sequence | AnyTree | Instance | Anything)
-    )
+    trees = call.program.trees
+    if given is not None:
+        parts = trees.spread(held, call.state)
+        if parts is not held:
+            call.on.record.saw_tree(call.index(given), parts)
+
+    def put(leaf: Value) -> Value:
+        kept = frozenset(atom for atom in leaf if isinstance(atom, Array | Anything))
+        return kept if len(kept) == len(leaf) else kept | call.created()
+
+    if any(isinstance(atom, Container | Instance) for atom in held):
+        placed = trees.rebuilt(held, put, call.place, call.state, is_put=True)
+        call.program.objects.supersede(held, placed, call.state)
+        return placed
+    kept = frozenset(atom for atom in held if isinstance(atom, Array | AnyTree | Anything))
     if len(kept) == len(held):
         return held
     made = call.created()
@@ -582,6 +605,7 @@ def _moments(call: LibraryCall, held: Value, seen: frozenset[Place] = frozenset(
 def distribute(call: LibraryCall) -> Value:
     """`jax.pmap(f)` and its like: a function that spreads its arguments on purpose."""
     call.operands()
+    saw_specs(call)
     return value(Computation(places_arguments=True))
 
 

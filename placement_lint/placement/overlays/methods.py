@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
+from placement_lint.jaxmodel.libraries import method_of
 from placement_lint.placement.domain.containers import (
     Change,
     emptied,
@@ -20,8 +21,10 @@ from placement_lint.placement.domain.containers import (
 )
 from placement_lint.placement.domain.contents import committed_to, element_of, without_parts
 from placement_lint.placement.domain.keys import Key, sorted_items
+from placement_lint.placement.domain.state import chosen_defaults
 from placement_lint.placement.domain.values import (
     HOST,
+    NONE,
     NOTHING,
     PLAIN,
     UNKNOWN,
@@ -36,6 +39,7 @@ from placement_lint.placement.domain.values import (
     Generator,
     Host,
     Instance,
+    LibraryMethod,
     Mapping,
     Optimizer,
     PlainContext,
@@ -43,14 +47,16 @@ from placement_lint.placement.domain.values import (
     TensorFile,
     Thread,
     Value,
-    arrays,
     join,
-    limited,
     sole,
     value,
 )
 from placement_lint.placement.engine.arguments import sort_arguments
-from placement_lint.placement.engine.contexts import entered_by_hand, entered_default
+from placement_lint.placement.engine.contexts import (
+    entered_by_hand,
+    entered_default,
+    is_neutral_context,
+)
 from placement_lint.placement.overlays.jax_devices import devices_of
 from placement_lint.placement.overlays.registry import LibraryCall
 from placement_lint.placement.overlays.stdlib import executed, of_future, of_thread
@@ -72,6 +78,8 @@ _OF_ARRAYS = (
 )
 _BY_HAND = frozenset({"__enter__", "__exit__"})
 _SUPER = "builtins.super"
+_MAKING = frozenset({"init", "init_with_output", "lazy_init"})
+"""Methods of models and transformed functions that make parameters."""
 _TO_NUMPY = frozenset({"numpy", "to_numpy"})
 """Methods by which tensors and tables of other libraries give NumPy arrays."""
 
@@ -113,14 +121,20 @@ class MethodCalls:
             if not held:
                 return frozenset(found)
         only = sole(held)
+        if isinstance(only, Optimizer) and name in {"init", "update"}:
+            method = LibraryMethod(f"optax.GradientTransformation.{name}", only)
+            return self.on.calls.library_method(node, method, None, state)
+        named = frozenset(atom for atom in held if _has_member(atom, name))
+        if named and all(isinstance(atom, Anything) for atom in held - named):
+            member = self.on.program.classes.attribute(held, name, state)
+            self.on.record.saw_value(self.on.index(function), member)
+            return self.on.calls.objects.called(node, member, state)
         if isinstance(only, Executor):
             return executed(LibraryCall(self.on, node, state), name)
         if isinstance(only, Thread):
             return of_thread(LibraryCall(self.on, node, state), only, name)
         if isinstance(only, Generator) and name == "send":
             return self._sent(node, held, state)
-        if isinstance(only, Optimizer) and name in {"init", "update"}:
-            return self._optimized(node, name, state)
         if any(isinstance(atom, Mapping | Sequence) for atom in held):
             # What is stored is the list or the dict itself, not what is in it.
             operands = [
@@ -137,19 +151,6 @@ class MethodCalls:
         if any(isinstance(atom, Mapping | Sequence) for atom in held):
             self._change(node, receiver, held, name, operands, state)
         return frozenset(found) or UNKNOWN
-
-    def _optimized(self, node: cst.Call, name: str, state: State) -> Value:
-        """`optimizer.update(grads, state)`: updates where the gradients are committed, and a state.
-
-        The structure of neither is known. It leaves the trees alone that it is given.
-        """
-        operands = self.on.arguments(node, state)
-        for _, given in operands:
-            self.on.escapes(given, state)
-        if name == "init" or not operands:
-            return UNKNOWN
-        updates = UNKNOWN.union(array for array in arrays(operands[0][1]) if array.committed)
-        return value(Sequence((limited(updates), UNKNOWN), UNKNOWN))
 
     def _has_replace(self, atom: Atom) -> bool:
         """Return whether a library gives an object its method `replace`."""
@@ -171,6 +172,9 @@ class MethodCalls:
         state: State,
     ) -> Value:
         """Call a method of one thing that a value may be, which is no array."""
+        if isinstance(atom, Host) and atom.from_file and name in {"item", "tolist"}:
+            # An array of objects, which may be arrays of JAX.
+            return UNKNOWN
         if isinstance(atom, Host):
             return _host_method(atom, name)
         if isinstance(atom, Mapping):
@@ -189,11 +193,15 @@ class MethodCalls:
             return self._exit_stack_method(node, ExitStack(), name, operands, state)
         if isinstance(atom, DefaultDeviceContext | PlainContext) and name in _BY_HAND:
             return self._by_hand(receiver, held, name, state)
+        if name in _MAKING and chosen_defaults(state):
+            self.on.program.linking.is_wanted = True
         for _, given in operands:
             self.on.escapes(given, state)
             self.on.targets.may_change(given, state)
         if isinstance(atom, AnyTree):
             return self._tree_method(node, receiver, atom, name, state)
+        if name == "as_numpy_iterator":
+            return value(Sequence(None, value(AnyTree(HOST))))
         return HOST if name in _TO_NUMPY and isinstance(atom, Anything) else UNKNOWN
 
     def _sent(self, node: cst.Call, held: Value, state: State) -> Value:
@@ -440,7 +448,10 @@ class MethodCalls:
         site = self.on.module.place(node) if stack.site is None else stack.site
         owners = frozenset({site})
         if name in _ENTERING and operands:
-            given = self.on.calls.objects.contexts(operands[0][1])
+            given = operands[0][1]
+            if given == UNKNOWN and is_neutral_context(self.on.module, node.args[0].value):
+                given = value(PlainContext())
+            given = self.on.calls.objects.contexts(given)
             self.on.program.suspensions.stack(site, given)
             entered = entered_default(given)
             outside = len(state.blocks)
@@ -455,6 +466,12 @@ class MethodCalls:
         if name in {"close", "aclose"}:
             state.release(owners)
             return PLAIN
+        if name in {"__exit__", "__aexit__"}:
+            # Hardly any of what is entered through a stack hides errors.
+            state.release(owners)
+            return NONE
+        if name in {"__enter__", "__aenter__"}:
+            return value(stack)
         if name == "pop_all":
             # What it holds stays entered, until the new stack is left.
             taken = self.on.module.place(node)
@@ -480,6 +497,16 @@ class MethodCalls:
         elif not state.release(owners):
             state.forget_default()
         return PLAIN
+
+
+def _has_member(atom: Atom, name: str) -> bool:
+    """Return whether calling a method is calling a field, or a method of a library.
+
+    A field of a named tuple may hold a function: `hk.transform(f).init(key, x)`.
+    """
+    if isinstance(atom, Sequence):
+        return name in atom.names or method_of(atom.library, name) is not None
+    return isinstance(atom, AnyTree) and method_of(atom.cls, name) is not None
 
 
 def ready_pieces(held: Value) -> Value:

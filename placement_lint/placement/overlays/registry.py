@@ -23,14 +23,17 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import libcst as cst
 
 from placement_lint.placement.domain.contents import element_of
-from placement_lint.placement.domain.values import UNKNOWN, Value
+from placement_lint.placement.domain.values import NOTHING, UNKNOWN, Value, join
+from placement_lint.placement.engine.arguments import CallArguments
+from placement_lint.placement.engine.operand_layouts import GivenArguments, LaidOut
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
     from placement_lint.jaxmodel.effects import Effect
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.state import State
-    from placement_lint.placement.engine.arguments import CallArguments, Operand
+    from placement_lint.placement.domain.values import Atom
+    from placement_lint.placement.engine.arguments import Operand
     from placement_lint.placement.engine.protocols import Evaluator, Interpreter
 
 
@@ -131,11 +134,106 @@ class LibraryCall:
         self.on.targets.may_change(held, self.state)
 
 
+class ObjectCall:
+    """A call that makes an object of a library, or calls a method of one.
+
+    Its arguments are evaluated already, once, before the model runs: it may also be called where
+    nothing is written out, as by `jax.tree.map(model.init, keys)`.
+    """
+
+    def __init__(
+        self,
+        on: Evaluator,
+        node: cst.CSTNode,
+        state: State,
+        name: str,
+        receiver: Atom | None = None,
+        given: CallArguments | None = None,
+    ) -> None:
+        """Evaluate the arguments of the call `node`, unless they are given."""
+        self.on = on
+        self.node = node
+        self.state = state
+        self.name = name
+        self.receiver = receiver
+        """The object whose method it is; None: a function is called by its name."""
+        self._laid_out = (
+            LaidOut(on, node, state)
+            if given is None and isinstance(node, cst.Call)
+            else GivenArguments(on.index(node), given or CallArguments([]))
+        )
+        self.operands: list[Operand] = self._laid_out.operands
+        """The arguments, of literal containers each element, with their places."""
+        self.arguments = self._laid_out.passed([held for _, held in self.operands])
+
+    @property
+    def program(self) -> Interpreter:
+        return self.on.program
+
+    @property
+    def place(self) -> Place:
+        return self.on.module.place(self.node)
+
+    def argument(self, position: int | None, *names: str) -> Value | None:
+        """Return an argument by its position or by one of its names; None: it is not passed."""
+        for name in names:
+            if name in self.arguments.keywords:
+                return self.arguments.keywords[name]
+        if position is not None and position < len(self.arguments.positional):
+            return self.arguments.positional[position]
+        is_open = self.arguments.rest is not None or self.arguments.more is not None
+        return UNKNOWN if is_open else None
+
+    def named(self, position: int, *names: str) -> str | None:
+        """Return the qualified name of what is passed, if a name is written out."""
+        if not isinstance(self.node, cst.Call):
+            return None
+        node = Arguments(self.node).get(position, *names)
+        return None if node is None else self.on.names.qualified(node)
+
+    def keyword(self, name: str) -> cst.BaseExpression | None:
+        """Return what is written out for an argument that is passed by its name."""
+        return Arguments(self.node).get(None, name) if isinstance(self.node, cst.Call) else None
+
+    def created(self, *, certain: bool = True, is_small: bool = False) -> Value:
+        """Return an array that the call makes on the default device."""
+        return self.on.operations.created(
+            self.on.index(self.node), self.state, certain=certain, is_small=is_small
+        )
+
+    def computed(self, operands: list[Operand], *, certain: bool = True) -> Value:
+        """Compute with arrays, also those of objects, and return the result where that runs."""
+        spread = self.on.spread(operands, self.state)
+        return self.on.computed(self.node, spread, self.state, certain=certain)
+
+    def rebuilt(self, tree: Value, change: Callable[[Value], Value]) -> Value:
+        """Return a tree of the same structure with each leaf changed."""
+        return self.program.trees.rebuilt(tree, change, self.place, self.state, is_given=True)
+
+    def arrays_of(self, held: Value) -> Value:
+        """Return what the leaves of a tree may be."""
+        leaves = [*self.program.trees.leaves(held, self.state)]
+        return join(*leaves) if leaves else NOTHING
+
+    def called(self, function: Value, *given: Value) -> Value:
+        """Call a function with arguments."""
+        objects = self.on.calls.objects
+        return objects.called_with(self.node, function, CallArguments([*given]), self.state)
+
+    def escapes(self, *given: Value) -> None:
+        """Note that arrays go to something that nobody follows, which may change containers."""
+        for held in given:
+            self.on.escapes(held, self.state)
+            self.on.targets.may_change(held, self.state)
+
+
 Model: TypeAlias = Callable[[LibraryCall], Value]
+ObjectModel: TypeAlias = Callable[[ObjectCall], Value]
 _Key = TypeVar("_Key")
 
 _BY_NAME: dict[str, Model] = {}
 _BY_EFFECT: dict[Effect, Model] = {}
+_OF_OBJECTS: dict[str, ObjectModel] = {}
 _LAZY: set[str] = set()
 
 
@@ -147,6 +245,23 @@ def models(*names: str, lazy: bool = False) -> Callable[[Model], Model]:
     if lazy:
         _LAZY.update(names)
     return lambda model: _registered(_BY_NAME, names, model)
+
+
+def objects(*names: str) -> Callable[[ObjectModel], ObjectModel]:
+    """Register a model of what makes objects of a library, and of their methods.
+
+    Methods are named after the class of the library, whichever class derives from it.
+    """
+
+    def register(model: ObjectModel) -> ObjectModel:
+        for name in names:
+            if name in _OF_OBJECTS or name in _BY_NAME:
+                message = f"{name} has two models: the second is {_name(model)}"
+                raise ValueError(message)
+            _OF_OBJECTS[name] = model
+        return model
+
+    return register
 
 
 def applies(effect: Effect) -> Callable[[Model], Model]:
@@ -163,7 +278,7 @@ def _registered(table: dict[_Key, Model], keys: tuple[_Key, ...], model: Model) 
     return model
 
 
-def _name(model: Model) -> str:
+def _name(model: Model | ObjectModel) -> str:
     return f"{model.__module__}.{model.__qualname__}"
 
 
@@ -171,6 +286,12 @@ def models_by_name() -> dict[str, Model]:
     """Return every model, by the qualified names of what it models."""
     _import_all()
     return _BY_NAME
+
+
+def models_of_objects() -> dict[str, ObjectModel]:
+    """Return every model of what makes objects of libraries and of their methods, by name."""
+    _import_all()
+    return _OF_OBJECTS
 
 
 def lazy_functions() -> set[str]:

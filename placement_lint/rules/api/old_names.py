@@ -11,6 +11,7 @@ import libcst as cst
 from placement_lint.findings import Applicability, Confidence, Edit
 from placement_lint.jaxmodel.removed import OLD_APIS, Access, OldApi
 from placement_lint.jaxmodel.versions import TargetVersions, written
+from placement_lint.placement.domain import values
 from placement_lint.prefilter.conditions import (
     GAP,
     MAKES_ARRAYS,
@@ -45,6 +46,7 @@ _CAUGHT = MISSING_MODULE | {
 _VERSION_WORDS = ("version", "hasattr", "getattr", "jax_v", "has_")
 _CONFIG = "jax.config"
 _NAMED = frozenset({Access.NAME, Access.CALL, Access.MODULE})
+_CONVERTING = frozenset({"jax.numpy.array", "jax.numpy.asarray"})
 _MESHES = frozenset({"jax.sharding.Mesh", "jax.make_mesh"})
 _ARRAY = "jax.Array."
 _RENAMED_BEHIND = frozenset({"device_local_layout"})
@@ -193,12 +195,29 @@ def hit_of_array(
     is_called = isinstance(parent, cst.Call) and parent.func is node
     if api.use is Access.ARRAY_CALL and not is_called:
         return None
-    if not ctx.flow.is_array(node.value) or is_guarded(node, ctx):
+    if not _is_array(node.value, ctx) or is_guarded(node, ctx):
         return None
     shown: cst.CSTNode = node
     if api.use is Access.ARRAY_CALL and parent is not None:
         shown = parent
     return Hit(api, shown, f".{node.attr.value}" + ("()" if shown is parent else ""))
+
+
+def _is_array(node: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether an expression certainly is an array, wherever that may be.
+
+    Where something is converted of which nothing is known, it is one in any case.
+    """
+    if ctx.flow.is_array(node):
+        return True
+    arrays = ctx.flow.value(node) - values.DOUBTFUL
+    return bool(arrays) and all(
+        isinstance(array, values.Array)
+        and array.origin is not None
+        and array.origin.created.module == ctx.flow.module.name
+        and ctx.called(ctx.tree.nodes[array.origin.created.node]) in _CONVERTING
+        for array in arrays
+    )
 
 
 def hits_of_with(

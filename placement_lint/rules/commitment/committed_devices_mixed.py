@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Confidence, Severity
-from placement_lint.jaxmodel import transfer
-from placement_lint.jaxmodel.transfer import Effect
-from placement_lint.placement.domain import values
+from placement_lint.placement.domain import contents, values
 from placement_lint.prefilter.conditions import COMMITTED, LISTED_DEVICES, AllOf
 from placement_lint.rules.base import Rule
+from placement_lint.rules.commitment.combining import COMBINING, COMBINING_TREES
+from placement_lint.rules.commitment.dependence import needed_parts
 from placement_lint.semantic.enclosing import failure_is_expected, is_caught
-from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -25,32 +25,10 @@ if TYPE_CHECKING:
         Place,
     )
     from placement_lint.placement.domain.record import Mixture
-    from placement_lint.placement.facts.module import Module
+    from placement_lint.placement.domain.values import Value
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
 
-_JNP = """
-add append allclose arctan2 array average bernoulli block clip column_stack concatenate convolve
-copysign correlate cross digitize divide dot dstack einsum equal float_power floor_divide fmax fmin
-fmod gcd greater greater_equal heaviside hstack hypot inner interp intersect1d isclose isin kron lcm
-ldexp less less_equal logaddexp logaddexp2 logical_and logical_or logical_xor matmul maximum minimum
-mod multiply nextafter not_equal outer polyadd polymul polyval power quantile remainder searchsorted
-setdiff1d setxor1d stack subtract take take_along_axis tensordot true_divide union1d vdot vecdot
-vstack where linalg.solve
-"""
-_LAX = """
-add atan2 concatenate div dot dot_general dynamic_slice dynamic_update_slice eq gt lt max min mul
-pow rem select sub
-"""
-_RANDOM = "bernoulli categorical choice fold_in permutation uniform"
-_COMBINING = frozenset({
-    *(f"jax.numpy.{name}" for name in _JNP.split()),
-    *(f"jax.lax.{name}" for name in _LAX.split()),
-    *(f"jax.random.{name}" for name in _RANDOM.split()),
-    "builtins.divmod", "builtins.pow",
-})  # fmt: skip
-"""Functions that compute with all of their operands. Each was seen to refuse two devices (0.4.30,
-0.10.2); `repeat`, `tile`, `split` and `roll` were seen to take theirs."""
 _UPDATES = frozenset({"add", "divide", "max", "min", "multiply", "power", "set"})
 _EXCEPTIONS = frozenset({"builtins.ValueError", "builtins.Exception", "builtins.BaseException"})
 
@@ -61,7 +39,9 @@ class CommittedDevicesMixed(Rule):
     ## What it does
     Finds operators, `jnp`, `jax.lax` and `jax.random` functions, `x.at[…].set(…)`, and calls of
     jitted, mapped or differentiated functions, two of whose operands are committed to devices that
-    are known and differ; through names, attributes, functions and the files of a run.
+    are known and differ; through names, attributes, functions and the files of a run. An operand
+    may be a tree: of a jitted function those parts count that its result depends on, as
+    `params["kernel"]` does in `x @ params["kernel"]`.
 
     ## Why is this bad?
     A computation runs where its committed operands are, and JAX never moves a committed array by
@@ -127,11 +107,9 @@ class CommittedDevicesMixed(Rule):
 
 def _check(mixture: Mixture, ctx: Context) -> None:
     operation = ctx.tree.nodes[mixture.node]
-    counting = _counting(operation, ctx)
     devices: dict[Device, cst.CSTNode] = {}
-    for operand, device in sorted(mixture.operands, key=str):
-        if counting is None or operand in counting:
-            devices.setdefault(device, ctx.tree.nodes[operand])
+    for operand, device in _counting(operation, mixture, ctx):
+        devices.setdefault(device, ctx.tree.nodes[operand])
     operands = list(devices.values())
     if (
         len(operands) < 2
@@ -148,19 +126,33 @@ def _check(mixture: Mixture, ctx: Context) -> None:
     )
 
 
-def _counting(operation: cst.CSTNode, ctx: Context) -> set[int] | None:
-    """Return the operands that surely take part in an operation; None: all that it has."""
+def _counting(operation: cst.CSTNode, mixture: Mixture, ctx: Context) -> list[tuple[int, Device]]:
+    """Return the operands that surely take part in an operation, each with its device."""
+    every = sorted(mixture.operands, key=str)
     if isinstance(operation, cst.BinaryOperation | cst.AugAssign):
-        return None
+        return every
     if isinstance(operation, cst.Comparison):
         searches = any(isinstance(c.operator, cst.In | cst.NotIn) for c in operation.comparisons)
-        return set() if searches else None
+        return [] if searches else every
     if not isinstance(operation, cst.Call):
-        return set()
-    if ctx.called(operation) in _COMBINING or _is_method(operation):
-        return None
+        return []
+    called = ctx.called(operation)
+    if called in COMBINING or _is_method(operation):
+        return every
+    if called in COMBINING_TREES:
+        # Leaf by leaf: trees that are on several devices each may agree.
+        at = Counter(operand for operand, _ in every)
+        return [(operand, device) for operand, device in every if at[operand] == 1]
     function = _function(operation.func, ctx)
-    return set() if function is None else _arguments_that_count(operation, function, ctx)
+    if function is None:
+        return []
+    found = [
+        (operand, device)
+        for operand, devices in _operands_that_count(operation, function, ctx)
+        if len(devices) == 1
+        for device in devices
+    ]
+    return [each for each in found if each in mixture.operands]
 
 
 def _is_method(call: cst.Call) -> bool:
@@ -274,108 +266,81 @@ def _function(called: cst.BaseExpression, ctx: Context) -> Place | None:
     return atom.function if isinstance(atom, values.Computation) else None
 
 
-def _arguments_that_count(call: cst.Call, function: Place, ctx: Context) -> set[int]:
+def _operands_that_count(
+    call: cst.Call, function: Place, ctx: Context
+) -> Iterator[tuple[int, set[Device]]]:
+    """Yield what a function surely computes with, and the devices that it is committed to."""
     arguments = Arguments(call)
     module = ctx.flow.program.modules[function.module]
     node = module.tree.nodes[function.node]
     if arguments.is_open or not isinstance(node, cst.FunctionDef | cst.Lambda):
-        return set()
-    needed = _needed_names(node, module)
+        return
     parameters = [*node.params.posonly_params, *node.params.params]
-    found = {
-        ctx.tree.index(given)
-        for given, parameter in zip(arguments.positional, parameters, strict=False)
-        if parameter.name.value in needed
-    }
-    return found | {
-        ctx.tree.index(given) for name, given in arguments.keywords.items() if name in needed
-    }
+    names = [parameter.name.value for parameter in parameters]
+    given = dict(zip(names, arguments.positional, strict=False)) | arguments.keywords
+    for part in sorted(needed_parts(node, module), key=str):
+        if part.parameter in given:
+            for operand, path in _written(given[part.parameter], part.path):
+                held = _at(ctx.flow.tree_of(operand), path)
+                yield ctx.tree.index(operand), _devices_of(held)
 
 
-def _needed_names(
-    function: cst.FunctionDef | cst.Lambda, module: Module, depth: int = 4
-) -> set[str]:
-    """Return the names of parameters whose data the result surely depends on."""
-    pending = [_result(function, module)]
-    found: set[str] = set()
-    seen: set[int] = set()
-    while pending:
-        node = pending.pop()
-        if node is None or id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, cst.Name):
-            bindings = module.names.bindings(node)
-            if len(bindings) == 1 and isinstance(bindings[0].node, cst.Param):
-                found.add(node.value)
-            elif len(bindings) == 1:
-                pending.append(bindings[0].value)
-        elif depth and (given := _given_on(node, module, depth - 1)) is not None:
-            pending += given
+def _written(
+    node: cst.BaseExpression, path: tuple[str | int, ...]
+) -> list[tuple[cst.BaseExpression, tuple[str | int, ...]]]:
+    """Return the operand that a path leads to in an argument, and what is left of the path.
+
+    Of a list or a dict that is written out, each element is an operand.
+    """
+    while path:
+        if isinstance(node, cst.Tuple | cst.List) and isinstance(path[0], int):
+            if not -len(node.elements) <= path[0] < len(node.elements):
+                return []
+            node = node.elements[path[0]].value
+        elif isinstance(node, cst.Dict):
+            named = [
+                each.value
+                for each in node.elements
+                if isinstance(each, cst.DictElement) and string_value(each.key) == path[0]
+            ]
+            if len(named) != 1:
+                return []
+            (node,) = named
         else:
-            pending += _data_operands(node, module)
+            break
+        path = path[1:]
+    if isinstance(node, cst.Tuple | cst.List | cst.Dict):
+        # One of them, nobody knows which.
+        elements = [each.value for each in node.elements]
+        return _written(elements[0], ()) if len(elements) == 1 else []
+    return [(node, path)]
+
+
+def _at(held: Value, path: tuple[str | int, ...]) -> Value:
+    """Return the part of a tree that a path leads to; an array is a part of itself."""
+    for key in path:
+        containers = [a for a in held if isinstance(a, values.Sequence | values.Mapping)]
+        if len(containers) < len(held):
+            return held
+        found: list[Value] = []
+        for atom in containers:
+            if isinstance(atom, values.Mapping):
+                found.append(dict(atom.items).get(key, atom.element))
+            elif isinstance(key, int):
+                found.append(contents.element_of(frozenset({atom}), key))
+            else:
+                items = dict(zip(atom.names, atom.items or (), strict=False))
+                found.append(items.get(key, values.NOTHING))
+        held = values.join(*found)
+    return held
+
+
+def _devices_of(held: Value) -> set[Device]:
+    """Return the devices to which all leaves of a tree are committed; none where one may not be."""
+    found: set[Device] = set()
+    for leaf in contents.leaves_of(held):
+        for atom in leaf:
+            if not isinstance(atom, values.Array) or not atom.committed or atom.device is None:
+                return set()
+            found.add(atom.device)
     return found
-
-
-def _given_on(
-    node: cst.BaseExpression, module: Module, depth: int
-) -> list[cst.BaseExpression] | None:
-    """Return the arguments of a function of the module on which its result surely depends."""
-    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Name):
-        return None
-    bindings = module.names.bindings(node.func)
-    function = bindings[0].node if len(bindings) == 1 else None
-    arguments = Arguments(node)
-    if not isinstance(function, cst.FunctionDef) or function.decorators or arguments.is_open:
-        return None
-    needed = _needed_names(function, module, depth)
-    parameters = [*function.params.posonly_params, *function.params.params]
-    return [
-        *(
-            given
-            for given, parameter in zip(arguments.positional, parameters, strict=False)
-            if parameter.name.value in needed
-        ),
-        *(given for name, given in arguments.keywords.items() if name in needed),
-    ]
-
-
-def _result(function: cst.FunctionDef | cst.Lambda, module: Module) -> cst.BaseExpression | None:
-    """Return what a function returns, where it has one `return`, as its last statement."""
-    if isinstance(function, cst.Lambda):
-        return function.body
-    last = function.body.body[-1]
-    own = module.names.scope(last)
-    returns = [
-        node
-        for node in module.tree.descendants(function.body)
-        if isinstance(node, cst.Return) and module.names.scope(node) is own
-    ]
-    # A body on the line of its `def` has the small statements themselves.
-    small = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
-    return returns[0].value if len(returns) == 1 and small is returns[0] else None
-
-
-def _data_operands(node: cst.BaseExpression, module: Module) -> list[cst.BaseExpression]:
-    """Return the operands of an expression whose data its value surely depends on."""
-    if isinstance(node, cst.BinaryOperation):
-        return [node.left, node.right]
-    if isinstance(node, cst.UnaryOperation):
-        return [node.expression]
-    if isinstance(node, cst.Tuple | cst.List):
-        return [element.value for element in node.elements]
-    if isinstance(node, cst.Dict):
-        return [element.value for element in node.elements]
-    if isinstance(node, cst.Attribute):
-        return [node.value] if node.attr.value in transfer.COMPUTING_ATTRIBUTES else []
-    if not isinstance(node, cst.Call):
-        return []
-    name = module.names.qualified(node.func)
-    if name in _COMBINING:
-        return Arguments(node).positional
-    row = transfer.TABLE.get(name or "")
-    if row is not None:
-        return Arguments(node).positional[:1] if row.effect is Effect.COMPUTE else []
-    if isinstance(node.func, cst.Attribute) and node.func.attr.value in transfer.COMPUTING_METHODS:
-        return [node.func.value]
-    return []

@@ -6,11 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
-from placement_lint.placement.domain import values
+from placement_lint.placement.domain import contents, values
 from placement_lint.placement.domain.consequences import Destination
 from placement_lint.placement.domain.devices import differ
 from placement_lint.prefilter.conditions import ELSEWHERE, AllOf, Uses
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.commitment.putting import TREE_MAPS
 from placement_lint.rules.commitment.writing import (
     device_at,
     effects,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from placement_lint.placement.domain.state import Devices
+    from placement_lint.placement.domain.values import Value
     from placement_lint.rules.base import LaterPlan
     from placement_lint.rules.commitment.writing import Around
     from placement_lint.rules.context import Context
@@ -37,7 +39,9 @@ class DevicePutWithoutDevice(Rule):
 
     ## What it does
     Finds `jax.device_put(x)`, or with `None` for the device, where `x` is a JAX array that is
-    uncommitted on another device than the default one, or committed to another device.
+    uncommitted on another device than the default one, or committed to another device. Also where
+    `x` is a tree of such arrays: a list, a dict that a loop fills, a named tuple, an object of a
+    registered class; and `jax.tree.map(jax.device_put, tree)`.
 
     ## Why is this bad?
     On a JAX array, `device_put` without a device is the identity: it gives back the same array,
@@ -76,12 +80,12 @@ class DevicePutWithoutDevice(Rule):
     the device that it is on, which copies nothing, and each part that is taken of it is put back on
     the default device (as JDP201 does). Unsafe where something is computed with it, which then
     runs on that device, or where not all uses are seen. None for an array that is committed
-    elsewhere: only the author knows where it was meant to go.
+    elsewhere: only the author knows where it was meant to go. None for a tree.
 
     ## What it does not flag
     NumPy arrays and Python values: to put them on the default device is what the call is for.
     Arrays that already are on the default device: the call does nothing, and harms nobody. Operands
-    of which nothing is known.
+    of which nothing is known; of a tree, the leaves that may be something else.
 
     ## Verified by
     The proof makes an array under `jax.default_device`, calls `jax.device_put` on it without a
@@ -101,6 +105,8 @@ class DevicePutWithoutDevice(Rule):
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         if not ctx.is_call(node, "jax.device_put"):
+            if ctx.is_call(node, *TREE_MAPS):
+                _check_tree_map(node, ctx)
             return
         arguments = Arguments(node)
         operand, target = arguments.get(0, "x"), arguments.get(1, "device")
@@ -110,7 +116,10 @@ class DevicePutWithoutDevice(Rule):
         defaults = ctx.flow.default_devices(node)
         arrays = [atom for atom in held if isinstance(atom, values.Array) and not atom.is_small]
         elsewhere = [array for array in arrays if _is_elsewhere(array, defaults, ctx)]
-        if not elsewhere or not defaults:
+        if not defaults:
+            return
+        if not elsewhere:
+            _check_tree(node, operand, defaults, ctx)
             return
         committed = [array for array in elsewhere if array.committed]
         where = " or ".join(sorted({str(array.device) for array in elsewhere}))
@@ -124,6 +133,50 @@ class DevicePutWithoutDevice(Rule):
             confidence=(Confidence.DEFINITE if len(elsewhere) == len(held) else Confidence.LIKELY),
             fix=None if committed else _name_device(node, operand, target, elsewhere, ctx),
         )
+
+
+def _check_tree_map(call: cst.Call, ctx: Context) -> None:
+    """`jax.tree.map(jax.device_put, tree)`."""
+    arguments = Arguments(call).positional
+    if len(arguments) != 2 or len(call.args) != 2:
+        return
+    if ctx.names.qualified(arguments[0]) == "jax.device_put":
+        _check_tree(call, arguments[1], ctx.flow.default_devices(call), ctx)
+
+
+def _check_tree(
+    call: cst.Call, operand: cst.BaseExpression, defaults: Devices, ctx: Context
+) -> None:
+    """Report a tree of which arrays surely are elsewhere, each of them."""
+    leaves = contents.leaves_of(ctx.flow.tree_of(operand))
+    large = [leaf for leaf in leaves if not _is_small(leaf)]
+    elsewhere = [leaf for leaf in large if _are_elsewhere(leaf, defaults, ctx)]
+    if not elsewhere:
+        return
+    found = {atom for leaf in elsewhere for atom in leaf if isinstance(atom, values.Array)}
+    where = " or ".join(sorted({str(array.device) for array in found}))
+    if any(array.committed for array in found):
+        problem = f"are committed to {where} and stay there"
+    else:
+        problem = f"stay uncommitted on {where}"
+    ctx.report(
+        call,
+        f"jax.device_put without a device does nothing to the JAX arrays of a tree: they {problem}",
+        confidence=Confidence.DEFINITE if elsewhere == large else Confidence.LIKELY,
+    )
+
+
+def _is_small(leaf: Value) -> bool:
+    return all(
+        isinstance(atom, values.Plain) or (isinstance(atom, values.Array) and atom.is_small)
+        for atom in leaf
+    )
+
+
+def _are_elsewhere(leaf: Value, defaults: Devices, ctx: Context) -> bool:
+    return all(
+        isinstance(atom, values.Array) and _is_elsewhere(atom, defaults, ctx) for atom in leaf
+    )
 
 
 def _is_elsewhere(array: values.Array, defaults: Devices, ctx: Context) -> bool:
@@ -140,8 +193,9 @@ def _name_device(
     arrays: list[values.Array],
     ctx: Context,
 ) -> LaterPlan | None:
-    places = {array.origin.device for array in arrays if array.origin is not None}
-    if len(places) != 1:
+    origins = [array.origin for array in arrays if array.origin is not None]
+    places = {origin.device for origin in origins}
+    if len(places) != 1 or any(origin.is_chosen for origin in origins):
         return None
     place = places.pop()
     if place is None or place.module != ctx.flow.module.name:

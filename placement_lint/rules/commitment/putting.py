@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from placement_lint.semantic.model import ModuleFacts
 
 _PUTTING = re.compile("device_put|to_device|shard")
-_TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map"})
+TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map"})
 """What is mapped may be a function of the file that puts, whatever it is called."""
 
 
@@ -62,7 +62,7 @@ class _Putting:
         for node in nodes:
             name = facts.names.qualified(node) or ""
             last = node.attr.value if isinstance(node, cst.Attribute) else node.value
-            if not _PUTTING.search(f"{name} {last}") and name not in _TREE_MAPS:
+            if not _PUTTING.search(f"{name} {last}") and name not in TREE_MAPS:
                 continue
             calls = [each for each in tree.ancestors(node) if isinstance(each, cst.Call)]
             self.calls.update(id(each) for each in calls)

@@ -24,7 +24,8 @@ class UncommittedArrayIndexed(Rule):
     ## What it does
     Finds indexing, slicing, unpacking and iteration of an array that was made under
     `jax.default_device(d)`, or while `jax_default_device` was set, at a place where another device
-    is the default. The finding is at the use; the first related place is the creation.
+    is the default. The finding is at the use; the first related place is the creation. Of
+    `jax.default_device(d if condition else None)` it says the condition, and is likely.
 
     ## Why is this bad?
     A default device says where an array is *made*, not where it stays: the array is *uncommitted*.
@@ -94,8 +95,8 @@ class UncommittedArrayIndexed(Rule):
     What gives back the same array: `x[:]`, `x[...]`, `x[()]`. What only reads it: `len(x)`,
     `x.shape`, `x.item(0)`, `np.asarray(x)[0]`, printing. An array that is committed, or used only
     under the same default device; PRNG keys and scalars. A device that may be the accelerator
-    itself, such as a parameter. A program that pins itself to the CPU (`JAX_PLATFORMS=cpu`), or
-    `accelerator = false` in the settings.
+    itself, such as a parameter, or a variable that the command line chooses. A program that pins
+    itself to the CPU (`JAX_PLATFORMS=cpu`), or `accelerator = false` in the settings.
 
     ## Verified by
     The proof makes an array under `jax.default_device`, indexes it outside of the block with JAX's

@@ -21,6 +21,7 @@ from placement_lint.rules.commitment.writing import (
     put_back,
     written,
 )
+from placement_lint.syntax.calls import is_none
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     )
     from placement_lint.rules.context import Context
 
+_LONGEST_CONDITION = 40
 _MADE_HERE = "made here under a default device, uncommitted"
 
 
@@ -51,7 +53,7 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
     origins = _origins(use)
     ctx.report(
         node,
-        f"{what} is uncommitted on {' or '.join(devices)}: "
+        f"{what} is uncommitted on {' or '.join(devices)}{_condition(origins, ctx)}: "
         f"{action} copies all of it to the default device{often}",
         confidence=Confidence.DEFINITE if use.always else Confidence.LIKELY,
         related=[
@@ -62,6 +64,25 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
         fix=_commit(arrays, ctx),
         advice=_advice(name or "x", devices[0], indexed=use.kind is UseKind.INDEXED),
     )
+
+
+def _condition(origins: list[ArrayOrigin], ctx: Context) -> str:
+    """Return under which condition arrays were made there, where all are made by one choice."""
+    choices = {origin.device for origin in origins if origin.is_chosen}
+    if len(choices) != 1 or not all(origin.is_chosen for origin in origins):
+        return ""
+    (place,) = choices
+    there = None if place is None else ctx.beside(place.module)
+    choice = None if there is None or place is None else there.tree.nodes[place.node]
+    if there is None or not isinstance(choice, cst.IfExp):
+        return ""
+    test = " ".join(there.tree.module.code_for_node(choice.test).split())
+    if len(test) > _LONGEST_CONDITION:
+        return " on one way"
+    is_default = is_none(choice.body) or (
+        isinstance(choice.body, cst.Call) and there.called(choice.body) == "contextlib.nullcontext"
+    )
+    return f" {'unless' if is_default else 'if'} `{test}`"
 
 
 def _advice(name: str, device: str, *, indexed: bool) -> str:

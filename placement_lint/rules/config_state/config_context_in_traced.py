@@ -9,8 +9,8 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.config_states import INERT_WHEN_TRACED
-from placement_lint.jaxmodel.tracing import COMPILING, TRACING_WORDS, TraceKind, Tracing
-from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
+from placement_lint.jaxmodel.tracing import COMPILING, TraceKind, Tracing
+from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.semantic.enclosing import is_asserted_to_fail
 from placement_lint.semantic.tracing import TracedBy, TracedFunctions
@@ -30,7 +30,8 @@ class ConfigContextInTraced(Rule):
     ## What it does
     Finds `jax.default_device(device)` entered in a function that is given to `jax.jit`,
     `jax.pmap`, `jax.shard_map`, `jax.checkpoint`, `jax.lax.scan`, `cond`, `while_loop` and their
-    like, by a decorator or by a call; also the wrappers of flax.nnx and equinox. The same for
+    like, by a decorator or by a call; also the wrappers of flax.nnx and equinox; and in a function
+    that only such functions call, of any file of the run. The same for
     `jax.debug_nans`, `jax.debug_infs`, `jax.log_compiles` and `jax.transfer_guard` in what is
     compiled; and for `jax.jit(jax.default_device(device)(function))`, also with decorators.
 
@@ -95,7 +96,7 @@ class ConfigContextInTraced(Rule):
         "`jax.device_put`"
     )
     severity, fix = Severity.ERROR, Applicability.DISPLAY
-    needs = AllOf(Jax(), AnyOf(*TRACING_WORDS), Uses(*INERT_WHEN_TRACED))
+    needs = AllOf(Jax(), Uses(*INERT_WHEN_TRACED))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         name = ctx.called(node)
@@ -108,9 +109,38 @@ class ConfigContextInTraced(Rule):
         elif isinstance(parent, cst.Call) and parent.func is node:
             self._check_wrapped(node, parent, kinds, ctx)
         elif isinstance(parent, cst.WithItem) or _is_entered(parent, ctx):
-            traced_by = ctx.module.fact(TracedFunctions).around(node, kinds)
-            if traced_by is not None and not _is_evaluated_at_once(node, parent, ctx):
+            traced = ctx.module.fact(TracedFunctions)
+            traced_by = traced.around(node, kinds)
+            if traced_by is None:
+                self._check_helper(node, parent, kinds, ctx)
+            elif not _is_evaluated_at_once(node, parent, ctx):
                 _report(node, traced_by, ctx, _block_plan(parent, ctx))
+
+    def _check_helper(
+        self, call: cst.Call, parent: cst.CSTNode | None, kinds: frozenset[TraceKind], ctx: Context
+    ) -> None:
+        """Check a block in a function that only compiled functions call, of any file."""
+        traced = ctx.module.fact(TracedFunctions)
+        helper = traced.function_around(call)
+        traced_by = traced.only_from(call, kinds)
+        name = None if traced_by is None else traced_by.tracing.name
+        if helper is not None:
+            function = helper.name.value
+            if name is None and ctx.names.uses(function, ctx.names.module_scope):
+                return
+            elsewhere = ctx.module.run.calls_from_elsewhere(ctx.module.path, function)
+            if elsewhere.is_used and elsewhere.traced_by is None:
+                return
+            name = name or elsewhere.traced_by
+        if name is None or _is_evaluated_at_once(call, parent, ctx):
+            return
+        is_certain = traced_by is not None and traced_by.is_certain
+        ctx.report(
+            call,
+            f"{ctx.called(call)} has no effect: only functions that {name} compiles call this one",
+            confidence=Confidence.DEFINITE if is_certain else Confidence.LIKELY,
+            fix=_block_plan(parent, ctx),
+        )
 
     def _check_decorator(
         self, call: cst.Call, decorator: cst.Decorator, kinds: frozenset[TraceKind], ctx: Context

@@ -14,6 +14,7 @@ from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, differ
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Says
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import followed, is_pinned_to_cpu
+from placement_lint.rules.elsewhere import effects_of
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.semantic.program_queries import EffectOrigin
 
 _CONTEXT = "jax.default_device"
 # Where each is given the function that runs in another thread or process.
@@ -173,14 +175,17 @@ class ConfigContextNotInherited(Rule):
             return
         for worker in workers:
             made = _first_array(worker, ctx)
-            if made is not None:
+            origin = _made_elsewhere(worker, ctx) if made is None else None
+            if made is not None or origin is not None:
                 where = "a process" if _maker(node, ctx) in _PROCESSES else "a thread"
+                there = "" if origin is None else f" ({origin})"
+                what = "an array of the worker is made here"
                 ctx.report(
                     node,
                     f"{where} that is started here does not inherit {_CONTEXT}: it makes its "
-                    "arrays on the system's default device",
+                    f"arrays{there} on the system's default device",
                     confidence=confidence,
-                    related=[(made, ctx.module.path, "an array of the worker is made here")],
+                    related=[] if made is None else [(made, ctx.module.path, what)],
                 )
                 return
 
@@ -291,6 +296,15 @@ def _first_array(worker: cst.BaseExpression, ctx: Context) -> cst.CSTNode | None
         ):
             return node
     return None
+
+
+def _made_elsewhere(worker: cst.BaseExpression, ctx: Context) -> EffectOrigin | None:
+    """Return where a worker's function that another file defines first makes an array."""
+    effects = effects_of(worker, ctx)
+    if effects is None or any(call.name == _CONTEXT for call in effects.calls):
+        return None
+    made = (call for call in effects.calls if _places(call.name) and not call.is_placed)
+    return next(map(effects.origin, made), None)
 
 
 def _places(name: str | None) -> bool:

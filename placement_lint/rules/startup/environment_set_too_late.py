@@ -13,7 +13,7 @@ from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_in_test
 from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.module_summary import Kind
-from placement_lint.syntax.calls import string_value
+from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.environ import settings
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ _STARTERS = (
     "os.system", "pexpect", "ray", "submitit", "subprocess", "torch.multiprocessing",
     "torch.utils.data",
 )  # fmt: skip
+
+
+_BEFORE_TESTS = frozenset({"setUpClass", "setUpModule", "setup_class", "setup_module"})
 
 
 class EnvironmentSetTooLate(Rule):
@@ -76,9 +79,10 @@ class EnvironmentSetTooLate(Rule):
 
     ## What it does not flag
     `XLA_FLAGS` and its like between `import jax` and the first use of JAX: that works. Variables in
-    a file that starts other processes, which inherit them; tests; a variable whose option is set by
-    `jax.config.update` in the same file as well; a line that is guarded by `sys.modules`, or after
-    which modules are loaded again; other variables than those that JAX is known to read, and those
+    a file that starts other processes, which inherit them; a test that sets one; a variable whose
+    option is set by `jax.config.update` in the same file as well; a line that is guarded by
+    `sys.modules`, or after which modules are loaded again; other variables than those that JAX is
+    known to read, and those
     that no version reads which `target-jax` or the project's dependency on jax supports.
 
     ## Verified by
@@ -145,7 +149,7 @@ def _is_excused(node: cst.CSTNode, variable: str, ctx: Context) -> bool:
     return (
         ctx.module.fact(_starts_processes)
         or is_asserted_to_fail(node, ctx)
-        or (is_in_test(node, ctx) and ctx.function(node) is not None)
+        or (is_in_test(node, ctx) and _is_in_one_test(node, ctx))
         or any(
             string_value(argument.value) == variable.lower()
             for call in ctx.calls_of("jax.config.update")
@@ -156,6 +160,26 @@ def _is_excused(node: cst.CSTNode, variable: str, ctx: Context) -> bool:
             isinstance(ancestor, cst.If) and _mentions_modules(ancestor.test, ctx)
             for ancestor in ctx.ancestors(node)
         )
+    )
+
+
+def _is_in_one_test(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether a node is in a function that does not run before all tests.
+
+    A test may set a variable to see what the code does that reads it.
+    """
+    function = ctx.function(node)
+    if not isinstance(function, cst.FunctionDef):
+        return function is not None
+    if function.name.value.startswith("pytest_") or function.name.value in _BEFORE_TESTS:
+        return False
+    fixtures = (
+        each.decorator for each in function.decorators if isinstance(each.decorator, cst.Call)
+    )
+    return not any(
+        ctx.called(fixture) == "pytest.fixture"
+        and string_value(Arguments(fixture).get(None, "scope")) in {"module", "package", "session"}
+        for fixture in fixtures
     )
 
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 _DATASET = frozenset(
     """
     audio batches captions cifar corpora corpus data dataset datasets documents episodes eval
-    examples images imagenet labels mnist observations recordings replay samples sentences sequences
-    test texts token tokens train training trajectories transitions val valid validation videos
-    waveforms
+    examples frames images imagenet labels masks mnist observations recordings replay samples scans
+    sentences sequences targets test texts token tokens train training trajectories transitions val
+    valid validation videos waveforms
     """.split()
 )
 _WEIGHTS = frozenset(
@@ -109,9 +109,18 @@ def argument_words(node: cst.CSTNode, ctx: Context) -> set[str]:
             isinstance(part, cst.Name) and ctx.name(part) is None
         ):
             found |= words(part.value)
+            if isinstance(part, cst.Name):
+                found |= _default_words(part, ctx)
         elif isinstance(part, cst.Attribute) and ctx.name(part) is None:
             found |= words(part.attr.value)
     return found
+
+
+def _default_words(name: cst.Name, ctx: Context) -> set[str]:
+    """Return the words in the default of a parameter: `split="train"`."""
+    bindings = ctx.names.bindings(name)
+    bound = bindings[0].node if len(bindings) == 1 else None
+    return words(string_value(bound.default) or "") if isinstance(bound, cst.Param) else set()
 
 
 def assigned_names(call: cst.CSTNode, ctx: Context) -> Iterator[str]:

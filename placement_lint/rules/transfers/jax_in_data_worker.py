@@ -11,6 +11,7 @@ from placement_lint.jaxmodel.callbacks import runs_on_device
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import followed
+from placement_lint.rules.elsewhere import effects_of, method_effects
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.semantic.functions import calls_inside
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.semantic.program_queries import FunctionEffects
     from placement_lint.syntax.definitions import Function
 
 _TORCH = "torch.utils.data.DataLoader"
@@ -36,8 +38,9 @@ class JaxInDataWorker(Rule):
     ## What it does
     Finds the first JAX computation in what a `torch.utils.data.DataLoader` with workers, or a
     `grain` one, runs in them: the `collate_fn`, the `worker_init_fn`, the methods of the dataset
-    (`__getitem__`, `__iter__`), the operations. Functions and classes of the same file, and what
-    these call in it. `jnp.array` and `jnp.asarray` count as well.
+    (`__getitem__`, `__iter__`), the operations. Functions and classes of the same file or of
+    another one of the run, and what these call in their file. `jnp.array` and `jnp.asarray` count
+    as well.
 
     ## Why is this bad?
     Each worker is a process of its own. One that was forked has the locks of JAX's threads and not
@@ -77,7 +80,7 @@ class JaxInDataWorker(Rule):
     ## What it does not flag
     Loaders without workers. Types (`jnp.float32`) and other names that compute nothing. Workers
     that are kept off the accelerator: where the file sets `JAX_PLATFORMS` to `cpu` and the loader
-    spawns its workers. Datasets and functions that come from other files, or are not known.
+    spawns its workers. Datasets and functions that are not known.
 
     ## Verified by
     The proof runs JAX, lets a loader fork two workers, and waits for a batch: with the computation
@@ -113,15 +116,27 @@ class JaxInDataWorker(Rule):
             return
         if _spawns(node) and ctx.module.fact(_is_kept_off):
             return
+        confidence = Confidence.LIKELY if count is None else Confidence.DEFINITE
+        for given, effects in _run_elsewhere(node, name, ctx):
+            computed = (c for c in effects.calls if _computes(c.name))
+            origin = next(map(effects.origin, computed), None)
+            if origin is not None:
+                ctx.report(
+                    given,
+                    f"{origin} runs in the worker processes of this data loader: forked workers "
+                    "hang; spawned workers each initialise the accelerator",
+                    confidence=confidence,
+                )
+                return
         for function in _run_by_workers(node, name, ctx):
             for call in calls_inside(function, ctx):
                 called = ctx.called(call)
-                if called is not None and (runs_on_device(called) or called in _CONVERTING):
+                if called is not None and _computes(called):
                     ctx.report(
                         call,
                         f"{called} runs in the worker processes of a data loader: forked workers "
                         "hang; spawned workers each initialise the accelerator",
-                        confidence=Confidence.LIKELY if count is None else Confidence.DEFINITE,
+                        confidence=confidence,
                         related=((node, ctx.module.path, "the loader that starts the workers"),),
                     )
                     return
@@ -147,32 +162,58 @@ def _is_kept_off(facts: ModuleFacts) -> bool:
     )
 
 
-def _run_by_workers(node: cst.Call, name: str, ctx: Context) -> Iterator[Function]:
-    """Yield the functions of this file that a loader's workers surely call."""
+def _computes(name: str) -> bool:
+    return runs_on_device(name) or name in _CONVERTING
+
+
+def _given(
+    node: cst.Call, name: str, ctx: Context
+) -> tuple[list[cst.BaseExpression], list[tuple[cst.BaseExpression, tuple[str, ...]]]]:
+    """Return the functions that a loader's workers call, and the objects, with their methods."""
     arguments = Arguments(node)
+    functions: list[cst.BaseExpression | None] = []
+    objects: list[tuple[cst.BaseExpression | None, tuple[str, ...]]] = []
     if name == _TORCH:
-        given = [arguments.get(6, "collate_fn"), arguments.get(10, "worker_init_fn")]
-        dataset = arguments.get(0, "dataset")
-        operations: list[cst.BaseExpression] = []
+        functions = [arguments.get(6, "collate_fn"), arguments.get(10, "worker_init_fn")]
+        objects.append((arguments.get(0, "dataset"), _DATASET_METHODS))
     else:
-        given = []
-        dataset = arguments.get(None, "data_source")
+        objects.append((arguments.get(None, "data_source"), _DATASET_METHODS))
         listed = arguments.get(None, "operations")
         listed = None if listed is None else followed(listed, ctx)
-        operations = (
-            [element.value for element in listed.elements]
-            if isinstance(listed, cst.List | cst.Tuple)
-            else []
-        )
-    for each in given:
+        if isinstance(listed, cst.List | cst.Tuple):
+            objects += [(element.value, _OPERATION_METHODS) for element in listed.elements]
+    return (
+        [each for each in functions if each is not None],
+        [(each, methods) for each, methods in objects if each is not None],
+    )
+
+
+def _run_by_workers(node: cst.Call, name: str, ctx: Context) -> Iterator[Function]:
+    """Yield the functions of this file that a loader's workers surely call."""
+    functions, objects = _given(node, name, ctx)
+    for each in functions:
         function = function_of(each, ctx.names)
         # A decorated function may be anything.
         if function is not None and not getattr(function, "decorators", ()):
             yield function
-    if dataset is not None:
-        yield from _methods(dataset, _DATASET_METHODS, ctx)
-    for operation in operations:
-        yield from _methods(operation, _OPERATION_METHODS, ctx)
+    for made, methods in objects:
+        yield from _methods(made, methods, ctx)
+
+
+def _run_elsewhere(
+    node: cst.Call, name: str, ctx: Context
+) -> Iterator[tuple[cst.BaseExpression, FunctionEffects]]:
+    """Yield what a loader is given of other files, and what its workers run of it."""
+    functions, objects = _given(node, name, ctx)
+    for each in functions:
+        effects = effects_of(each, ctx)
+        if effects is not None:
+            yield each, effects
+    for made, methods in objects:
+        for method in methods:
+            effects = method_effects(made, method, ctx)
+            if effects is not None:
+                yield made, effects
 
 
 def _methods(

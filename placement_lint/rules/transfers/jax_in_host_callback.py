@@ -12,6 +12,7 @@ from placement_lint.jaxmodel.transfer import TABLE, Effect
 from placement_lint.prefilter.conditions import AllOf, GivenFunction, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import followed
+from placement_lint.rules.elsewhere import effects_of
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.semantic.functions import calls_inside
 from placement_lint.syntax.calls import Arguments
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.facts.traced import Traced
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.semantic.program_queries import EffectOrigin
 
 
 _MESSAGE = "{} waits for the device, which waits for the callback: deadlock"
@@ -32,7 +34,8 @@ class JaxInHostCallback(Rule):
     ## What it does
     Finds the first JAX computation in a function given to `jax.pure_callback`,
     `jax.experimental.io_callback` or `jax.debug.callback`: in the function itself, in a lambda, or
-    in a function of the same file that it calls. Also a callback that is a jitted function.
+    in a function that it calls, of the same file or, directly, of another file of the run. Also a
+    callback that is a jitted function.
 
     ## Why is this bad?
     The device waits for the callback, and the callback waits for the device. While few steps are
@@ -73,7 +76,7 @@ class JaxInHostCallback(Rule):
     ## What it does not flag
     What computes nothing on a device: types (`jnp.float32`), shapes, `jax.ShapeDtypeStruct`,
     `jax.device_get`, tree functions over NumPy functions, `np.asarray`. Functions that the callback
-    only defines, or that come from another file; callbacks that are not known. What runs only while
+    only defines; callbacks that are not known. What runs only while
     JAX traces, which a callback is not: the handler of `jax.errors.TracerArrayConversionError` and
     its like, or behind `isinstance(x, jax.core.Tracer)`. Arithmetic on what
     the callback is given, `x[0]` of it, and `np.sum(x)`, which calls a method of it: these are
@@ -106,13 +109,32 @@ class JaxInHostCallback(Rule):
             ctx.report(callback, _MESSAGE.format("this callback"))
             return
         function = function_of(callback, ctx.names)
-        for call in () if function is None else calls_inside(function, ctx, traced=False):
+        if function is None:
+            origin = _computed_elsewhere(callback, ctx)
+            if origin is not None:
+                ctx.report(callback, _MESSAGE.format(origin))
+            return
+        given = (node, ctx.module.path, "given to the device here")
+        for call in calls_inside(function, ctx, traced=False):
             name = ctx.called(call)
-            if name is not None and runs_on_device(name):
-                given = (node, ctx.module.path, "given to the device here")
-                message = _MESSAGE.format(f"{name} in a host callback")
-                ctx.report(call, message, related=(given,))
-                return
+            if name is None:
+                continue
+            message = f"{name} in a host callback"
+            if not runs_on_device(name):
+                origin = _computed_elsewhere(call.func, ctx)
+                if origin is None:
+                    continue
+                message = f"{origin}, called in a host callback,"
+            ctx.report(call, _MESSAGE.format(message), related=(given,))
+            return
+
+
+def _computed_elsewhere(function: cst.BaseExpression, ctx: Context) -> EffectOrigin | None:
+    """Return the first JAX computation in a function of another file."""
+    effects = effects_of(function, ctx)
+    if effects is None or effects.is_traced:
+        return None
+    return next(map(effects.origin, (c for c in effects.calls if runs_on_device(c.name))), None)
 
 
 def _computes(callback: cst.BaseExpression, ctx: Context) -> bool:

@@ -9,6 +9,7 @@ import libcst as cst
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement.domain import values
 from placement_lint.placement.domain.devices import Device, differ
+from placement_lint.placement.facts.annotations import allows_none
 from placement_lint.prefilter.conditions import AllOf, AnyOf, ArgumentMatches, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
@@ -179,7 +180,10 @@ def _confidence(node: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS) -
         return Confidence.DEFINITE
     if isinstance(made, cst.Name):
         bindings = ctx.names.bindings(made)
-        defaults = [each.node.default for each in bindings if isinstance(each.node, cst.Param)]
+        params = [each.node for each in bindings if isinstance(each.node, cst.Param)]
+        defaults = [param.default for param in params]
+        if any(allows_none(param.annotation, ctx.names) for param in params):
+            return None
         if defaults and len(defaults) == len(bindings) and not any(map(is_none, defaults)):
             return Confidence.LIKELY
     return None

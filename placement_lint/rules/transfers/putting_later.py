@@ -73,10 +73,11 @@ def made_before(operand: cst.Name, put: cst.Call, ctx: Context) -> cst.BaseExpre
     if made is None or line is None or end is None:
         return None
     assignment, scope = ctx.statement(made), ctx.names.scope(operand)
+    block, tried = _block_around(end, ctx)
     if (
         ctx.parent(made) is not assignment
         or not _assigns(assignment, operand.value)
-        or ctx.parent(line) is not _block_around(end, ctx)
+        or ctx.parent(line) is not block
         or ctx.names.scope(made) is not scope
     ):
         return None
@@ -86,7 +87,9 @@ def made_before(operand: cst.Name, put: cst.Call, ctx: Context) -> cst.BaseExpre
     before, after = (bisect_left(uses, place, key=ctx.tree.index) for place in (first, last))
     if any(use is not operand and not is_assigned(use, ctx) for use in uses[before:after]):
         return None
-    is_read_elsewhere = before > 0 or after < len(uses)
+    # What a handler reads, it reads because nothing was put.
+    later = [use for use in uses[after:] if not _is_handled(use, tried, ctx)]
+    is_read_elsewhere = before > 0 or bool(later)
     if is_read_elsewhere and (not rebinds or _first_from_inside(operand, ctx) < first):
         return None
     return made
@@ -193,9 +196,22 @@ def _assigns(statement: cst.CSTNode, name: str) -> bool:
     return isinstance(target, cst.Name) and target.value == name
 
 
-def _block_around(line: cst.CSTNode, ctx: Context) -> cst.CSTNode | None:
-    """Return the block that a line is in, or its `with` statements: what always runs with it."""
+def _block_around(line: cst.CSTNode, ctx: Context) -> tuple[cst.CSTNode | None, list[cst.Try]]:
+    """Return the block that a line is in, or its `with` and `try` statements, and the latter.
+
+    What is in these always runs with what is before them, up to an error.
+    """
     block = ctx.parent(line)
-    while block is not None and isinstance(around := ctx.parent(block), cst.With):
+    tried: list[cst.Try] = []
+    while block is not None:
+        around = ctx.parent(block)
+        if isinstance(around, cst.Try) and around.body is block:
+            tried.append(around)
+        elif not isinstance(around, cst.With):
+            break
         block = ctx.parent(around)
-    return block
+    return block, tried
+
+
+def _is_handled(use: cst.CSTNode, tried: list[cst.Try], ctx: Context) -> bool:
+    return any(ctx.tree.is_inside(use, handler) for each in tried for handler in each.handlers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -9,10 +10,12 @@ import libcst as cst
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.effects import Effect
 from placement_lint.jaxmodel.transfer import LIKE_CREATORS, TABLE
-from placement_lint.placement.domain import values
+from placement_lint.placement.domain import contents, values
 from placement_lint.placement.domain.devices import Device, differ
+from placement_lint.placement.domain.sharding import Sharding, Spec
 from placement_lint.prefilter.conditions import ELSEWHERE, AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.commitment.putting import TREE_MAPS
 from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count, literal_count
 from placement_lint.rules.transfers.numpy_values import makes_numpy_array, only_reads
@@ -39,6 +42,10 @@ _PUTTING = frozenset(f"jax.numpy.{name}" for name in "arange empty eye".split())
 _IN_NUMPY = _FILLING | _PUTTING | {"jax.numpy.load"}
 
 
+# Of a parameter of which nothing else is known, its name is what there is to go by.
+_SHARDINGS = re.compile(r"^(?!.*(?:repl|single)).*shardings?$", re.IGNORECASE)
+
+
 class StagedThroughDefaultDevice(Rule):
     """An array that is made on the default device first, only to be put elsewhere.
 
@@ -47,9 +54,11 @@ class StagedThroughDefaultDevice(Rule):
     operand itself (`zeros`, `arange`, `jax.random.normal`, `jnp.asarray` or `jnp.stack` of NumPy
     arrays, `jnp.load`, safetensors' `load_file`), also below arithmetic with numbers or a method
     such as `astype`, or by a statement above whose result is used for nothing else, and the device
-    is not the default one, or is a sharding. And `jnp.zeros`, `ones`,
+    is not the default one, or is a sharding: also a parameter that is called so. Also where the
+    operand is a dict or a list of such arrays, or the copies of one: `jnp.stack([x] * n)` to a
+    sharding. And `jnp.zeros`, `ones`,
     `full`, `empty`, `arange` and `eye` with `device=`, and `jnp.zeros_like` and its like of an
-    array that is committed elsewhere.
+    array that is committed elsewhere, or of each of a tree: `jax.tree.map(jnp.zeros_like, params)`.
 
     ## Why is this bad?
     The operand of `jax.device_put` is computed before the call: all of it is made on the default
@@ -134,7 +143,7 @@ class StagedThroughDefaultDevice(Rule):
                 Uses(*_FILLING, *_PUTTING, *LIKE_CREATORS),
             ),
         ),
-        AnyOf(ELSEWHERE, Uses("jax.sharding.*", "jax.NamedSharding")),
+        AnyOf(ELSEWHERE, b"sharding", Uses("jax.NamedSharding")),
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
@@ -147,30 +156,38 @@ class StagedThroughDefaultDevice(Rule):
                 self._check_filling(node, name, device, ctx)
         elif name in LIKE_CREATORS:
             self._check_like(node, ctx)
+        elif name in TREE_MAPS:
+            self._check_like_tree(node, ctx)
 
     def _check_put(self, node: cst.Call, ctx: Context) -> None:
         arguments = Arguments(node)
         operand, target = arguments.get(0, "x"), arguments.get(1, "device")
-        if target is None or arguments.is_open or ctx.flow.is_traced(node):
+        if operand is None or target is None or arguments.is_open or ctx.flow.is_traced(node):
             return
-        whole = made_before(operand, node, ctx) if isinstance(operand, cst.Name) else operand
+        for part in _parts(operand):
+            self._check_operand(part, target, node, ctx)
+
+    def _check_operand(
+        self, operand: cst.BaseExpression, target: cst.BaseExpression, put: cst.Call, ctx: Context
+    ) -> None:
+        whole = made_before(operand, put, ctx) if isinstance(operand, cst.Name) else operand
         made = None if whole is None else creator_of(whole, ctx)
         name = ctx.called(made)
         if not isinstance(made, cst.Call) or name is None:
             return
-        size = _made_here(made, name, ctx)
+        is_spread = _is_sharding(target, ctx)
+        size = _made_here(made, name, is_spread, ctx)
         if size is None or not _is_elsewhere(target, made, ctx):
             return
         done = "the default device, then the result is copied"
-        if _is_sharding(target, ctx):
+        if is_spread:
             done = "a single device, then the result is resharded"
-        certain = size and not _is_sharding(target, ctx)
         is_apart = whole is not operand
         ctx.report(
             made,
             f"`{_short(name)}` allocates on {done}",
-            confidence=Confidence.DEFINITE if certain else Confidence.LIKELY,
-            related=((node, ctx.module.path, "put here"),) if is_apart else (),
+            confidence=Confidence.DEFINITE if size and not is_spread else Confidence.LIKELY,
+            related=((put, ctx.module.path, "put here"),) if is_apart else (),
             # Arithmetic in NumPy may give other types than that of JAX.
             fix=_put_plan(made, name, ctx) if made is whole else None,
         )
@@ -206,6 +223,26 @@ class StagedThroughDefaultDevice(Rule):
         if arrays and _differ_from_default([array.device for array in arrays], node, ctx):
             _report_filling(node, False, ctx, None)
 
+    def _check_like_tree(self, node: cst.Call, ctx: Context) -> None:
+        """`jax.tree.map(jnp.zeros_like, tree)`."""
+        arguments = Arguments(node).positional
+        if len(arguments) != 2 or len(node.args) != 2 or ctx.flow.is_traced(node):
+            return
+        function, tree = arguments
+        name = ctx.names.qualified(function)
+        if name not in LIKE_CREATORS:
+            return
+        count = _count_of(tree, ctx)
+        leaves = list(contents.leaves_of(ctx.flow.tree_of(tree)))
+        if not leaves or (count is not None and count < SMALL):
+            return
+        arrays = [a for leaf in leaves for a in leaf if isinstance(a, values.Array)]
+        others = sum(map(len, leaves)) - len(arrays)
+        if others or any(a.is_small or not a.committed for a in arrays):
+            return
+        if _differ_from_default([array.device for array in arrays], node, ctx):
+            _report_filling(node, False, ctx, None, name)
+
 
 def _count_of(node: cst.BaseExpression, ctx: Context) -> int | None:
     """Return the number of elements of an array that was made by a call, put or not."""
@@ -213,14 +250,19 @@ def _count_of(node: cst.BaseExpression, ctx: Context) -> int | None:
     if isinstance(made, cst.Call) and ctx.is_call(made, "jax.device_put"):
         operand = Arguments(made).get(0, "x")
         made = made if operand is None else followed(operand, ctx)
+    if isinstance(made, cst.Dict | cst.List | cst.Tuple):
+        counts = [_count_of(element.value, ctx) for element in made.elements]
+        return None if None in counts else sum(count or 0 for count in counts)
     return element_count(made, ctx)
 
 
-def _report_filling(node: cst.Call, certain: bool, ctx: Context, plan: FixPlan | None) -> None:
+def _report_filling(
+    node: cst.Call, certain: bool, ctx: Context, plan: FixPlan | None, name: str | None = None
+) -> None:
     ctx.report(
         node,
-        f"{_short(ctx.called(node) or '')} allocates on the default device, then copies the "
-        "result to the requested device",
+        f"{_short(name or ctx.called(node) or '')} allocates on the default device, then copies "
+        "the result to the requested device",
         confidence=Confidence.DEFINITE if certain else Confidence.LIKELY,
         fix=plan,
     )
@@ -233,7 +275,7 @@ def _short(name: str) -> str:
 # -- what is made, and where ------------------------------------------------------------------
 
 
-def _made_here(call: cst.Call, name: str, ctx: Context) -> bool | None:
+def _made_here(call: cst.Call, name: str, is_spread: bool, ctx: Context) -> bool | None:
     """Return whether a call makes a large array of no other.
 
     None: it does not, or it may not. False: it does, and nothing says that it is large.
@@ -249,6 +291,8 @@ def _made_here(call: cst.Call, name: str, ctx: Context) -> bool | None:
         count = literal_count(first, ctx)
     elif name in _JOINING:
         first = arguments.get(0, "arrays", "tup")
+        if is_spread and first is not None and _repeats_one(first):
+            return False
         parts = first.elements if isinstance(first, cst.List | cst.Tuple) else ()
         if not parts or not all(_is_host(part.value, ctx) for part in parts):
             return None
@@ -256,7 +300,7 @@ def _made_here(call: cst.Call, name: str, ctx: Context) -> bool | None:
         count = None if None in counts else sum(each or 0 for each in counts)
     elif row.effect in _MAKING and not name.startswith("jax.numpy.array"):
         held = ctx.flow.value(call)
-        if row.effect is Effect.SAMPLE and _is_uncommitted(arguments.get(0, "key"), ctx):
+        if row.effect is Effect.SAMPLE and _is_uncommitted(arguments.get(0, "key"), is_spread, ctx):
             held -= values.UNKNOWN | values.DOUBTFUL
         if not _is_new(held, call, ctx):
             return None
@@ -268,14 +312,46 @@ def _made_here(call: cst.Call, name: str, ctx: Context) -> bool | None:
     return count is not None
 
 
+def _parts(operand: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """Return the leaves of a tree that is written out; of all else there is one part."""
+    pending, found = [operand], []
+    while pending:
+        node = pending.pop()
+        if isinstance(node, cst.Dict | cst.List | cst.Tuple):
+            pending += [element.value for element in reversed(node.elements)]
+        else:
+            found.append(node)
+    return found
+
+
+def _repeats_one(node: cst.BaseExpression) -> bool:
+    """Return whether a list is one thing many times: `[x] * n`, `[x for _ in devices]`."""
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply):
+        parts = [each for each in (node.left, node.right) if isinstance(each, cst.List)]
+        return len(parts) == 1 and len(parts[0].elements) == 1
+    if isinstance(node, cst.ListComp) and isinstance(node.elt, cst.Name):
+        target = node.for_in.target
+        is_other = isinstance(target, cst.Name) and target.value != node.elt.value
+        return is_other and node.for_in.inner_for_in is None
+    return False
+
+
 def _is_host(node: cst.BaseExpression, ctx: Context) -> bool:
     held = ctx.flow.value(node)
     return bool(held) and all(isinstance(atom, values.Host) for atom in held)
 
 
-def _is_uncommitted(key: cst.BaseExpression | None, ctx: Context) -> bool:
+def _is_uncommitted(key: cst.BaseExpression | None, is_spread: bool, ctx: Context) -> bool:
+    """Return whether a key is not committed, so that the default device draws the numbers.
+
+    What is spread over devices after that is whole before it, wherever an unknown key may be.
+    """
     held = frozenset() if key is None else ctx.flow.value(key)
-    return bool(held) and all(isinstance(a, values.Array) and not a.committed for a in held)
+    return bool(held) and all(
+        (isinstance(atom, values.Array) and not atom.committed)
+        or (is_spread and isinstance(atom, values.Anything))
+        for atom in held
+    )
 
 
 def _is_new(held: Value, call: cst.Call, ctx: Context) -> bool:
@@ -299,7 +375,7 @@ def _is_elsewhere(target: cst.BaseExpression, made: cst.Call, ctx: Context) -> b
     held = ctx.flow.value(target)
     if _is_sharding(target, ctx):
         # Of what stays whole, the part of the first device is the array that was made there.
-        is_split = not any(isinstance(each, values.Sharding) and each.replicated for each in held)
+        is_split = not any(_is_whole(each) for each in held)
         return is_split and ctx.flow.runs_on_system_default(made)
     devices = [atom.device for atom in held if isinstance(atom, values.TheDevice)]
     return bool(devices) and len(devices) == len(held) and _differ_from_default(devices, made, ctx)
@@ -315,9 +391,18 @@ def _differ_from_default(devices: list[Device | None], made: cst.Call, ctx: Cont
 
 
 def _is_sharding(target: cst.BaseExpression, ctx: Context) -> bool:
-    """Return whether a target certainly spreads an array over devices."""
+    """Return whether a target spreads an array over devices: it is one, or is called so."""
     held = ctx.flow.value(target)
-    return bool(held) and all(isinstance(atom, values.Sharding) for atom in held)
+    if isinstance(target, cst.Name) and held == values.UNKNOWN:
+        return _SHARDINGS.search(target.value) is not None
+    return bool(held) and all(isinstance(atom, Sharding | Spec) for atom in held)
+
+
+def _is_whole(target: values.Atom) -> bool:
+    """Return whether a sharding surely splits nothing."""
+    if isinstance(target, Sharding):
+        return target.replicated
+    return isinstance(target, Spec) and target.is_whole
 
 
 # -- the fix ----------------------------------------------------------------------------------

@@ -22,7 +22,6 @@ from placement_lint.lint.suppressions.comments import NEVER_SILENT
 from placement_lint.rules.registry import all_rules
 from tests.fixture_cases import all_cases
 from tests.lint.fixes.test_notebook_cells import notebook
-from tests.trials import Trials
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -249,22 +248,23 @@ def without_comments(text: str) -> str:
         pytest.param("\r\n", 0, 1, marks=pytest.mark.every),
     ],
 )
-def test_every_fixture_is_clean_afterwards(newline: str, first: int, step: int) -> None:
+def test_every_fixture_is_clean_afterwards(
+    subtests: pytest.Subtests, newline: str, first: int, step: int
+) -> None:
     """A share of them; `pytest -m every tests/lint/suppressions/test_add_noqa.py` takes all."""
     counted = 0
     cases = [case for case in all_cases() if case.kind == "hazards"][first::step]
-    with Trials() as trials:
-        for case in cases:
-            before = case.before.text.replace("\n", newline)
-            with trials.of(case.id):
-                after = silenced(before.encode()).decode()
-                if before != after:
-                    counted += 1
-                    assert len(after.split(newline)) == len(before.split(newline))
-                if "noqa" not in before.lower():
-                    stripped = [line.rstrip() for line in before.split("\n")]
-                    told = without_comments(after.replace("\r", "")).split("\n")
-                    assert [line.rstrip() for line in told] == stripped
+    for case in cases:
+        before = case.before.text.replace("\n", newline)
+        with subtests.test(case.id):
+            after = silenced(before.encode()).decode()
+            if before != after:
+                counted += 1
+                assert len(after.split(newline)) == len(before.split(newline))
+            if "noqa" not in before.lower():
+                stripped = [line.rstrip() for line in before.split("\n")]
+                told = without_comments(after.replace("\r", "")).split("\n")
+                assert [line.rstrip() for line in told] == stripped
     assert counted > 0.8 * len(cases)
 
 

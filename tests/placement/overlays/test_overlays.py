@@ -2,8 +2,9 @@
 
 A case is named after the functions that it calls. It begins with `HEAD`: `x` was made on the host,
 `y` on the default device, both uncommitted, so that a model that loses `x` misses a move. In
-brackets: how many uses of arrays the interpreter may not know, or the Python version that has the
-functions. What the transfer table has a row of is executed by `tests/jaxmodel/test_transfer.py`.
+brackets: how many uses of arrays the interpreter may not know, the Python version that has the
+functions, or `every` for a slow case, which runs by `pytest -m every` only. What the transfer table
+has a row of is executed by `tests/jaxmodel/test_transfer.py`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import libcst as cst
 import pytest
 
 from placement_lint.jaxmodel import transfer
+from placement_lint.jaxmodel.libraries import methods
 from placement_lint.placement.overlays import registry, stdlib
 from placement_lint.syntax.names import Names
 from placement_lint.syntax.tree import Tree
@@ -42,7 +44,8 @@ with jax.default_device(cpu):
 y = jnp.zeros((4, 4))
 """
 _CASE = re.compile(
-    r"^# case: ([\w. ]+?)(?: \[(\d+) unknown\])?(?: \[since (3\.\d+)\])?\n(.*?)(?=^# case: |\Z)",
+    r"^# case: ([\w. ]+?)(?: \[(\d+) unknown\])?(?: \[since (3\.\d+)\])?(?: \[(every)\])?\n"
+    r"(.*?)(?=^# case: |\Z)",
     re.MULTILINE | re.DOTALL,
 )
 
@@ -54,6 +57,7 @@ class OverlayCase:
     names: tuple[str, ...]
     unknown: int
     since: tuple[int, ...]
+    is_slow: bool
     text: str
 
     def missing(self) -> str | None:
@@ -72,38 +76,54 @@ def cases_in(folder: Path) -> list[OverlayCase]:
             tuple(names.split()),
             int(unknown or 0),
             tuple(map(int, since.split("."))) if since else (),
+            bool(every),
             HEAD + text,
         )
         for path in sorted(folder.glob("*.txt"))
-        for names, unknown, since, text in _CASE.findall(path.read_text(encoding="utf-8"))
+        for names, unknown, since, every, text in _CASE.findall(path.read_text(encoding="utf-8"))
     ]
 
 
 CASES = cases_in(Path(__file__).parent)
+MODELS = {*registry.models_by_name(), *registry.models_of_objects()}
+CLASSES = {name.rpartition(".")[0] for name in methods()}
 
 
 def called_in(text: str) -> set[str]:
-    """Return the qualified names of what a program calls."""
+    """Return the qualified names of what a program calls, and those of methods: `*.init`."""
     tree = Tree(cst.parse_module(text))
     names = Names(tree)
-    return {names.qualified(node.func) or "" for node in tree.every(cst.Call)}
+    called = [node.func for node in tree.every(cst.Call)]
+    methods = {f"*.{func.attr.value}" for func in called if isinstance(func, cst.Attribute)}
+    return {names.qualified(func) or "" for func in called} | methods
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.names[0])
 def test_a_case_calls_what_it_is_named_after(case: OverlayCase) -> None:
-    assert set(case.names) <= called_in(case.text)
-    assert set(case.names) <= registry.models_by_name().keys()
+    called = called_in(case.text)
+    for name in case.names:
+        cls, _, method = name.rpartition(".")
+        of_object = cls in CLASSES and (f"*.{method}" in called or method == "__call__")
+        assert name in called or of_object, name
+    assert set(case.names) <= MODELS
 
 
 def test_every_model_is_executed() -> None:
     executed = {name for case in CASES for name in case.names}
     executed |= {row.name for row in transfer.ROWS}
-    assert registry.models_by_name().keys() - executed == set(), "without a case"
+    assert MODELS - executed == set(), "without a case"
+
+
+def test_every_method_of_a_library_has_a_model() -> None:
+    assert methods() <= registry.models_of_objects().keys()
 
 
 @pytest.mark.parametrize(
     "case",
-    [pytest.param(case, marks=RUNS_PROGRAMS) for case in CASES],
+    [
+        pytest.param(case, marks=[*RUNS_PROGRAMS, *[pytest.mark.every] * case.is_slow])
+        for case in CASES
+    ],
     ids=lambda case: case.names[0],
 )
 def test_the_library_agrees(oracle: OracleClient, case: OverlayCase) -> None:

@@ -1,0 +1,21 @@
+"""transformers: measured with 4.49, the last versions that have models of Flax."""
+
+from __future__ import annotations
+
+from placement_lint.jaxmodel.effects import Library
+
+FLAX_MODELS = tuple(
+    f"Flax{name}"
+    for name in """
+    AutoModel AutoModelForCausalLM AutoModelForImageClassification AutoModelForMaskedLM
+    AutoModelForQuestionAnswering AutoModelForSeq2SeqLM AutoModelForSequenceClassification
+    AutoModelForSpeechSeq2Seq AutoModelForTokenClassification AutoModelForVision2Seq
+    BartForConditionalGeneration BertForMaskedLM BertForSequenceClassification BertModel CLIPModel
+    CLIPTextModel GPT2LMHeadModel GPTJForCausalLM GPTNeoForCausalLM GemmaForCausalLM
+    LlamaForCausalLM MistralForCausalLM OPTForCausalLM RobertaModel T5ForConditionalGeneration
+    ViTForImageClassification ViTModel WhisperForConditionalGeneration
+    """.split()
+)
+"""Classes whose `from_pretrained` reads parameters."""
+
+LIBRARY = Library(classes={"transformers.FlaxPreTrainedModel": frozenset({"__call__"})})

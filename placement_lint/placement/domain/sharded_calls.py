@@ -1,0 +1,44 @@
+"""What calls that have to do with shardings were given, each time that they were executed."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from placement_lint.placement.domain.values import Value
+
+
+class Running(enum.Enum):
+    """How code runs."""
+
+    EAGERLY = enum.auto()
+    ON_TRACERS = enum.auto()
+    """As JAX traces it, though its operations may run one by one all the same."""
+    COMPILED = enum.auto()
+    """As a part of a compiled program over whole arrays."""
+
+
+class ShardedCall(NamedTuple):
+    """One execution of a call."""
+
+    running: Running
+    given: tuple[Value, ...]
+    """The arguments that matter: for `NamedSharding` the mesh and the spec, for what puts or
+    constrains an array its sharding."""
+
+
+@dataclass
+class ShardedCalls:
+    """The calls of one module, by node."""
+
+    seen: dict[int, set[ShardedCall]] = field(default_factory=dict)
+
+    def saw(self, node: int, running: Running, *given: Value) -> None:
+        """Remember what a call was given."""
+        self.seen.setdefault(node, set()).add(ShardedCall(running, given))
+
+    def at(self, node: int) -> frozenset[ShardedCall]:
+        """Return every execution of a call that was seen; none of one that was not followed."""
+        return frozenset(self.seen.get(node, ()))

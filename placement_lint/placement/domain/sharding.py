@@ -1,0 +1,144 @@
+"""Meshes of devices, and how they split arrays: the places that are more than one device.
+
+What is not known of one is None, or `UNKNOWN_PART`. A spec is never compared with the meshes of a
+file, only with the mesh that it meets: most specs are for a mesh that a caller makes.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from placement_lint.placement.domain.sized import Sized
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.placement.domain.places import Place
+
+
+class AxisType(enum.Enum):
+    """Who decides how arrays are split along an axis of a mesh."""
+
+    AUTO = enum.auto()
+    """The compiler, within the constraints that the program states."""
+    EXPLICIT = enum.auto()
+    """The types of the arrays."""
+    BY_VERSION = enum.auto()
+    """`jax.make_mesh` without `axis_types`: AUTO before JAX 0.9.0, EXPLICIT from then on."""
+
+
+class UnknownPart(enum.Enum):
+    """What one dimension of a spec is where that is not known."""
+
+    PART = enum.auto()
+
+
+UNKNOWN_PART = UnknownPart.PART
+
+Part: TypeAlias = "str | tuple[str, ...] | UnknownPart | None"
+"""The axes of one dimension of an array: one, several, none."""
+
+
+@dataclass(frozen=True)
+class Mesh(Sized):
+    """A mesh: devices in a grid, of which each direction is an axis with a name."""
+
+    axes: tuple[str | None, ...] | None = None
+    """The names of all axes, None for one that is not known; None: it is not known how many."""
+    sizes: tuple[int | None, ...] | None = None
+    """The devices along each axis, of which there are as many as of `axes`."""
+    types: tuple[AxisType | None, ...] | AxisType | None = None
+    """The types of the axes, one for each or the same for all."""
+    made: Place | None = None
+    """The expression that made it."""
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names of all axes; None where one of them is not known."""
+        if self.axes is None:
+            return None
+        known = tuple(name for name in self.axes if name is not None)
+        return known if len(known) == len(self.axes) else None
+
+    def type_of(self, axis: str) -> AxisType | None:
+        """Return the type of an axis; None where it is not known."""
+        if not isinstance(self.types, tuple):
+            return self.types
+        if self.axes is None or axis not in self.axes or len(self.types) != len(self.axes):
+            return None
+        return self.types[self.axes.index(axis)]
+
+    @property
+    def every_type(self) -> frozenset[AxisType | None]:
+        """The types that axes of it have; None among them: one that is not known."""
+        return frozenset(self.types if isinstance(self.types, tuple) else (self.types,))
+
+    def __str__(self) -> str:
+        """Write it for people: `(data=4, model=2)`."""
+        if self.axes is None:
+            return "(…)"
+        sizes = self.sizes or (None,) * len(self.axes)
+        parts = (
+            f"{name or '…'}" if size is None else f"{name or '…'}={size}"
+            for name, size in zip(self.axes, sizes, strict=False)
+        )
+        return f"({', '.join(parts)})"
+
+
+@dataclass(frozen=True)
+class Spec(Sized):
+    """A `PartitionSpec`: which axes split which dimension of an array."""
+
+    parts: tuple[Part, ...] | None = None
+    """None: it is not known how many dimensions it says something of."""
+    made: Place | None = None
+    """The expression that made it."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it surely splits nothing."""
+        return self.parts is not None and not any(self.parts)
+
+    @property
+    def splits(self) -> bool:
+        """Whether it surely names an axis."""
+        return any(isinstance(part, str | tuple) and part for part in self.parts or ())
+
+    def axes(self) -> Iterator[str]:
+        """Yield the axes that it surely names, in order, one as often as it is named."""
+        for part in self.parts or ():
+            if isinstance(part, str):
+                yield part
+            elif isinstance(part, tuple):
+                yield from part
+
+    def __str__(self) -> str:
+        """Write it as code does: `P("data", None)`."""
+        return "P(…)" if self.parts is None else f"P({', '.join(map(_written, self.parts))})"
+
+
+def _written(part: Part) -> str:
+    if isinstance(part, tuple):
+        inner = ", ".join(f'"{axis}"' for axis in part)
+        return f"({inner},)" if len(part) == 1 else f"({inner})"
+    if isinstance(part, str):
+        return f'"{part}"'
+    return "None" if part is None else "…"
+
+
+@dataclass(frozen=True)
+class Sharding(Sized):
+    """A sharding, a layout or a memory kind: something to commit to that is no single device."""
+
+    replicated: bool = False
+    """It surely leaves an array whole: each device has all of it, in its own memory."""
+    mesh: Mesh | None = None
+    spec: Spec | None = None
+    is_named: bool = False
+    """It is a `NamedSharding` of the devices' own memory."""
+
+    def __str__(self) -> str:
+        """Write it for people: `mesh (data=4, model=2), P("data", None)`."""
+        return f"mesh {self.mesh or '(…)'}, {self.spec or 'P(…)'}"

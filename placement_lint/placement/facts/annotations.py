@@ -1,0 +1,120 @@
+"""What annotations say of parameters, fields and variables: arrays of JAX, of NumPy, devices."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.syntax.calls import is_none, string_value
+from placement_lint.syntax.names import BindingKind
+
+if TYPE_CHECKING:
+    from placement_lint.syntax.names import Binding, Names
+
+
+class Annotated(enum.Enum):
+    """What a thing is by its annotation."""
+
+    ARRAY = enum.auto()
+    """An array of JAX, or a tracer in its place."""
+    NUMPY = enum.auto()
+    DEVICE = enum.auto()
+
+
+_NAMED = {
+    "chex.ArrayDevice": Annotated.ARRAY,
+    "chex.ArrayNumpy": Annotated.NUMPY,
+    "chex.PRNGKey": Annotated.ARRAY,
+    "jax.Array": Annotated.ARRAY,
+    "jax.Device": Annotated.DEVICE,
+    "jax.numpy.ndarray": Annotated.ARRAY,
+    "jaxtyping.Array": Annotated.ARRAY,
+    "jaxtyping.PRNGKeyArray": Annotated.ARRAY,
+    "numpy.ndarray": Annotated.NUMPY,
+    "numpy.typing.NDArray": Annotated.NUMPY,
+}
+_OF_TYPE = frozenset(
+    f"jaxtyping.{name}"
+    for name in (
+        "Bool", "Complex", "Complex128", "Complex64", "Float", "Float16", "Float32", "Float64",
+        "Inexact", "Int", "Int16", "Int32", "Int64", "Int8", "Integer", "Key", "Num", "Real",
+        "Shaped", "UInt", "UInt16", "UInt32", "UInt64", "UInt8", "BFloat16",
+    )
+)  # fmt: skip
+"""What is written around a type of array: `Float[Array, "b d"]`."""
+_AROUND = frozenset({"typing.Annotated", "typing.ClassVar", "typing.Final"})
+_LONGEST = 200
+"""Characters of an annotation that is written as a string."""
+
+
+def annotated(annotation: cst.Annotation | None, names: Names) -> Annotated | None:
+    """Return what an annotation says; None where it says nothing, or allows several things."""
+    node = None if annotation is None else annotation.annotation
+    for _ in range(3):
+        if not isinstance(node, cst.Subscript):
+            break
+        outer = names.qualified(node.value)
+        first = node.slice[0].slice
+        if outer in _NAMED:
+            node = node.value
+        elif (outer in _OF_TYPE or outer in _AROUND) and isinstance(first, cst.Index):
+            node = first.value
+        else:
+            return None
+    if isinstance(node, cst.SimpleString):
+        return _quoted(string_value(node) or "", names)
+    if not isinstance(node, cst.Name | cst.Attribute):
+        return None
+    return _NAMED.get(names.qualified(node) or "")
+
+
+def allows_none(annotation: cst.Annotation | None, names: Names) -> bool:
+    """Return whether an annotation says that something may be None: `Device | None`."""
+    pending: list[cst.BaseExpression] = [] if annotation is None else [annotation.annotation]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, cst.BinaryOperation):
+            pending += [node.left, node.right]
+        elif isinstance(node, cst.Subscript):
+            outer = names.qualified(node.value)
+            if outer == "typing.Optional":
+                return True
+            if outer == "typing.Union":
+                parts = (each.slice for each in node.slice)
+                pending += [part.value for part in parts if isinstance(part, cst.Index)]
+        elif is_none(node):
+            return True
+    return False
+
+
+def _quoted(text: str, names: Names) -> Annotated | None:
+    """Return what a dotted name says that is written as a string: `"jax.Array"`."""
+    parts = text.strip().split(".")
+    if len(text) > _LONGEST or not all(part.isidentifier() for part in parts):
+        return None
+    first = names.module_scope.bindings.get(parts[0], [])
+    if len(first) != 1 or first[0].kind is not BindingKind.IMPORT or first[0].target is None:
+        return None
+    return _NAMED.get(".".join([first[0].target, *parts[1:]]))
+
+
+def bound_as(binding: Binding, names: Names) -> Annotated | None:
+    """Return what a parameter or a variable is by the annotation with which it is bound."""
+    if isinstance(binding.node, cst.Param | cst.AnnAssign):
+        return annotated(binding.node.annotation, names)
+    return None
+
+
+def field_as(cls: cst.ClassDef, name: str, names: Names) -> Annotated | None:
+    """Return what a field of a class is by its annotation."""
+    for line in cls.body.body:
+        for child in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+            if (
+                isinstance(child, cst.AnnAssign)
+                and isinstance(child.target, cst.Name)
+                and child.target.value == name
+            ):
+                return annotated(child.annotation, names)
+    return None

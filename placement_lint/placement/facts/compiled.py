@@ -1,0 +1,204 @@
+"""Which functions of a module are compiled, as programs over whole arrays, and what they call.
+
+By names alone, as far as needed to know which functions are worth being executed as compiled code:
+those that may lead to a call that puts an array somewhere.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.jaxmodel.tracing import OVER_WHOLE_ARRAYS, TRACINGS
+from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import applied, function_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from placement_lint.syntax.definitions import Function
+    from placement_lint.syntax.names import Names
+    from placement_lint.syntax.tree import Tree
+
+_DECORATING = frozenset(name for name, tracing in TRACINGS.items() if tracing.decorates)
+_SHARDINGS = frozenset({"NamedSharding", "P", "PartitionSpec"})
+_PUTTING = frozenset({"device_put"})
+_CONSTRAINING = frozenset({"with_sharding_constraint"})
+
+
+class Compiled:
+    """The functions of one module that `jax.jit`, `jax.lax.scan` and their like compile."""
+
+    def __init__(self, tree: Tree, names: Names) -> None:
+        self._tree = tree
+        self._names = names
+
+    def __contains__(self, function: cst.CSTNode) -> bool:
+        return id(function) in self._functions
+
+    @property
+    def functions(self) -> Iterable[Function]:
+        """Every such function, by a decorator or as an argument."""
+        return self._functions.values()
+
+    @cached_property
+    def named(self) -> set[str]:
+        """The last parts of the names in what is given to be compiled."""
+        found: set[str] = set()
+        for call in self._tree.every(cst.Call):
+            name = self._names.qualified(call.func)
+            for position, keyword in TRACINGS[name].parameters if name in OVER_WHOLE_ARRAYS else ():
+                given = Arguments(call).get(position, keyword)
+                if given is not None:
+                    below = self._tree.every(cst.Name, cst.Attribute, below=given)
+                    found.update(map(_text, (given, *below)))
+        return found
+
+    @cached_property
+    def _functions(self) -> dict[int, Function]:
+        found: dict[int, Function] = {}
+        for node in self._tree.every(cst.FunctionDef, cst.Call):
+            if isinstance(node, cst.FunctionDef):
+                made = (applied(each.decorator, self._names)[0] for each in node.decorators)
+                if any(
+                    each is not None and self._names.qualified(each) in OVER_WHOLE_ARRAYS
+                    for each in made
+                ):
+                    found[id(node)] = node
+            elif isinstance(node, cst.Call):
+                found.update((id(each), each) for each in self._given(node))
+        return found
+
+    def _given(self, call: cst.Call) -> list[Function]:
+        """Return the functions of this file that a call compiles."""
+        name = self._names.qualified(call.func)
+        if name not in OVER_WHOLE_ARRAYS:
+            return []
+        arguments = Arguments(call)
+        found: list[Function] = []
+        for position, keyword in TRACINGS[name].parameters:
+            given = arguments.get(position, keyword)
+            several = isinstance(given, cst.List | cst.Tuple)
+            parts = (
+                [element.value for element in given.elements]
+                if several and isinstance(given, cst.List | cst.Tuple)
+                else [given]
+            )
+            functions = (function_of(part, self._names, _DECORATING) for part in parts)
+            found += [function for function in functions if function is not None]
+        return found
+
+    # -- what is called ---------------------------------------------------------------------------
+
+    @cached_property
+    def makes_shardings(self) -> bool:
+        """Whether the module calls what makes shardings over meshes."""
+        return not self._calls.isdisjoint(_SHARDINGS)
+
+    @cached_property
+    def may_be_explicit(self) -> bool:
+        """Whether the module has a word for meshes of which the axes may be Explicit."""
+        return "make_mesh" in self._calls or any(
+            node.attr.value == "Explicit" for node in self._tree.every(cst.Attribute)
+        )
+
+    @cached_property
+    def _calls(self) -> frozenset[str]:
+        """The last parts of the names that the module calls."""
+        return frozenset(map(self._name, self._tree.every(cst.Call)))
+
+    def _name(self, call: cst.Call) -> str:
+        """Return the last part of the name of what is called, by the name that it has there."""
+        qualified = self._names.qualified(call.func)
+        return _text(call.func) if qualified is None else qualified.rpartition(".")[2]
+
+    @cached_property
+    def actions(self) -> frozenset[str]:
+        """Of `PUTTING` and `CONSTRAINING`, what functions of the module do."""
+        return frozenset(
+            action
+            for call in self._tree.every(cst.Call)
+            if (action := self._action(call)) is not None
+            and any(
+                isinstance(ancestor, cst.FunctionDef | cst.Lambda)
+                for ancestor in self._tree.ancestors(call)
+            )
+        )
+
+    @cached_property
+    def called(self) -> dict[str, set[str]]:
+        """For the name of each function, the last parts of the names in it."""
+        found: dict[str, set[str]] = {}
+        for function in self._tree.every(cst.FunctionDef):
+            found.setdefault(function.name.value, set()).update(self.named_in(function))
+        return found
+
+    def named_in(self, function: Function) -> set[str]:
+        """Return the last parts of the names in a function, and what it does: see `actions`."""
+        found = set(map(_text, self._tree.every(cst.Name, cst.Attribute, below=function)))
+        for call in self._tree.every(cst.Call, below=function):
+            found.add(self._name(call))
+            action = self._action(call)
+            if action is not None:
+                found.add(action)
+        return found
+
+    def _action(self, call: cst.Call) -> str | None:
+        """Return which of `PUTTING` and `CONSTRAINING` a call does, as far as its text tells."""
+        name = self._name(call)
+        if name in _CONSTRAINING:
+            return CONSTRAINING
+        keywords = {each.keyword.value for each in call.args if each.keyword is not None}
+        is_putting = "device" in keywords or (name in _PUTTING and len(call.args) > 1)
+        return PUTTING if is_putting else None
+
+
+PUTTING = "\0device_put"
+"""Stands for a call that puts an array to something, in the names of a function."""
+CONSTRAINING = "\0with_sharding_constraint"
+"""Stands for a call that constrains an array to a sharding."""
+
+
+def _text(node: cst.CSTNode) -> str:
+    """Return the last part of a name."""
+    if isinstance(node, cst.Attribute):
+        return node.attr.value
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def lead_to_placing(modules: Iterable[Compiled]) -> bool:
+    """Return whether compiled code of a program may come by a call that places an array.
+
+    That is one that puts it to something; or, where a mesh may have Explicit axes, one that
+    constrains it. Functions are followed by the last parts of their names, whatever these stand
+    for.
+    """
+    every = list(modules)
+    if not any(module.makes_shardings for module in every):
+        return False
+    wanted = {PUTTING}
+    if any(module.may_be_explicit for module in every):
+        wanted.add(CONSTRAINING)
+    if not any(wanted & module.actions for module in every):
+        return False
+    called: dict[str, set[str]] = {}
+    for module in every:
+        for name, names in module.called.items():
+            called.setdefault(name, set()).update(names)
+    pending = [
+        name
+        for module in every
+        for names in (module.named, *map(module.named_in, module.functions))
+        for name in names
+    ]
+    seen: set[str] = set()
+    while pending:
+        name = pending.pop()
+        if name in wanted:
+            return True
+        if name not in seen:
+            seen.add(name)
+            pending += called.get(name, ())
+    return False

@@ -1,0 +1,87 @@
+"""Models of equinox: layers, and trees of modules that are filtered and put together."""
+
+from __future__ import annotations
+
+from placement_lint.jaxmodel.libraries.equinox import LAYERS
+from placement_lint.placement.domain.values import (
+    NOTHING,
+    UNKNOWN,
+    Anything,
+    AnyTree,
+    Value,
+    join,
+)
+from placement_lint.placement.engine.pytrees import tree_of
+from placement_lint.placement.overlays.parameters import (
+    applied,
+    drawn,
+    held_by,
+    in_an_object,
+    is_open,
+    several,
+)
+from placement_lint.placement.overlays.registry import ObjectCall, objects
+
+_MODULE = "equinox.Module"
+_BY_TYPE = frozenset({
+    "equinox.is_array", "equinox.is_array_like", "equinox.is_inexact_array",
+    "equinox.is_inexact_array_like",
+})  # fmt: skip
+"""Tests that take the parameters of a module: all of its arrays."""
+
+
+@objects(*(f"equinox.nn.{name}" for name in LAYERS))
+def layer(call: ObjectCall) -> Value:
+    """`eqx.nn.Linear(4, 4, key=key)`: its parameters, and functions."""
+    if call.name.endswith(".Embedding") and call.argument(2, "weight") is not None:
+        return UNKNOWN
+    return held_by(_MODULE, in_an_object(drawn(call, call.argument(None, "key"))))
+
+
+@objects(f"{_MODULE}.__call__")
+def called(call: ObjectCall) -> Value:
+    """`layer(x)`: computes with its parameters."""
+    return applied(call, call.receiver.leaf if isinstance(call.receiver, AnyTree) else NOTHING)
+
+
+@objects("equinox.filter")
+def filtered(call: ObjectCall) -> Value:
+    """`eqx.filter(tree, eqx.is_array)`: the tree with nothing else in it."""
+    return _parts(call)[0]
+
+
+@objects("equinox.partition")
+def partitioned(call: ObjectCall) -> Value:
+    """`eqx.partition(tree, eqx.is_array)`: what passes the test, and what does not."""
+    return several(*_parts(call))
+
+
+def _parts(call: ObjectCall) -> tuple[Value, Value]:
+    tree = call.argument(0, "pytree") or UNKNOWN
+    call.program.objects.take_apart(tree)
+    leaves = call.arrays_of(tree)
+    if not leaves or is_open(leaves):
+        return UNKNOWN, UNKNOWN
+    if call.named(1, "filter_spec") in _BY_TYPE:
+        return call.rebuilt(tree, lambda leaf: leaf), UNKNOWN
+    return tree_of(leaves), UNKNOWN
+
+
+@objects("equinox.combine")
+def combined(call: ObjectCall) -> Value:
+    """`eqx.combine(arrays, others)`: of each place of the trees what is there in one of them."""
+    given = [held for _, held in call.operands]
+    if not given or call.arguments.rest is not None:
+        return UNKNOWN
+    known = [held for held in given if not all(isinstance(a, Anything) for a in held)]
+    if len(known) != 1:
+        leaves = join(*map(call.arrays_of, given))
+        return tree_of(leaves) if leaves else UNKNOWN
+    return call.rebuilt(known[0], lambda leaf: leaf)
+
+
+@objects("equinox.nn.inference_mode", "equinox.tree_inference")
+def same(call: ObjectCall) -> Value:
+    """`eqx.nn.inference_mode(model)`: of the same arrays."""
+    held = call.argument(0, "pytree")
+    return UNKNOWN if held is None else call.rebuilt(held, lambda leaf: leaf)

@@ -1,0 +1,156 @@
+"""Models of flax: Linen modules, which make parameters, and training states, which hold them."""
+
+from __future__ import annotations
+
+from placement_lint.jaxmodel.libraries.flax import LINEN_LAYERS
+from placement_lint.placement.domain.values import (
+    NOTHING,
+    PLAIN,
+    UNKNOWN,
+    AnyTree,
+    Class,
+    Instance,
+    Sequence,
+    Value,
+    join,
+    value,
+)
+from placement_lint.placement.engine.pytrees import tree_of
+from placement_lint.placement.overlays.optax import initialised
+from placement_lint.placement.overlays.parameters import (
+    applied,
+    drawn,
+    receiver_place,
+    replaced,
+    several,
+)
+from placement_lint.placement.overlays.registry import ObjectCall, objects
+
+_MODULE = "flax.linen.Module"
+_STATE = "flax.training.train_state.TrainState"
+
+
+# -- Linen -----------------------------------------------------------------------------------------
+
+
+@objects(*(f"flax.linen.{name}" for name in LINEN_LAYERS))
+def layer(call: ObjectCall) -> Value:
+    """`nn.Dense(4)`: a module without parameters."""
+    call.escapes(*(held for _, held in call.operands))
+    return value(AnyTree(NOTHING, _MODULE))
+
+
+@objects(f"{_MODULE}.init", f"{_MODULE}.lazy_init", f"{_MODULE}.init_with_output")
+def init(call: ObjectCall) -> Value:
+    """`model.init(key, x)`: a dict of parameters; the module runs once, on what it is given."""
+    keys = call.argument(0, "rngs")
+    call.escapes(*(held for _, held in call.operands[1:]))
+    made = tree_of(drawn(call, keys))
+    return several(UNKNOWN, made) if call.name.endswith("with_output") else made
+
+
+@objects(f"{_MODULE}.apply")
+def apply(call: ObjectCall) -> Value:
+    """`model.apply(variables, x)`: computes with all of them."""
+    return applied(call)
+
+
+@objects(f"{_MODULE}.bind")
+def bind(call: ObjectCall) -> Value:
+    """`model.bind(variables)`: a module that has parameters."""
+    variables = call.argument(0, "variables") or UNKNOWN
+    leaves = call.arrays_of(variables)
+    made = tree_of(leaves) if leaves else UNKNOWN
+    return frozenset(
+        AnyTree(atom.leaf, _MODULE) if isinstance(atom, AnyTree) else atom for atom in made
+    )
+
+
+@objects("transformers.FlaxPreTrainedModel.__call__")
+def pretrained(call: ObjectCall) -> Value:
+    """`model(**tokens, params=params)`: computes with these parameters, else with its own."""
+    if call.argument(None, "params") is not None:
+        return applied(call)
+    return applied(call, call.receiver.leaf if isinstance(call.receiver, AnyTree) else NOTHING)
+
+
+@objects(f"{_MODULE}.__call__")
+def called(call: ObjectCall) -> Value:
+    """`module(x)`: computes with its parameters, if it is bound to any."""
+    if isinstance(call.receiver, AnyTree) and call.receiver.leaf:
+        return applied(call, call.receiver.leaf)
+    call.escapes(*(held for _, held in call.operands))
+    return UNKNOWN
+
+
+# -- training states -------------------------------------------------------------------------------
+
+
+@objects(f"{_STATE}.create")
+def create(call: ObjectCall) -> Value:
+    """`TrainState.create(apply_fn=f, params=p, tx=optimizer)`: with the state of the optimizer."""
+    given = call.arguments.keywords
+    params, tx = given.get("params", UNKNOWN), given.get("tx", UNKNOWN)
+    fields = {
+        "step": PLAIN,
+        "apply_fn": given.get("apply_fn", UNKNOWN),
+        "params": params,
+        "tx": tx,
+        "opt_state": initialised(call, tx, params),
+    }
+    others = {name: held for name, held in given.items() if name not in fields}
+    if isinstance(call.receiver, Class):
+        made = Instance(call.receiver.place, call.place)
+        call.program.trees.make(made, {**fields, **others}, call.state)
+        return value(made)
+    return _state(fields)
+
+
+def _state(fields: dict[str, Value]) -> Value:
+    every = tuple(fields.values())
+    return value(Sequence(every, join(*every), None, tuple(fields), library=_STATE))
+
+
+def _with_fields(call: ObjectCall, changed: dict[str, Value]) -> Value:
+    """Return a training state like the one whose method is called, with some other fields."""
+    held = call.receiver
+    if isinstance(held, Sequence) and held.items is not None:
+        return _state({**dict(zip(held.names, held.items, strict=True)), **changed})
+    if isinstance(held, Instance):
+        fields = call.program.trees.fields(held, call.state)
+        made = Instance(held.cls, held.site, call.place)
+        call.program.trees.make(made, {**fields, **changed}, call.state)
+        return value(made)
+    return UNKNOWN
+
+
+def _field(call: ObjectCall, name: str) -> Value:
+    if call.receiver is None:
+        return UNKNOWN
+    return call.program.classes.attribute(value(call.receiver), name, call.state)
+
+
+@objects(f"{_STATE}.replace")
+def with_others(call: ObjectCall) -> Value:
+    """`state.replace(params=p)`: another state."""
+    if call.arguments.more is not None:
+        call.escapes(*(held for _, held in call.operands))
+        return UNKNOWN
+    return _with_fields(call, call.arguments.keywords)
+
+
+@objects(f"{_STATE}.apply_gradients")
+def updated(call: ObjectCall) -> Value:
+    """`state.apply_gradients(grads=g)`: other parameters, and another state of the optimizer."""
+    given = dict(call.arguments.keywords)
+    grads = given.pop("grads", UNKNOWN)
+    place = receiver_place(call)
+    gradients = [operand for operand in call.operands if operand[1] == grads]
+    fields = {}
+    for name in ("params", "opt_state"):
+        held = _field(call, name)
+        fields[name] = replaced(call, held, [(place, held), *gradients])
+    return _with_fields(call, {"step": PLAIN, **fields, **given})
+
+
+__all__ = ["apply", "bind", "called", "create", "init", "layer", "updated", "with_others"]

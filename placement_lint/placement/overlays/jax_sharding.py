@@ -1,0 +1,172 @@
+"""Evaluation of calls that make meshes, specs and shardings."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.placement.domain.sharding import (
+    UNKNOWN_PART,
+    AxisType,
+    Mesh,
+    Part,
+    Sharding,
+    Spec,
+)
+from placement_lint.placement.domain.values import (
+    MAX_ALTERNATIVES,
+    NONE,
+    UNKNOWN,
+    Plain,
+    Sequence,
+    Value,
+    sole,
+    value,
+)
+from placement_lint.placement.engine.meshes import axis_type
+from placement_lint.placement.overlays.registry import LibraryCall, models
+from placement_lint.syntax.calls import integer_value
+
+if TYPE_CHECKING:
+    from placement_lint.placement.engine.arguments import CallArguments
+
+
+@models("jax.P", "jax.sharding.PartitionSpec")
+def partition_spec(call: LibraryCall) -> Value:
+    """`PartitionSpec("data", None)`: without an axis in it nothing is split."""
+    call.program.reach.touches()
+    passed = _passed(call)
+    parts = None if passed.rest is not None else tuple(map(_part, passed.positional))
+    return value(Spec(parts, call.place))
+
+
+def _part(held: Value) -> Part:
+    """Return the axes that one argument of a spec names."""
+    only = sole(held)
+    if held == NONE:
+        return None
+    if isinstance(only, Plain) and only.text is not None:
+        return only.text or None
+    if isinstance(only, Sequence) and only.items is not None:
+        texts = [_text(item) for item in only.items]
+        known = tuple(text for text in texts if text is not None)
+        return known if len(known) == len(texts) else UNKNOWN_PART
+    return UNKNOWN_PART
+
+
+def _text(held: Value) -> str | None:
+    only = sole(held)
+    return only.text if isinstance(only, Plain) else None
+
+
+@models("jax.NamedSharding", "jax.sharding.NamedSharding")
+def named_sharding(call: LibraryCall) -> Value:
+    """`NamedSharding(mesh, spec)`, which may name another memory than that of the devices."""
+    call.program.reach.touches()
+    passed = _passed(call)
+    mesh, spec = _argument(passed, 0, "mesh"), _argument(passed, 1, "spec")
+    running = call.program.running
+    call.on.record.sharded_calls.saw(call.index(call.node), running, mesh, spec)
+    memory = passed.keywords.get("memory_kind", NONE)
+    in_memory = memory == NONE and passed.more is None
+    made = [
+        Sharding(
+            replicated=in_memory and isinstance(two, Spec) and two.is_whole,
+            mesh=one if isinstance(one, Mesh) else None,
+            spec=two if isinstance(two, Spec) else None,
+            is_named=in_memory,
+        )
+        for one, two in itertools.product(mesh or UNKNOWN, spec or UNKNOWN)
+    ]
+    return value(*made) if len(made) <= MAX_ALTERNATIVES else value(Sharding(is_named=in_memory))
+
+
+@models("jax.sharding.Mesh")
+def mesh(call: LibraryCall) -> Value:
+    """`Mesh(devices, ("data", "model"))`, whose axes are Auto unless it says otherwise."""
+    call.program.reach.touches()
+    passed = _passed(call)
+    names = _names(_argument(passed, 1, "axis_names"))
+    types = _types(passed, AxisType.AUTO)
+    return value(Mesh(names, None, types, call.place))
+
+
+@models("jax.make_mesh")
+def made_mesh(call: LibraryCall) -> Value:
+    """`jax.make_mesh((4, 2), ("data", "model"))`, whose default types depend on the version."""
+    call.program.reach.touches()
+    passed = _passed(call)
+    names = _names(_argument(passed, 1, "axis_names"))
+    shape = call.arguments.get(0, "axis_shapes", "axis_sizes")
+    sizes: tuple[int | None, ...] | None = None
+    if isinstance(shape, cst.Tuple | cst.List) and names is not None:
+        sizes = tuple(integer_value(element.value) for element in shape.elements)
+        sizes = sizes if len(sizes) == len(names) else None
+    types = _types(passed, AxisType.BY_VERSION, 2)
+    return value(Mesh(names, sizes, types, call.place))
+
+
+def _names(held: Value) -> tuple[str | None, ...] | None:
+    """Return the names of the axes of a mesh: a tuple of them, or the one name itself."""
+    only = sole(held)
+    if isinstance(only, Plain) and only.text is not None:
+        return (only.text,)
+    if isinstance(only, Sequence) and only.items is not None:
+        return tuple(map(_text, only.items))
+    return None
+
+
+def _types(
+    passed: CallArguments, default: AxisType, position: int | None = None
+) -> tuple[AxisType | None, ...] | AxisType | None:
+    """Return the types of the axes of a mesh; None where they are not known."""
+    given = passed.keywords.get("axis_types")
+    if given is None and position is not None and position < len(passed.positional):
+        given = passed.positional[position]
+    if given is None:
+        is_open = passed.more is not None or (position is not None and passed.rest is not None)
+        return None if is_open else default
+    if given == NONE:
+        return default
+    only = sole(given)
+    if isinstance(only, Sequence) and only.items is not None:
+        return tuple(axis_type(sole(item)) for item in only.items)
+    return axis_type(sole(only.element)) if isinstance(only, Sequence) else None
+
+
+def _argument(passed: CallArguments, position: int, keyword: str) -> Value:
+    """Return an argument; unknown where it is not passed, as far as anyone can see."""
+    if keyword in passed.keywords:
+        return passed.keywords[keyword]
+    return passed.positional[position] if position < len(passed.positional) else UNKNOWN
+
+
+def _passed(call: LibraryCall) -> CallArguments:
+    """Evaluate the arguments of a call that keeps what it is given."""
+    passed = call.passed()
+    for held in (*passed.positional, *passed.keywords.values(), passed.rest, passed.more):
+        if held is not None:
+            call.escapes(held)
+    return passed
+
+
+def saw_specs(call: LibraryCall) -> None:
+    """Remember the mesh and the specs that `shard_map` is given."""
+    arguments = call.arguments
+    mesh = arguments.get(1, "mesh")
+    specs = (arguments.get(2, "in_specs"), arguments.get(3, "out_specs"))
+    if mesh is not None and call.name.endswith("shard_map"):
+        held = [UNKNOWN if spec is None else call.evaluate(spec) for spec in specs]
+        node = call.index(call.node)
+        sharded_calls = call.on.record.sharded_calls
+        sharded_calls.saw(node, call.program.running, call.evaluate(mesh), *held)
+
+
+def saw_target(call: LibraryCall, target: cst.BaseExpression | None) -> None:
+    """Remember where a call puts an array, or what it constrains it to."""
+    if target is not None:
+        held = call.evaluate(target)
+        node = call.index(call.node)
+        call.on.record.sharded_calls.saw(node, call.program.running, held)

@@ -1,0 +1,132 @@
+"""Models of flax.nnx: layers and variables, and modules that are split, merged and trained."""
+
+from __future__ import annotations
+
+from placement_lint.jaxmodel.libraries.flax import NNX_LAYERS, NNX_VARIABLES
+from placement_lint.placement.domain.values import (
+    NOTHING,
+    PLAIN,
+    UNKNOWN,
+    AnyTree,
+    Value,
+    join,
+)
+from placement_lint.placement.overlays.optax import initialised
+from placement_lint.placement.overlays.parameters import (
+    applied,
+    drawn,
+    held_by,
+    in_an_object,
+    is_open,
+    several,
+)
+from placement_lint.placement.overlays.registry import ObjectCall, objects
+
+_MODULE = "flax.nnx.Module"
+_RNGS = "flax.nnx.Rngs"
+_STATE = "flax.nnx.State"
+_OPTIMIZER = "flax.nnx.Optimizer"
+_VARIABLE = "flax.nnx.Variable"
+
+
+@objects(_RNGS)
+def rngs(call: ObjectCall) -> Value:
+    """`nnx.Rngs(0)`, `nnx.Rngs(params=key)`: keys, which are where they are given."""
+    given = [held for _, held in call.operands]
+    keys = join(call.created(is_small=True), *(call.arrays_of(held) for held in given))
+    return held_by(_RNGS, keys)
+
+
+@objects(f"{_RNGS}.__call__")
+def key(call: ObjectCall) -> Value:
+    """`rngs.params()`: a key."""
+    leaves = call.receiver.leaf if isinstance(call.receiver, AnyTree) else UNKNOWN
+    return call.computed([(call.on.index(call.node), leaves)])
+
+
+@objects(*(f"flax.nnx.{name}" for name in NNX_LAYERS))
+def layer(call: ObjectCall) -> Value:
+    """`nnx.Linear(4, 4, rngs=rngs)`: parameters, keys and statistics."""
+    keys = call.argument(None, "rngs")
+    if call.name.endswith(".Dropout"):
+        return held_by(_MODULE, call.created(is_small=True))
+    return held_by(_MODULE, in_an_object(drawn(call, keys)))
+
+
+@objects(*(f"flax.nnx.{name}" for name in NNX_VARIABLES))
+def variable(call: ObjectCall) -> Value:
+    """`nnx.Param(x)`: holds x."""
+    held = call.argument(0, "value")
+    if held is None:
+        return UNKNOWN
+    leaves = call.arrays_of(held)
+    return held_by(_VARIABLE, leaves)
+
+
+@objects(f"{_MODULE}.__call__")
+def called(call: ObjectCall) -> Value:
+    """`layer(x)`: computes with its parameters."""
+    return applied(call, call.receiver.leaf if isinstance(call.receiver, AnyTree) else NOTHING)
+
+
+@objects("flax.nnx.split")
+def split(call: ObjectCall) -> Value:
+    """`nnx.split(module, *filters)`: what it is made of, and a state for each filter."""
+    return several(PLAIN, *_states(call))
+
+
+@objects("flax.nnx.state")
+def state(call: ObjectCall) -> Value:
+    """`nnx.state(module, *filters)`: a state, or one for each of several filters."""
+    states = _states(call)
+    return several(*states) if len(states) > 1 else states[0]
+
+
+def _states(call: ObjectCall) -> list[Value]:
+    module = call.argument(0, "node", "graph_node") or UNKNOWN
+    filters = len(call.arguments.positional) - 1
+    leaves = call.arrays_of(module)
+    call.program.objects.take_apart(module)
+    is_known = bool(leaves) and not is_open(leaves) and call.arguments.rest is None
+    return [held_by(_STATE, leaves) if is_known else UNKNOWN for _ in range(max(filters, 1))]
+
+
+@objects("flax.nnx.merge")
+def merge(call: ObjectCall) -> Value:
+    """`nnx.merge(graphdef, *states)`: a module of the arrays of the states."""
+    given = [held for _, held in call.operands[1:]]
+    leaves = join(*map(call.arrays_of, given)) if given else UNKNOWN
+    is_known = bool(leaves) and call.arguments.rest is None
+    return held_by(_MODULE, leaves) if is_known else UNKNOWN
+
+
+@objects("flax.nnx.clone", "flax.nnx.to_pure_dict")
+def same(call: ObjectCall) -> Value:
+    """`nnx.clone(module)`, `nnx.to_pure_dict(state)`: of the same arrays, at least as many."""
+    held = call.argument(0, "node", "state")
+    return UNKNOWN if held is None else call.rebuilt(held, lambda leaf: leaf)
+
+
+@objects(_OPTIMIZER, "flax.nnx.ModelAndOptimizer")
+def optimizer(call: ObjectCall) -> Value:
+    """`nnx.Optimizer(model, tx, wrt=nnx.Param)`: the state of an optimizer."""
+    model, tx = call.argument(0, "model"), call.argument(1, "tx")
+    if model is None or tx is None:
+        return UNKNOWN
+    if call.name != _OPTIMIZER or call.argument(2, "wrt") is None:
+        # It holds the model, which `update` changes.
+        call.on.targets.spoil(model, call.state, UNKNOWN)
+    made = initialised(call, tx, model)
+    leaves = call.arrays_of(made)
+    if not leaves or is_open(leaves):
+        return UNKNOWN
+    return held_by(_OPTIMIZER, in_an_object(leaves))
+
+
+@objects(f"{_OPTIMIZER}.update")
+def updated(call: ObjectCall) -> Value:
+    """`optimizer.update(model, grads)`: gives the model, and itself, other arrays."""
+    for _, held in call.operands:
+        call.on.targets.spoil(held, call.state, UNKNOWN)
+        call.escapes(held)
+    return PLAIN

@@ -1,0 +1,234 @@
+"""What calling a function of another file does, and how other files call one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.files.test_paths import is_test_path
+from placement_lint.jaxmodel.tracing import COMPILING
+from placement_lint.semantic.execution_order import timeline
+from placement_lint.semantic.file_view import FileView
+from placement_lint.semantic.functions import calls_inside
+from placement_lint.semantic.module_summary import Kind
+from placement_lint.semantic.program_queries import (
+    UNUSED,
+    CallsFromElsewhere,
+    EffectOrigin,
+    FunctionEffects,
+    JaxCall,
+)
+from placement_lint.semantic.tracing import TracedFunctions
+from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import applied, function_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from placement_lint.project.modules import Modules
+    from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.syntax.definitions import Function
+
+_MOST_STEPS = 8
+"""How often a name is passed from one file to the next, or a class has a base."""
+_MOST_CALLS = 256
+"""Calls of one function that are told."""
+_PUTTING = frozenset({"jax.device_put"})
+_KEEPING = ("builtins.classmethod", "builtins.staticmethod", "jax.")
+"""Decorators that call what they decorate, or trace it."""
+
+
+class FunctionsElsewhere:
+    """The functions of a run, as far as other files than their own ask for them."""
+
+    def __init__(
+        self,
+        project: Modules,
+        parse: Callable[[str], ModuleFacts | None],
+        importing: Callable[[str], Iterable[str]],
+        data: Callable[[str], bytes],
+    ) -> None:
+        """`parse` returns the facts of a file, `importing` the files that import one."""
+        self._project = project
+        self._parse = parse
+        self._importing = importing
+        self._data = data
+        self._known: dict[tuple[str, str], FunctionEffects | None] = {}
+        self._callers: dict[tuple[str, str], CallsFromElsewhere] = {}
+
+    def effects(self, path: str, name: str) -> FunctionEffects | None:
+        """Return what calling something does that a file names; None where that is not known."""
+        located = self._project.module_of(path, name)
+        for _ in range(_MOST_STEPS):
+            if located is None or not located[1] or located[0] == path:
+                return None
+            if located in self._known:
+                return self._known[located]
+            # What leads back to it while it is looked at does nothing before that.
+            self._known[located] = None
+            file, rest = located
+            facts = self._parse(file)
+            if facts is None:
+                return None
+            onward = _handed_on(facts, rest)
+            if onward is None:
+                found = _function_named(facts, rest)
+                self._known[located] = None if found is None else _effects(found, facts)
+                facts.free()
+                return self._known[located]
+            facts.free()
+            del self._known[located]
+            located = self._project.module_of(file, onward)
+        return None
+
+    def callers(self, path: str, function: str) -> CallsFromElsewhere:
+        """Return how other files call a function that a file defines at its top level."""
+        key = path, function
+        if key not in self._callers:
+            # What comes back to it while it is looked for is no reason to begin with.
+            self._callers[key] = CallsFromElsewhere(True, None)
+            self._callers[key] = self._found_callers(path, function)
+        return self._callers[key]
+
+    def _found_callers(self, path: str, function: str) -> CallsFromElsewhere:
+        starts: list[EffectOrigin | None] = []
+        traced: list[str | None] = []
+        for importer in sorted(self._importing(path)):
+            if importer == path or is_test_path(importer):
+                continue
+            if function.encode() not in self._data(importer):
+                continue
+            facts = self._parse(importer)
+            if facts is None:
+                return CallsFromElsewhere(True, None)
+            uses = [*self._uses(path, function, importer, facts)]
+            starts += [_start_before(use, facts) for use in uses]
+            traced += [_traced_at(use, facts) for use in uses]
+            facts.free()
+            if None in starts and None in traced:
+                return CallsFromElsewhere(True, None)
+        if not starts:
+            return UNUSED
+        return CallsFromElsewhere(
+            True,
+            None if None in starts else starts[0],
+            None if None in traced else traced[0],
+        )
+
+    def _uses(
+        self, path: str, function: str, importer: str, facts: ModuleFacts
+    ) -> Iterable[cst.CSTNode]:
+        for node in facts.tree.every(cst.Name, cst.Attribute):
+            last = node.attr.value if isinstance(node, cst.Attribute) else node.value
+            parent = facts.tree.parent(node)
+            is_imported = isinstance(parent, cst.ImportAlias | cst.AsName)
+            is_part = isinstance(parent, cst.Attribute) and parent.attr is node
+            if last != function or is_imported or is_part:
+                continue
+            name = facts.names.qualified(node)
+            if name is not None and self._leads_to(importer, name) == (path, function):
+                yield node
+
+    def _leads_to(self, path: str, name: str) -> tuple[str, str] | None:
+        """Return the file that defines what a name in a file stands for, and its name there."""
+        located = self._project.module_of(path, name)
+        for _ in range(_MOST_STEPS):
+            if located is None or not located[1]:
+                return None
+            facts = self._parse(located[0])
+            onward = None if facts is None else _handed_on(facts, located[1])
+            if facts is not None:
+                facts.free()
+            if onward is None:
+                return located
+            located = self._project.module_of(located[0], onward)
+        return None
+
+
+def _handed_on(facts: ModuleFacts, name: str) -> str | None:
+    """Return the qualified name that a file imports something by which others get from it."""
+    top, dot, rest = name.partition(".")
+    bindings = facts.names.module_scope.bindings.get(top, [])
+    target = bindings[0].target if len(bindings) == 1 else None
+    return None if target is None else f"{target}{dot}{rest}"
+
+
+def _function_named(facts: ModuleFacts, name: str) -> Function | None:
+    """Return the function that a file binds a name to; of a class, what makes an object of it."""
+    top, _, method = name.partition(".")
+    bindings = facts.names.module_scope.bindings.get(top, [])
+    if len(bindings) != 1:
+        return None
+    made = bindings[0].node
+    if isinstance(made, cst.ClassDef):
+        return _method(made, method or "__init__", facts)
+    if method:
+        return None
+    if isinstance(made, cst.FunctionDef):
+        return made
+    return function_of(bindings[0].value, facts.names)
+
+
+def _method(cls: cst.ClassDef, name: str, facts: ModuleFacts) -> cst.FunctionDef | None:
+    for _ in range(_MOST_STEPS):
+        for statement in cls.body.body:
+            if isinstance(statement, cst.FunctionDef) and statement.name.value == name:
+                return statement
+        bases = [base.value for base in cls.bases if isinstance(base.value, cst.Name)]
+        above = [each.node for base in bases[:1] for each in facts.names.bindings(base)]
+        only = above[0] if len(above) == 1 else None
+        if not isinstance(only, cst.ClassDef):
+            break
+        cls = only
+    return None
+
+
+def _effects(function: Function, facts: ModuleFacts) -> FunctionEffects | None:
+    view = FileView(facts)
+    traced = facts.fact(TracedFunctions)
+    is_traced = any(each.is_certain for each in traced.of(function))
+    decorators = function.decorators if isinstance(function, cst.FunctionDef) else ()
+    named = [view.name(applied(each.decorator, facts.names)[0]) for each in decorators]
+    if any(name is None or not name.startswith(_KEEPING) for name in named):
+        # What a decorator makes of it may do anything.
+        return None
+    calls = [JaxCall(name, facts.line_of(function), False) for name in named if name is not None]
+    for call in calls_inside(function, view, traced=False):
+        name = view.called(call)
+        if name is not None and name.startswith(("jax.", "safetensors.flax.")):
+            argument = view.parent(call)
+            outer = view.parent(argument) if isinstance(argument, cst.Arg) else None
+            is_placed = Arguments(call).get(None, "device") is not None
+            is_placed |= view.called(outer) in _PUTTING
+            calls.append(JaxCall(name, facts.line_of(call), is_placed))
+        if len(calls) == _MOST_CALLS:
+            break
+    start = None
+    if isinstance(function, cst.FunctionDef) and not function.decorators:
+        event = timeline(facts).start_in(function)
+        if event is not None:
+            here = EffectOrigin(facts.path, facts.line_of(event.node), event.what)
+            start = event.origin or here
+    return FunctionEffects(facts.path, tuple(calls), is_traced, start)
+
+
+def _start_before(use: cst.CSTNode, facts: ModuleFacts) -> EffectOrigin | None:
+    """Return what has started the backend before a function is called; None if nothing surely."""
+    call = facts.tree.parent(use)
+    if not isinstance(call, cst.Call) or call.func is not use:
+        return None
+    event = timeline(facts).before(call, Kind.STARTS)
+    if event is None:
+        return None
+    return event.origin or EffectOrigin(facts.path, facts.line_of(event.node), event.what)
+
+
+def _traced_at(use: cst.CSTNode, facts: ModuleFacts) -> str | None:
+    """Return what compiles the function that calls another one; None if perhaps nothing does."""
+    call = facts.tree.parent(use)
+    if not isinstance(call, cst.Call) or call.func is not use:
+        return None
+    functions = facts.fact(TracedFunctions)
+    by = functions.around(use, COMPILING) or functions.only_from(use, COMPILING)
+    return None if by is None else by.tracing.name

@@ -1,0 +1,398 @@
+"""On which parts of its parameters the result of a traced function surely depends.
+
+JAX leaves out of a compiled program the arguments of which it needs nothing. What a function does
+is read from its text: on each way through it, and not where that is not understood.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+import libcst as cst
+
+from placement_lint.jaxmodel import transfer
+from placement_lint.jaxmodel.transfer import Effect
+from placement_lint.rules.commitment.combining import COMBINING, COMBINING_TREES
+from placement_lint.rules.commitment.putting import TREE_MAPS
+from placement_lint.syntax.calls import Arguments, integer_value, string_value
+from placement_lint.syntax.definitions import applied, named_function
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from placement_lint.placement.facts.module import Module
+    from placement_lint.syntax.definitions import Function
+
+Key: TypeAlias = "str | int"
+
+_MAX_DEPTH = 200
+"""Expressions, and functions that call one another, inside of one another."""
+_MAX_STEPS = 20_000
+"""Expressions that are read for one function."""
+_MAX_ROUNDS = 4
+"""Of a loop, until nothing changes."""
+_SAME = frozenset({"jax.checkpoint", "jax.jit", "jax.remat", "jax.vmap"})
+_WITH_VALUE = "jax.value_and_grad"
+_APPLYING = frozenset({"apply", "apply_fn"})
+"""Methods of models: what they give depends on the parameters and on the data."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A parameter, or something in it: of a tree, at least one leaf of that."""
+
+    parameter: str
+    path: tuple[Key, ...] = ()
+
+
+@dataclass(frozen=True)
+class Data:
+    """What is computed of parts."""
+
+    parts: frozenset[Part] = frozenset()
+
+
+@dataclass(frozen=True)
+class Items:
+    """A tuple or a list."""
+
+    items: tuple[Known, ...]
+
+
+@dataclass(frozen=True)
+class Called:
+    """A function, and how it was transformed."""
+
+    function: Function
+    env: Env | None = field(compare=False)
+    """What the names around it are, where it is defined inside of the one that is read."""
+    gives_value_first: bool = False
+
+
+Known: TypeAlias = "Part | Data | Items | Called"
+Env: TypeAlias = "dict[str, Known]"
+
+_NOTHING = Data()
+
+
+class NotUnderstoodError(Exception):
+    """A function does what this does not follow."""
+
+
+def needed_parts(function: Function, module: Module) -> frozenset[Part]:
+    """Return the parts of its parameters on whose data the result of a function depends."""
+    env: Env = {name: Part(name) for name in _names(function)}
+    try:
+        return _data(_Reader(module).run(function, env))
+    except NotUnderstoodError:
+        return frozenset()
+
+
+def _names(function: Function) -> list[str]:
+    parameters = function.params
+    every = [*parameters.posonly_params, *parameters.params, *parameters.kwonly_params]
+    return [parameter.name.value for parameter in every]
+
+
+def _data(known: Known | None) -> frozenset[Part]:
+    if isinstance(known, Part):
+        return frozenset({known})
+    if isinstance(known, Data):
+        return known.parts
+    if isinstance(known, Items):
+        return frozenset().union(*map(_data, known.items))
+    return frozenset()
+
+
+def _either(one: Known, other: Known) -> Known:
+    """Return what something is that is the one or the other."""
+    if one == other:
+        return one
+    if isinstance(one, Items) and isinstance(other, Items) and len(one.items) == len(other.items):
+        return Items(tuple(map(_either, one.items, other.items)))
+    return Data(_data(one) & _data(other))
+
+
+def _joined(envs: Sequence[Env]) -> Env:
+    first, *rest = envs
+    joined = dict(first)
+    for env in rest:
+        joined = {name: _either(known, env[name]) for name, known in joined.items() if name in env}
+    return joined
+
+
+class _Reader:
+    """Reads functions of one module, and those that they call."""
+
+    def __init__(self, module: Module) -> None:
+        self.names = module.names
+        self._depth = 0
+        self._steps = 0
+
+    def run(self, function: Function, env: Env) -> Known:
+        """Return what a function gives for what its names are."""
+        if isinstance(function, cst.Lambda):
+            return self._value(function.body, env)
+        returned: list[Known] = []
+        if self._block(function.body.body, env, returned) is not None:
+            returned.append(_NOTHING)
+        result = returned[0] if returned else _NOTHING
+        for other in returned[1:]:
+            result = _either(result, other)
+        return result
+
+    # -- statements -------------------------------------------------------------------------------
+
+    def _block(self, body: Iterable[cst.CSTNode], env: Env, returned: list[Known]) -> Env | None:
+        """Execute statements; None where no way leads behind them."""
+        here: Env | None = env
+        for statement in body:
+            if here is None:
+                return None
+            if isinstance(statement, cst.SimpleStatementLine):
+                here = self._block(statement.body, here, returned)
+            else:
+                here = self._statement(statement, here, returned)
+        return here
+
+    def _statement(self, statement: cst.CSTNode, env: Env, returned: list[Known]) -> Env | None:
+        if isinstance(statement, cst.Return):
+            given = statement.value
+            returned.append(_NOTHING if given is None else self._value(given, env))
+            return None
+        if isinstance(statement, cst.Raise):
+            return None
+        if isinstance(statement, cst.Assign):
+            known = self._value(statement.value, env)
+            for target in statement.targets:
+                self._assign(target.target, known, env)
+        elif isinstance(statement, cst.AnnAssign):
+            if statement.value is not None:
+                self._assign(statement.target, self._value(statement.value, env), env)
+        elif isinstance(statement, cst.AugAssign):
+            parts = _data(self._value(statement.target, env))
+            self._assign(
+                statement.target, Data(parts | _data(self._value(statement.value, env))), env
+            )
+        elif isinstance(statement, cst.FunctionDef):
+            is_plain = self._is_plain(statement)
+            env[statement.name.value] = Called(statement, env) if is_plain else _NOTHING
+        elif isinstance(statement, cst.If):
+            return self._branches(statement, env, returned)
+        elif isinstance(statement, cst.For):
+            return self._loop(statement, env, returned)
+        elif isinstance(statement, cst.With):
+            return self._block(statement.body.body, env, returned)
+        elif not isinstance(statement, cst.Expr | cst.Pass | cst.Assert):
+            raise NotUnderstoodError
+        return env
+
+    def _branches(self, statement: cst.If, env: Env, returned: list[Known]) -> Env | None:
+        self._steps += len(env)
+        ends = [self._block(statement.body.body, dict(env), returned)]
+        other = statement.orelse
+        if isinstance(other, cst.If):
+            ends.append(self._branches(other, dict(env), returned))
+        else:
+            body = () if other is None else other.body.body
+            ends.append(self._block(body, dict(env), returned))
+        left = [end for end in ends if end is not None]
+        return _joined(left) if left else None
+
+    def _loop(self, statement: cst.For, env: Env, returned: list[Known]) -> Env | None:
+        if statement.orelse is not None:
+            raise NotUnderstoodError
+        for _ in range(_MAX_ROUNDS):
+            body = dict(env)
+            self._steps += len(env)
+            # Of an item of a tree as much is known as of all of it.
+            item = Data(_data(self._value(statement.iter, env)))
+            self._assign(statement.target, item, body)
+            if self._block(statement.body.body, body, returned) is None:
+                raise NotUnderstoodError
+            after = _joined([env, body])
+            if after == env:
+                return env
+            env = after
+        raise NotUnderstoodError
+
+    def _assign(self, target: cst.BaseExpression, known: Known, env: Env) -> None:
+        if isinstance(target, cst.Name):
+            env[target.value] = known
+        elif isinstance(target, cst.Tuple | cst.List):
+            starred = any(isinstance(each, cst.StarredElement) for each in target.elements)
+            for position, element in enumerate(target.elements):
+                part = _NOTHING if starred else _item(known, position)
+                self._assign(element.value, part, env)
+        else:
+            while isinstance(target, cst.Attribute | cst.Subscript):
+                target = target.value
+            if isinstance(target, cst.Name):
+                env.pop(target.value, None)
+
+    # -- expressions ------------------------------------------------------------------------------
+
+    def _value(self, node: cst.BaseExpression, env: Env) -> Known:
+        self._steps += 1
+        if self._depth == _MAX_DEPTH or self._steps > _MAX_STEPS:
+            raise NotUnderstoodError
+        self._depth += 1
+        known = self._read(node, env)
+        self._depth -= 1
+        return known
+
+    def _read(self, node: cst.BaseExpression, env: Env) -> Known:
+        if isinstance(node, cst.Name):
+            return env.get(node.value) or self._outside(node)
+        if isinstance(node, cst.Lambda):
+            return Called(node, env)
+        if isinstance(node, cst.Tuple | cst.List):
+            return Items(tuple(self._value(element.value, env) for element in node.elements))
+        if isinstance(node, cst.Call):
+            return self._call(node, env)
+        if isinstance(node, cst.IfExp):
+            return _either(self._value(node.body, env), self._value(node.orelse, env))
+        if isinstance(node, cst.Attribute):
+            return self._attribute(node, env)
+        if isinstance(node, cst.Subscript):
+            return self._subscript(node, env)
+        return Data(self._parts(_operands(node), env))
+
+    def _parts(self, nodes: Iterable[cst.BaseExpression], env: Env) -> frozenset[Part]:
+        return frozenset().union(*(_data(self._value(node, env)) for node in nodes))
+
+    def _outside(self, node: cst.Name) -> Known:
+        function = named_function(node, self.names)
+        if function is None or not self._is_plain(function):
+            return _NOTHING
+        return Called(function, None)
+
+    def _is_plain(self, function: Function) -> bool:
+        """Return whether the decorators of a function leave its arguments and results alone."""
+        if isinstance(function, cst.Lambda):
+            return True
+        made = (applied(each.decorator, self.names)[0] for each in function.decorators)
+        return all(each is not None and self.names.qualified(each) in _SAME for each in made)
+
+    def _attribute(self, node: cst.Attribute, env: Env) -> Known:
+        held = self._value(node.value, env)
+        name = node.attr.value
+        if name in transfer.COMPUTING_ATTRIBUTES or name == "at":
+            return Data(_data(held))
+        if isinstance(held, Part) and name not in transfer.METADATA_ATTRIBUTES:
+            return Part(held.parameter, (*held.path, name))
+        return _NOTHING
+
+    def _subscript(self, node: cst.Subscript, env: Env) -> Known:
+        held = self._value(node.value, env)
+        indices = [element.slice for element in node.slice]
+        only = indices[0].value if isinstance(indices[0], cst.Index) else None
+        key = None if len(indices) != 1 or only is None else integer_value(only)
+        named = string_value(only) if key is None and len(indices) == 1 else key
+        if named is not None:
+            return _item(held, named)
+        found = _data(held)
+        for index in indices:
+            if isinstance(index, cst.Index):
+                found |= _data(self._value(index.value, env))
+        return Data(found)
+
+    def _call(self, node: cst.Call, env: Env) -> Known:
+        arguments = Arguments(node)
+        name = self.names.qualified(node.func)
+        if arguments.is_open:
+            return _NOTHING
+        if name in TREE_MAPS:
+            return self._mapped(arguments, env)
+        if name in _SAME or name == _WITH_VALUE:
+            return self._transformed(name, arguments, env)
+        if name in COMBINING or name in COMBINING_TREES:
+            return Data(self._parts(arguments.positional, env))
+        row = transfer.TABLE.get(name or "")
+        if row is not None:
+            is_loss = name is not None and name.startswith("optax.")
+            given = arguments.positional if is_loss else arguments.positional[:1]
+            return Data(self._parts(given if row.effect is Effect.COMPUTE else (), env))
+        called = self._value(node.func, env) if isinstance(node.func, cst.Name | cst.Call) else None
+        if isinstance(called, Called):
+            return self._function(called, arguments, env)
+        if not isinstance(node.func, cst.Attribute):
+            return _NOTHING
+        method = node.func.attr.value
+        if method in transfer.COMPUTING_METHODS or _is_update(node.func):
+            return Data(self._parts([node.func.value], env))
+        if method in _APPLYING and len(arguments.positional) > 1:
+            return Data(self._parts(arguments.positional[:2], env))
+        return _NOTHING
+
+    def _transformed(self, name: str | None, arguments: Arguments, env: Env) -> Known:
+        given = arguments.get(0, "fun", "f")
+        held = _NOTHING if given is None else self._value(given, env)
+        if not isinstance(held, Called) or held.gives_value_first:
+            return _NOTHING
+        return Called(held.function, held.env, gives_value_first=name == _WITH_VALUE)
+
+    def _mapped(self, arguments: Arguments, env: Env) -> Known:
+        if len(arguments.positional) < 2 or arguments.keywords:
+            return _NOTHING
+        function, *trees = arguments.positional
+        held = self._value(function, env)
+        if not isinstance(held, Called):
+            return _NOTHING
+        leaves = [Data(_data(self._value(tree, env))) for tree in trees]
+        return Data(_data(self._run(held, leaves, {})))
+
+    def _function(self, called: Called, arguments: Arguments, env: Env) -> Known:
+        given = [self._value(argument, env) for argument in arguments.positional]
+        named = {name: self._value(held, env) for name, held in arguments.keywords.items()}
+        made = self._run(called, given, named)
+        return Items((made, _NOTHING)) if called.gives_value_first else made
+
+    def _run(self, called: Called, given: Sequence[Known], named: dict[str, Known]) -> Known:
+        function = called.function
+        parameters = [*function.params.posonly_params, *function.params.params]
+        env = dict(called.env or {})
+        env.update(dict.fromkeys(_names(function), _NOTHING))
+        env.update(
+            (parameter.name.value, known)
+            for parameter, known in zip(parameters, given, strict=False)
+        )
+        env.update(named)
+        self._steps += len(env)
+        return self.run(function, env)
+
+
+def _item(known: Known, key: Key) -> Known:
+    if isinstance(known, Part):
+        return Part(known.parameter, (*known.path, key))
+    if isinstance(known, Items):
+        is_known = isinstance(key, int) and -len(known.items) <= key < len(known.items)
+        return known.items[int(key)] if is_known else _NOTHING
+    return known if isinstance(known, Data) and not isinstance(key, str) else _NOTHING
+
+
+def _is_update(function: cst.Attribute) -> bool:
+    """Return whether a method is that of `x.at[i].set(y)`."""
+    updated = function.value
+    return (
+        isinstance(updated, cst.Subscript)
+        and isinstance(updated.value, cst.Attribute)
+        and updated.value.attr.value == "at"
+    )
+
+
+def _operands(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """Return the operands of an expression of whose data its value surely depends."""
+    if isinstance(node, cst.BinaryOperation):
+        return [node.left, node.right]
+    if isinstance(node, cst.UnaryOperation):
+        return [node.expression]
+    if isinstance(node, cst.Comparison):
+        compared = [(each.operator, each.comparator) for each in node.comparisons]
+        if any(isinstance(o, cst.Is | cst.IsNot | cst.In | cst.NotIn) for o, _ in compared):
+            return []
+        return [node.left, *(comparator for _, comparator in compared)]
+    if isinstance(node, cst.Dict):
+        return [element.value for element in node.elements]
+    return []

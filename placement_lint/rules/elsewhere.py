@@ -1,0 +1,41 @@
+"""Functions and classes of other files that code is given, and what they run of JAX."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.rules.devices.queries import followed
+from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import PARTIAL
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+    from placement_lint.semantic.program_queries import FunctionEffects
+
+
+def effects_of(node: cst.BaseExpression, ctx: Context) -> FunctionEffects | None:
+    """Return what calling a function of another file does; None where it is none, or unknown.
+
+    What an expression names, under `functools.partial` too, or a method of an object that a class
+    of another file made.
+    """
+    node = followed(node, ctx)
+    if isinstance(node, cst.Call) and ctx.called(node) == PARTIAL:
+        inner = Arguments(node).get(0, "func")
+        node = node if inner is None else followed(inner, ctx)
+    name = ctx.name(node)
+    if name is None and isinstance(node, cst.Attribute):
+        return method_effects(node.value, node.attr.value, ctx)
+    return None if name is None else _called(name, ctx)
+
+
+def method_effects(made: cst.BaseExpression, method: str, ctx: Context) -> FunctionEffects | None:
+    """Return what a method does of an object that a class of another file makes."""
+    maker = ctx.called(followed(made, ctx))
+    return None if maker is None else _called(f"{maker}.{method}", ctx)
+
+
+def _called(name: str, ctx: Context) -> FunctionEffects | None:
+    return ctx.module.run.function(ctx.module.path, name)

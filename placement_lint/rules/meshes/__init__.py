@@ -1,0 +1,1 @@
+"""JDP7: meshes and shardings."""

@@ -1,0 +1,242 @@
+"""JDP701."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Confidence, Edit, Severity
+from placement_lint.placement.domain.sharding import Mesh, Spec
+from placement_lint.prefilter.conditions import AllOf, Jax, Uses
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.meshes.shardings import calls_at
+from placement_lint.semantic.enclosing import (
+    ancestors_in_function,
+    is_asserted_to_fail,
+    is_caught,
+    passed_exits,
+)
+from placement_lint.syntax.calls import string_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.domain.sharded_calls import ShardedCall
+    from placement_lint.placement.domain.values import Atom, Value
+    from placement_lint.rules.context import Context
+    from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.syntax.edits import Editor
+
+_SHARDING = ("jax.NamedSharding", "jax.sharding.NamedSharding")
+_SHARD_MAP = ("jax.shard_map", "jax.experimental.shard_map.shard_map")
+_CAUGHT = frozenset({"builtins.BaseException", "builtins.Exception", "builtins.ValueError"})
+# What a condition asks that looks for an axis before it is used.
+_AXES = frozenset({"axes", "axis_names", "axis_sizes", "shape"})
+
+
+class MeshAxisUnknown(Rule):
+    """A spec that names an axis which its mesh does not have.
+
+    ## What it does
+    Finds `NamedSharding(mesh, PartitionSpec("dta"))`, and `jax.shard_map` with such a spec, where
+    the mesh that the program passes there was made with other names, wherever that is: the mesh and
+    the spec are followed through functions, attributes, containers and files.
+
+    ## Why is this bad?
+    JAX raises ValueError, "Resource axis: dta is not found in mesh", as soon as the line runs: for
+    a mesh that is only made on a large machine, that is after the job has waited for it.
+
+    ## Example
+    ```python
+    import jax
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("data", "model"))
+    by_row = NamedSharding(mesh, PartitionSpec("dta", None))
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("data", "model"))
+    by_row = NamedSharding(mesh, PartitionSpec("data", None))
+    ```
+
+    ## Fix safety
+    The fix is shown only: it writes the axis of the mesh with the most similar name, which need not
+    be the one that was meant.
+
+    ## What it does not flag
+    A mesh or a spec that comes from outside of the program, or of which a name is not known: specs
+    are never compared with the other meshes of a file. A mesh that may be one of several, of which
+    one has the axis. Code that asks for the axes before, as in `if "model" in mesh.axis_names:`;
+    what is expected to fail, or caught. Specs that no mesh is given to, as the logical axes of
+    flax.
+
+    ## Verified by
+    The proof makes a sharding over a mesh of eight devices with an axis that the mesh does not
+    have: ValueError. With one that it has there is a sharding.
+
+    ## References
+    - [jax.sharding.NamedSharding](https://docs.jax.dev/en/latest/jax.sharding.html)
+    - [sgl-project/sglang-jax#1370](https://github.com/sgl-project/sglang-jax/issues/1370):
+      "Resource axis: data is not found in mesh"
+    - Measured on JAX 0.4.30, 0.5.3, 0.6.2, 0.7.2, 0.10.2 and 0.12.0.1
+    """
+
+    code, name = "JDP701", "mesh-axis-unknown"
+    advice = "Name an axis of the mesh, or make the mesh with this axis"
+    severity, fix = Severity.ERROR, Applicability.DISPLAY
+    follows_callers = True
+    needs = AllOf(Jax(), Uses(*_SHARDING, *_SHARD_MAP))
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        if not ctx.is_call(node, *_SHARDING, *_SHARD_MAP):
+            return
+        calls = calls_at(node, ctx)
+        unknown = [each for call in calls if (each := _unknown(call)) is not None]
+        if not unknown or is_asserted_to_fail(node, ctx) or is_caught(node, ctx, _CAUGHT):
+            return
+        if _is_asked_before(node, ctx):
+            return
+        first = min(unknown, key=lambda each: (each.axis, each.text, each.names))
+        if _literal(node, first.axis, ctx) is None and any(
+            facts.fact(_asks_for_axes) for facts in ctx.module.siblings.values()
+        ):
+            # Its caller may have asked.
+            return
+        ctx.report(
+            node,
+            f'{first.text} names the axis "{first.axis}", which the mesh {first.names} does not '
+            "have: ValueError",
+            confidence=Confidence.DEFINITE if len(unknown) == len(calls) else Confidence.LIKELY,
+            fix=_plan(node, first, ctx),
+            related=_related(first, node, ctx),
+        )
+
+
+@dataclass(frozen=True)
+class _Unknown:
+    """An axis that a mesh does not have."""
+
+    axis: str
+    text: str
+    """The spec, as code writes it."""
+    names: str
+    """The axes of the mesh, for people."""
+    known: tuple[str, ...]
+    spec: Place | None
+    mesh: Place | None
+
+
+def _unknown(call: ShardedCall) -> _Unknown | None:
+    """Return an axis that an execution surely names and its mesh surely does not have."""
+    meshes = [atom for atom in call.given[0] if isinstance(atom, Mesh)]
+    if not meshes or len(meshes) != len(call.given[0]):
+        return None
+    names = [mesh.names for mesh in meshes]
+    if None in names:
+        return None
+    known = frozenset[str]().union(*(each or () for each in names))
+    for held in call.given[1:]:
+        for alternatives in _specs(held):
+            missing = [_missing(atom, known) for atom in alternatives]
+            if not missing or None in missing:
+                continue
+            spec, axis = min(filter(None, missing), key=str)
+            mesh = min(meshes, key=str)
+            return _Unknown(axis, str(spec), str(mesh), mesh.names or (), spec.made, mesh.made)
+    return None
+
+
+def _missing(atom: Atom, known: frozenset[str]) -> tuple[Spec, str] | None:
+    """Return a spec with the first axis that is not known; None for one without."""
+    if isinstance(atom, Spec):
+        for axis in atom.axes():
+            if axis not in known:
+                return atom, axis
+    return None
+
+
+def _specs(held: Value, depth: int = 4) -> Iterator[Value]:
+    """Yield what each spec of a tree may be."""
+    from placement_lint.placement.domain.values import Mapping, Sequence, sole
+
+    only = sole(held)
+    if isinstance(only, Sequence) and only.items is not None and depth:
+        for item in only.items:
+            yield from _specs(item, depth - 1)
+    elif isinstance(only, Mapping) and depth:
+        for _, item in only.items:
+            yield from _specs(item, depth - 1)
+    else:
+        yield held
+
+
+def _is_asked_before(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether a condition around a call, or above it, asks for the axes of a mesh."""
+    around = (
+        ancestor.test
+        for child, ancestor in ancestors_in_function(node, ctx)
+        if isinstance(ancestor, cst.If | cst.IfExp) and child is not ancestor.test
+    )
+    above = (each.test for each in passed_exits(node, ctx))
+    return any(_asks(test, ctx.module) for test in (*around, *above))
+
+
+def _asks(test: cst.CSTNode, facts: ModuleFacts) -> bool:
+    return any(
+        (each.value if isinstance(each, cst.Name) else each.attr.value) in _AXES
+        for each in (test, *facts.tree.every(cst.Name, cst.Attribute, below=test))
+        if isinstance(each, cst.Name | cst.Attribute)
+    )
+
+
+def _asks_for_axes(facts: ModuleFacts) -> bool:
+    """Return whether a file looks something up in the axes of a mesh."""
+    return any(
+        isinstance(target.operator, cst.In | cst.NotIn) and _asks(target.comparator, facts)
+        for comparison in facts.tree.every(cst.Comparison)
+        for target in comparison.comparisons
+    )
+
+
+def _literal(node: cst.Call, axis: str, ctx: Context) -> cst.SimpleString | None:
+    """Return the one literal in a call that says the name of an axis."""
+    found = [
+        each for each in ctx.tree.every(cst.SimpleString, below=node) if string_value(each) == axis
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _related(unknown: _Unknown, node: cst.Call, ctx: Context) -> list[tuple[cst.CSTNode, str, str]]:
+    found: list[tuple[cst.CSTNode, str, str]] = []
+    for place, what in ((unknown.mesh, "the mesh is made here"), (unknown.spec, "the spec")):
+        facts = None if place is None else ctx.module.siblings.get(place.module)
+        if place is None or facts is None:
+            continue
+        made = facts.tree.nodes[place.node]
+        if facts is not ctx.module or not ctx.tree.is_inside(made, node):
+            found.append((made, place.module, what))
+    return found
+
+
+def _plan(node: cst.Call, unknown: _Unknown, ctx: Context) -> FixPlan | None:
+    literal = _literal(node, unknown.axis, ctx)
+    nearest = difflib.get_close_matches(unknown.axis, unknown.known, 1)
+    if literal is None or not nearest:
+        return None
+
+    def build(editor: Editor) -> list[Edit]:
+        quote = literal.value[-1]
+        return [editor.replace(literal, f"{quote}{nearest[0]}{quote}")]
+
+    return FixPlan(Applicability.DISPLAY, f'Name the axis "{nearest[0]}"', build)

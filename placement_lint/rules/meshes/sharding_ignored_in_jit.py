@@ -1,0 +1,290 @@
+"""JDP705."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Confidence, Edit, Severity
+from placement_lint.jaxmodel.sharded import IGNORING
+from placement_lint.jaxmodel.tracing import COMPILING_WORDS, OVER_WHOLE_ARRAYS, TRACINGS, TraceKind
+from placement_lint.placement.domain.sharded_calls import Running
+from placement_lint.placement.domain.sharding import Sharding
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses, passed
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.meshes.shardings import (
+    Auto,
+    axes_of,
+    calls_at,
+    depends_on_tracing,
+    is_auto,
+    leaves,
+    may_run_at_compile_time,
+    names_memories,
+)
+from placement_lint.semantic.enclosing import is_asserted_to_fail
+from placement_lint.semantic.tracing import TracedBy, TracedFunctions
+from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.spelling import needed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.placement.domain.sharded_calls import ShardedCall
+    from placement_lint.rules.context import Context
+    from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.syntax.edits import Editor
+
+_CONSTRAINT = "jax.lax.with_sharding_constraint"
+_PUT = "jax.device_put"
+_STAGED = frozenset({TraceKind.STAGED})
+
+
+class ShardingIgnoredInJit(Rule):
+    """A `jax.device_put` to a sharding inside a function that JAX compiles.
+
+    ## What it does
+    Finds `jax.device_put(x, NamedSharding(mesh, spec))`, and `jnp.zeros`, `ones`, `full`, `arange`
+    and their like with `device=sharding`, in a function that is compiled by `jax.jit`,
+    `jax.lax.scan` and their like, also the wrappers of flax.nnx and equinox; in methods, in
+    functions inside of them, and in helper functions, of other files too, that only compiled
+    functions call. The sharding has to split the array, and the axes of its mesh to be Auto, as
+    those of `jax.sharding.Mesh(…)` are.
+
+    ## Why is this bad?
+    Where the operation is compiled, the `PartitionSpec` is ignored without a word: the array stays
+    split, or whole, as it was. What was to be spread over eight devices is computed eight times,
+    and takes the memory of the whole on each of them. Only the same call outside of jit splits the
+    array.
+
+    ## Example
+    ```python
+    import jax
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    mesh = Mesh(np.array(jax.devices()), ("data",))
+    by_row = NamedSharding(mesh, PartitionSpec("data"))
+
+    @jax.jit
+    def encode(params, images):
+        images = jax.device_put(images, by_row)
+        return images @ params
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    mesh = Mesh(np.array(jax.devices()), ("data",))
+    by_row = NamedSharding(mesh, PartitionSpec("data"))
+
+    @jax.jit
+    def encode(params, images):
+        images = jax.lax.with_sharding_constraint(images, by_row)
+        return images @ params
+    ```
+
+    Or put the argument before the call: `encode(params, jax.device_put(images, by_row))`.
+
+    ## Fix safety
+    Safe where the mesh surely has Auto axes, the function surely is compiled, and the spec says
+    something of the first dimension only: `jax.lax.with_sharding_constraint` takes the place of
+    `jax.device_put`. Unsafe otherwise: a spec that is longer than the rank of an array was ignored
+    as well, and is refused by the constraint, as are Explicit axes. No fix is offered for
+    `jnp.zeros(…, device=…)`.
+
+    ## What it does not flag
+    `jax.device_put` outside of compiled functions, and in what is also called there; in a function
+    given to `jax.vmap`, `jax.grad` or `jax.checkpoint` alone, where it works; in one given to
+    `jax.shard_map` or `jax.pmap`; in the Python function of a callback; under
+    `jax.ensure_compile_time_eval`; behind a question whether the array is a tracer. A sharding that
+    splits nothing, as `NamedSharding(mesh, PartitionSpec())`: an argument that is on one device is
+    copied to all others as it says. A single device: that is JDP403. Memory kinds, and all
+    shardings in a file that mentions memory kinds: a `device_put` between memories does act. Meshes
+    with Explicit axes, `jax.make_mesh` without `axis_types` from JAX 0.9.0 on among them: there the
+    type of the array changes.
+
+    ## Verified by
+    The proof puts rows to a mesh of eight devices in a jitted function, and finds all rows on each
+    device. With the constraint each has an eighth of them.
+
+    ## References
+    - [jax-ml/jax#18086](https://github.com/jax-ml/jax/issues/18086): what `device_put` does in the
+      context of shardings is not documented
+    - vllm-project/tpu-inference, `models/jax/gemma4_mm.py`: a jitted method that puts its images to
+      a mesh
+    - Measured on JAX 0.4.30, 0.5.3, 0.6.2, 0.7.2, 0.10.2 and 0.12.0.1
+    """
+
+    code, name = "JDP705", "sharding-ignored-in-jit"
+    advice = (
+        "Constrain it by `jax.lax.with_sharding_constraint`, or put the argument before the call"
+    )
+    severity, fix = Severity.ERROR, Applicability.SAFE
+    follows_callers = True
+    needs = AllOf(
+        Jax(),
+        AnyOf(Uses(_PUT), passed(b"device")),
+        AnyOf(*COMPILING_WORDS, Uses(_PUT)),
+    )
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        put = _put(node, ctx)
+        if put is None or is_asserted_to_fail(node, ctx) or not _may_be_compiled(ctx):
+            return
+        seen = calls_at(node, ctx)
+        if not seen or any(call.running is not Running.COMPILED for call in seen):
+            return
+        splitting = [_splitting(call, ctx) for call in seen]
+        if None in splitting or names_memories(ctx) or depends_on_tracing(node, ctx):
+            return
+        if may_run_at_compile_time(ctx):
+            return
+        traced_by = ctx.module.fact(TracedFunctions).around(node, _STAGED)
+        if traced_by is not None and traced_by.tracing.name not in OVER_WHOLE_ARRAYS:
+            return
+        is_certain = traced_by is not None and traced_by.is_certain
+        if not is_certain and not _is_only_called(node, ctx):
+            return
+        if traced_by is None and may_run_at_compile_time(ctx, elsewhere=True):
+            return
+        is_sure = is_certain and all(splitting) and not names_memories(ctx, elsewhere=True)
+        ctx.report(
+            node,
+            _message(put, traced_by),
+            confidence=Confidence.DEFINITE if is_sure else Confidence.LIKELY,
+            fix=_plan(node, put, ctx, is_safe=is_sure and _is_short(seen)),
+        )
+
+
+@dataclass(frozen=True)
+class _Put:
+    """A call that says where an array is to be."""
+
+    what: str
+    """As people call it."""
+    is_function: bool
+    """It is `jax.device_put` itself."""
+
+
+def _put(node: cst.Call, ctx: Context) -> _Put | None:
+    name = ctx.called(node)
+    arguments = Arguments(node)
+    if name == _PUT and arguments.get(1, "device") is not None:
+        return _Put("jax.device_put", True)
+    if name in IGNORING and arguments.get(None, "device") is not None:
+        return _Put(f"device= of {name.replace('jax.numpy.', 'jnp.')}", False)
+    return None
+
+
+def _may_be_compiled(ctx: Context) -> bool:
+    """Return whether the file has compiled functions, or others of its program may call it."""
+    return len(ctx.module.siblings) > 1 or any(True for _ in ctx.flow.module.compiled.functions)
+
+
+def _splitting(call: ShardedCall, ctx: Context) -> bool | None:
+    """Return whether a call was surely given a sharding that is ignored; None: perhaps not."""
+    found = list(leaves(call.given[0]))
+    if not found:
+        return None
+    is_sure = True
+    for atom in found:
+        if not isinstance(atom, Sharding) or not atom.is_named or atom.replicated:
+            return None
+        is_auto_ = is_auto(atom.mesh, axes_of(atom), ctx.target)
+        if is_auto_ is Auto.NO:
+            return None
+        splits = atom.spec is not None and atom.spec.splits
+        is_sure &= is_auto_ is Auto.YES and splits
+    return is_sure
+
+
+def _is_short(seen: frozenset[ShardedCall]) -> bool:
+    """Return whether no array can have too few dimensions for a sharding, but a scalar."""
+    shardings = [atom for call in seen for atom in leaves(call.given[0])]
+    return all(
+        isinstance(atom, Sharding)
+        and atom.spec is not None
+        and atom.spec.parts is not None
+        and len(atom.spec.parts) < 2
+        for atom in shardings
+    )
+
+
+def _is_only_called(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether the function around a call is only called, or compiled, in all files."""
+    function = ctx.function(node)
+    while isinstance(function, cst.Lambda):
+        function = ctx.function(function)
+    if function is None:
+        return False
+    # What is given to `jax.jit` is not followed where it is called as it is.
+    is_given = function in ctx.flow.module.traced and not function.decorators
+    return all(_is_call(use, facts, is_given=is_given) for facts, use in _uses(function, ctx))
+
+
+def _uses(function: cst.FunctionDef, ctx: Context) -> Iterator[tuple[ModuleFacts, cst.CSTNode]]:
+    """Yield what may read a function: in its file its name, in others whatever has that name."""
+    name, scope = function.name.value, ctx.names.scope(function)
+    is_method = isinstance(scope.node, cst.ClassDef)
+    for facts in ctx.module.siblings.values():
+        is_own = facts is ctx.module
+        if is_own and not is_method:
+            yield from ((facts, use) for use in ctx.names.uses(name, scope))
+        if is_method or (not is_own and scope is ctx.names.module_scope):
+            kinds = (cst.Attribute,) if is_method else (cst.Attribute, cst.Name)
+            for use in facts.tree.every(*kinds):
+                text = use.attr.value if isinstance(use, cst.Attribute) else use
+                if (text.value if isinstance(text, cst.Name) else text) == name:
+                    yield facts, use
+
+
+def _is_call(use: cst.CSTNode, facts: ModuleFacts, *, is_given: bool) -> bool:
+    """Return whether a use of a function calls it, gives it to what compiles it, or imports it.
+
+    `is_given`: it calls it in traced code.
+    """
+    parent = facts.tree.parent(use)
+    if isinstance(parent, cst.Call) and parent.func is use:
+        return not is_given or facts.fact(TracedFunctions).is_traced(use)
+    if isinstance(parent, cst.Attribute) and parent.attr is use:
+        # It is looked at by itself.
+        return True
+    if isinstance(parent, cst.Arg):
+        call = facts.tree.parent(parent)
+        return isinstance(call, cst.Call) and facts.names.qualified(call.func) in TRACINGS
+    return isinstance(parent, cst.FunctionDef | cst.ImportAlias | cst.AssignTarget)
+
+
+def _message(put: _Put, traced_by: TracedBy | None) -> str:
+    by = "that only compiled code calls"
+    if traced_by is not None:
+        by = f"that {traced_by.tracing.name} compiles"
+    verb = "is ignored" if put.what.startswith("device=") else "to a sharding is ignored"
+    return f"{put.what} {verb} in a function {by}: nothing is split"
+
+
+def _plan(node: cst.Call, put: _Put, ctx: Context, *, is_safe: bool) -> FixPlan | None:
+    arguments = Arguments(node)
+    known = {"x", "device"}
+    if not put.is_function or arguments.is_open or not arguments.keywords.keys() <= known:
+        return None
+    spelled = ctx.reach(_CONSTRAINT, at=node)
+    if spelled is None:
+        return None
+
+    def build(editor: Editor) -> list[Edit]:
+        renamed = [
+            editor.replace(argument.keyword, "shardings")
+            for argument in node.args
+            if argument.keyword is not None and argument.keyword.value == "device"
+        ]
+        return [editor.replace(node.func, str(spelled)), *renamed]
+
+    level = Applicability.SAFE if is_safe else Applicability.UNSAFE
+    return FixPlan(level, "Constrain it in place of putting it", build, imports=needed([spelled]))

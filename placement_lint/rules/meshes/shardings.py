@@ -1,0 +1,124 @@
+"""What the rules of meshes share: the shardings in a value, and what a program is aware of."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.placement.domain.sharding import AxisType, Sharding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.jaxmodel.versions import TargetVersions
+    from placement_lint.placement.domain.sharded_calls import ShardedCall
+    from placement_lint.placement.domain.sharding import Mesh
+    from placement_lint.placement.domain.values import Atom, Value
+    from placement_lint.rules.context import Context
+
+EXPLICIT_BY_DEFAULT = "0.9.0"
+"""From this version of JAX on, `jax.make_mesh` makes Explicit axes unless told otherwise (measured
+on 0.8.1 and 0.9.0.1)."""
+
+_MEMORIES = (
+    b"memory_kind", b"pinned_host", b"memory.Space", b"TransferToMemoryKind", b"MemorySpace",
+)  # fmt: skip
+_COMPILE_TIME = (b"ensure_compile_time_eval", b"core.eval_context")
+_ASKING = ("trac", "concrete", "jit", "aval", "abstract")
+
+
+class Auto(enum.Enum):
+    """Whether the axes of a mesh that matter are Auto, for the versions that are meant."""
+
+    YES = enum.auto()
+    PERHAPS = enum.auto()
+    """It is not known, or so for some of the versions only."""
+    NO = enum.auto()
+
+
+def calls_at(node: cst.CSTNode, ctx: Context) -> frozenset[ShardedCall]:
+    """Return every execution of a call, with what it was given."""
+    return ctx.flow.record.sharded_calls.at(ctx.tree.index(node))
+
+
+def leaves(held: Value, depth: int = 4) -> Iterator[Atom]:
+    """Yield the things in a value that are no lists, tuples or dicts of others."""
+    from placement_lint.placement.domain.values import Mapping, Sequence
+
+    for atom in held:
+        if isinstance(atom, Sequence | Mapping) and depth:
+            parts = atom.parts()
+            if isinstance(atom, Sequence) and atom.items is not None:
+                parts = list(atom.items)
+            for part in parts:
+                yield from leaves(part, depth - 1)
+        else:
+            yield atom
+
+
+def is_auto(mesh: Mesh | None, axes: frozenset[str], target: TargetVersions) -> Auto:
+    """Return whether some axes of a mesh are Auto; those of all of it where none is named."""
+    if mesh is None:
+        return Auto.PERHAPS
+    types = frozenset(map(mesh.type_of, axes)) if axes else mesh.every_type
+    if AxisType.EXPLICIT in types:
+        return Auto.NO
+    if None in types:
+        return Auto.PERHAPS
+    if AxisType.BY_VERSION not in types or not target.reaches(EXPLICIT_BY_DEFAULT):
+        return Auto.YES
+    return Auto.NO if target.all_reach(EXPLICIT_BY_DEFAULT) else Auto.PERHAPS
+
+
+def axes_of(sharding: Sharding) -> frozenset[str]:
+    """Return the axes that a sharding surely names."""
+    return frozenset(() if sharding.spec is None else sharding.spec.axes())
+
+
+def names_memories(ctx: Context, *, elsewhere: bool = False) -> bool:
+    """Return whether the file, or another one of its programs, knows more than one memory.
+
+    Then an array may be in that of the host, and a sharding be there to take it out of it.
+    """
+    return _says(ctx, _MEMORIES, elsewhere=elsewhere)
+
+
+def may_run_at_compile_time(ctx: Context, *, elsewhere: bool = False) -> bool:
+    """Return whether the file, or another one of its programs, has code that runs at once while
+    what is around it is traced.
+    """
+    return _says(ctx, _COMPILE_TIME, elsewhere=elsewhere)
+
+
+def _says(ctx: Context, words: tuple[bytes, ...], *, elsewhere: bool) -> bool:
+    if elsewhere:
+        return ctx.module.run.mentions(ctx.module.path, *words)
+    own = ctx.tree.module.code.encode("utf-8", "surrogatepass")
+    return any(word in own for word in words)
+
+
+def depends_on_tracing(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether a condition around a node may ask whether it is traced; or a handler is."""
+    from placement_lint.semantic.enclosing import ancestors_in_function, passed_exits
+
+    for child, ancestor in ancestors_in_function(node, ctx):
+        if isinstance(ancestor, cst.ExceptHandler | cst.ExceptStarHandler):
+            return True
+        if (
+            isinstance(ancestor, cst.If | cst.IfExp)
+            and child is not ancestor.test
+            and _asks(ancestor.test, ctx)
+        ):
+            return True
+    return any(_asks(each.test, ctx) for each in passed_exits(node, ctx))
+
+
+def _asks(test: cst.BaseExpression, ctx: Context) -> bool:
+    return any(
+        word in (node.value if isinstance(node, cst.Name) else node.attr.value).lower()
+        for node in (test, *ctx.tree.every(cst.Name, cst.Attribute, below=test))
+        if isinstance(node, cst.Name | cst.Attribute)
+        for word in _ASKING
+    )

@@ -1,0 +1,99 @@
+"""What compiled code does with shardings, executed on the JAX that is installed."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from placement_lint.jaxmodel.sharded import IGNORING, PLACINGS, Extent, Placing
+from placement_lint.jaxmodel.tracing import OVER_WHOLE_ARRAYS, PER_DEVICE, TRACINGS, TraceKind
+from tests.jaxmodel.test_tracing import CALLS
+from tests.marks import NEEDS_JAX
+
+PROGRAM = """
+import importlib, json, os, sys, warnings
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+os.environ["JAX_PLATFORMS"] = "cpu"
+import jax, jax.numpy as jnp, numpy as np
+from jax import device_put
+from jax.lax import with_sharding_constraint
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+warnings.simplefilter("ignore")
+placings, tracings = json.load(sys.stdin)
+mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("data", "model"))
+s = NamedSharding(mesh, PartitionSpec("data"))
+x, y = jnp.ones((8, 4)), np.ones((8, 4))
+
+def extent(array):
+    if len(array.devices()) == 1:
+        return "ALONE"
+    return "WHOLE" if array.addressable_shards[0].data.shape == array.shape else "SPLIT"
+
+def scope(x):
+    return {**vars(jnp), **globals(), "x": x}
+
+found = {}
+for name, call in placings:
+    eager = extent(eval(call, scope(x)))
+    found[name] = [eager, extent(jax.jit(lambda x: eval(call, scope(x)))(x))]
+
+def putting(a):
+    return device_put(a * 2.0, s) if a.shape == x.shape else a
+
+for name, call in tracings:
+    module, _, last = name.rpartition(".")
+    try:
+        function = getattr(importlib.import_module(module), last)
+    except (AttributeError, ImportError):
+        continue
+    names = {**globals(), "call": function, "body": putting}
+    found[name] = [extent(jax.tree.leaves(eval(call, names))[0])]
+print(json.dumps(found))
+"""
+WITHOUT = {
+    "jax.lax.map": "gives its function the rows",
+    "jax.lax.scan": "gives its function the rows, or a carry: below",
+}
+SCAN = "call(lambda c, _: (body(c), None), x, None, length=2)"
+WHILE = "call(lambda a: a.sum() < 40, body, x)"
+
+
+@pytest.fixture(scope="module")
+def measured() -> dict[str, list[str]]:
+    placings = [(each.name, each.call) for each in PLACINGS]
+    calls = {name: CALLS.get(name, "call(body)(x)") for name in OVER_WHOLE_ARRAYS - set(WITHOUT)}
+    calls |= {"jax.lax.scan": SCAN, "jax.lax.while_loop": WHILE}
+    tracings = [(name, call) for name, call in sorted(calls.items()) if name.startswith("jax.")]
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        input=json.dumps([placings, tracings]),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, list[str]] = json.loads(done.stdout)
+    return found
+
+
+@NEEDS_JAX
+@pytest.mark.parametrize("placing", PLACINGS, ids=lambda placing: placing.name)
+def test_what_becomes_of_a_sharding(placing: Placing, measured: dict[str, list[str]]) -> None:
+    assert measured[placing.name] == [Extent.SPLIT.name, placing.compiled.name]
+
+
+@NEEDS_JAX
+@pytest.mark.parametrize("name", sorted(OVER_WHOLE_ARRAYS - {"jax.lax.map"}))
+def test_compiled_code_does_not_split(name: str, measured: dict[str, list[str]]) -> None:
+    if name not in measured:
+        pytest.skip("not of JAX, or not in this version")
+    assert measured[name] == [Extent.WHOLE.name]
+
+
+def test_every_call_that_stages_is_one_or_the_other() -> None:
+    staged = {row.name for row in TRACINGS.values() if row.kind is TraceKind.STAGED}
+    assert staged == OVER_WHOLE_ARRAYS | PER_DEVICE
+    assert not OVER_WHOLE_ARRAYS & PER_DEVICE
+    assert "jax.device_put" in IGNORING

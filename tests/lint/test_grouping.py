@@ -1,0 +1,80 @@
+"""Grouping by example: which files are interpreted together, because a placement gets there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from placement_lint.config.settings import Settings
+from placement_lint.lint import check_program
+from placement_lint.lint.linter import Linter
+
+if TYPE_CHECKING:
+    from placement_lint.lint.check_program import Component, ComponentCheck
+
+DATA = """\
+import jax
+import jax.numpy as jnp
+with jax.default_device(jax.devices("cpu")[0]):
+    rows = jnp.ones((3, 4))
+SIZE = 3
+def twice(x):
+    return 2 * x
+def load():
+    return rows
+"""
+GROUPS = [
+    ("an array is imported", {"b": "from data import rows\nrows[0]"}, "b data"),
+    ("a function that gives one is", {"b": "from data import load\nload()[0]"}, "b data"),
+    ("the module is, and the array used", {"b": "import data\ndata.rows[0]"}, "b data"),
+    ("the module is, and something else used", {"b": "import data\ndata.SIZE"}, "data"),
+    ("something else is imported", {"b": "from data import SIZE, twice\ntwice(SIZE)"}, "data"),
+    ("all names are", {"b": "from data import *\nrows[0]"}, "b data"),
+    (
+        "it is handed on",
+        {"b": "from data import rows\n", "c": "from b import rows\nrows[0]"},
+        "b c data",
+    ),
+    (
+        "it is handed on under another name",
+        {"b": "from data import load\nkept = load()", "c": "from b import kept\nkept[0]"},
+        "b c data",
+    ),
+    (
+        "it ends in a file that another imports",
+        {"b": "from data import rows\nN = len(rows)", "c": "from b import N\nprint(N)"},
+        "b data",
+    ),
+    (
+        "a function that only passes on what it is given",
+        {
+            "b": "from data import rows\nfrom same import same\nsame(rows)",
+            "same": "def same(x):\n    return x",
+            "c": "from same import same\nsame(1)",
+        },
+        "b data",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"), [case[1:] for case in GROUPS], ids=[case[0] for case in GROUPS]
+)
+def test_files_of_a_program(
+    files: dict[str, str], expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    members: set[str] = set()
+    group = check_program._group
+
+    def recorded(component: Component, together: ComponentCheck) -> ComponentCheck:
+        done = group(component, together)
+        members.update(Path(path).stem for path in done.members)
+        return done
+
+    monkeypatch.setattr(check_program, "_group", recorded)
+    for name, text in {"data": DATA, **files}.items():
+        (tmp_path / f"{name}.py").write_text(f"{text}\n", encoding="utf-8")
+    Linter(lambda _: Settings(), folders=True).check([str(path) for path in tmp_path.iterdir()])
+    assert sorted(members) == expected.split()
