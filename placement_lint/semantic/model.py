@@ -143,6 +143,11 @@ class ModuleFacts:
         for each in (self.tree, self.names, self):
             vars(each).clear()
 
+    @property
+    def text(self) -> str:
+        """The text that was parsed, comments included."""
+        return self.tree.module.code if self.source is None else self.source.text
+
     def line_of(self, node: cst.CSTNode) -> int:
         """Return the line on which a node begins, in the text as LibCST writes it."""
         return self._line_spans.line(node)

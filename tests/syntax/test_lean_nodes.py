@@ -32,7 +32,6 @@ from tests.fuzz.kinds import inputs_of
 from tests.fuzz.trees import python_files
 from tests.lean_nodes import Outcome, compared, lean_module, without_punctuation
 from tests.program_cases import all_programs
-from tests.trials import Trials
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -225,21 +224,20 @@ def _newer() -> list[str]:
 
 
 @pytest.mark.parametrize("text", [SAME, MATCH, *_newer()])
-def test_each_construct_gives_the_same_nodes(text: str) -> None:
-    with Trials() as trials:
-        for statement in _statements(text):
-            for written in (
-                statement,
-                statement.rstrip("\n"),
-                "".join(f"    {line}" for line in ["", *statement.splitlines(keepends=True)])
-                if "'''" in statement or '"""' in statement or "\\\n" in statement
-                else "if x:\n" + "".join(f"\t{each}\n" for each in statement.splitlines()),
-                statement.replace("\n", "\r\n"),
-                f"# ü\n'ü'; {statement}" if "\n" not in statement.rstrip("\n") else statement,
-            ):
-                with trials.of(written):
-                    if _is_python(written):
-                        assert compared(written) is not Outcome.LEFT
+def test_each_construct_gives_the_same_nodes(subtests: pytest.Subtests, text: str) -> None:
+    for statement in _statements(text):
+        for written in (
+            statement,
+            statement.rstrip("\n"),
+            "".join(f"    {line}" for line in ["", *statement.splitlines(keepends=True)])
+            if "'''" in statement or '"""' in statement or "\\\n" in statement
+            else "if x:\n" + "".join(f"\t{each}\n" for each in statement.splitlines()),
+            statement.replace("\n", "\r\n"),
+            f"# ü\n'ü'; {statement}" if "\n" not in statement.rstrip("\n") else statement,
+        ):
+            with subtests.test(written):
+                if _is_python(written):
+                    assert compared(written) is not Outcome.LEFT
 
 
 def _is_python(text: str) -> bool:
@@ -272,10 +270,10 @@ def test_what_is_not_sure_is_left_to_libcst(text: str) -> None:
     assert run_deep(lean_module, text) is None
 
 
-def _compare(trials: Trials, texts: Iterable[tuple[str, str]]) -> Counter[Outcome]:
+def _compare(subtests: pytest.Subtests, texts: Iterable[tuple[str, str]]) -> Counter[Outcome]:
     outcomes: Counter[Outcome] = Counter()
     for name, text in texts:
-        with trials.of(name):
+        with subtests.test(name):
             outcomes[run_deep(compared, text)] += 1
     return outcomes
 
@@ -288,59 +286,57 @@ def _read(paths: Iterable[Path]) -> Iterable[tuple[str, str]]:
             continue
 
 
-def test_the_fixtures_give_the_same_nodes() -> None:
+def test_the_fixtures_give_the_same_nodes(subtests: pytest.Subtests) -> None:
     """It takes some: `pytest -m every` takes all of them."""
-    _compare_texts(_sample(TEXTS, 200))
+    _compare_texts(subtests, _sample(TEXTS, 200))
 
 
 @pytest.mark.every
-def test_all_fixtures_give_the_same_nodes() -> None:
-    _compare_texts(_all_texts())
+def test_all_fixtures_give_the_same_nodes(subtests: pytest.Subtests) -> None:
+    _compare_texts(subtests, _all_texts())
 
 
-def _compare_texts(texts: list[str]) -> None:
-    with Trials() as trials:
-        outcomes = _compare(trials, ((text, text) for text in texts))
+def _compare_texts(subtests: pytest.Subtests, texts: list[str]) -> None:
+    outcomes = _compare(subtests, ((text, text) for text in texts))
     assert outcomes[Outcome.LEFT] <= len(texts) / 100
 
 
-def test_files_of_this_project_give_the_same_nodes() -> None:
+def test_files_of_this_project_give_the_same_nodes(subtests: pytest.Subtests) -> None:
     """It takes some: `pytest -m every` takes all of them, and the standard library."""
-    with Trials() as trials:
-        outcomes = _compare(trials, _read(OWN[::40]))
+    outcomes = _compare(subtests, _read(OWN[::40]))
     assert outcomes[Outcome.SAME] > 15
 
 
 @pytest.mark.every
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("share", range(10))
-def test_the_standard_library_gives_the_same_nodes(share: int) -> None:
+def test_the_standard_library_gives_the_same_nodes(subtests: pytest.Subtests, share: int) -> None:
     library = Path(sysconfig.get_path("stdlib"))
     files = [path for path in python_files(library) if "site-packages" not in path.parts]
-    with Trials() as trials:
-        outcomes = _compare(trials, _read([*files, *OWN][share::10]))
+    outcomes = _compare(subtests, _read([*files, *OWN][share::10]))
     assert outcomes[Outcome.LEFT] < outcomes[Outcome.SAME] / 20
 
 
 @pytest.mark.parametrize("kind", ["mutations", "spellings", "grammar", "programs"])
-def test_inputs_of_the_fuzzers_give_the_same_nodes(kind: str) -> None:
+def test_inputs_of_the_fuzzers_give_the_same_nodes(subtests: pytest.Subtests, kind: str) -> None:
     """It takes a few: `pytest -m every` takes thousands."""
-    _compare_inputs(kind, 10 if kind == "programs" else 40)
+    _compare_inputs(subtests, kind, 10 if kind == "programs" else 40)
 
 
 @pytest.mark.every
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("kind", ["mutations", "spellings", "grammar", "programs", "hypothesmith"])
-def test_many_inputs_of_the_fuzzers_give_the_same_nodes(kind: str) -> None:
-    _compare_inputs(kind, 300 if kind in {"programs", "hypothesmith"} else 3000)
+def test_many_inputs_of_the_fuzzers_give_the_same_nodes(
+    subtests: pytest.Subtests, kind: str
+) -> None:
+    _compare_inputs(subtests, kind, 300 if kind in {"programs", "hypothesmith"} else 3000)
 
 
-def _compare_inputs(kind: str, count: int) -> None:
-    with Trials() as trials:
-        for number in range(count):
-            for given in inputs_of(kind, number):
-                # Those of other encodings are some other text then, which will do.
-                _compare(trials, [(given.origin, given.data.decode(errors="replace"))])
+def _compare_inputs(subtests: pytest.Subtests, kind: str, count: int) -> None:
+    for number in range(count):
+        for given in inputs_of(kind, number):
+            # Those of other encodings are some other text then, which will do.
+            _compare(subtests, [(given.origin, given.data.decode(errors="replace"))])
 
 
 # -- findings -----------------------------------------------------------------------------------
@@ -361,26 +357,31 @@ def _sample(texts: list[str], count: int) -> list[str]:
     return random.Random(1).sample(texts, count)  # noqa: S311
 
 
-def test_what_is_found_does_not_depend_on_who_parses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_found_does_not_depend_on_who_parses(
+    subtests: pytest.Subtests, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It takes some fixtures: `pytest -m every` takes all of them."""
-    _compare_findings(monkeypatch, _sample(_all_texts(), 150))
+    _compare_findings(subtests, monkeypatch, _sample(_all_texts(), 150))
 
 
 @pytest.mark.every
 @pytest.mark.timeout(3600)
-def test_nothing_that_is_found_depends_on_who_parses(monkeypatch: pytest.MonkeyPatch) -> None:
-    _compare_findings(monkeypatch, _all_texts())
+def test_nothing_that_is_found_depends_on_who_parses(
+    subtests: pytest.Subtests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _compare_findings(subtests, monkeypatch, _all_texts())
 
 
-def _compare_findings(monkeypatch: pytest.MonkeyPatch, texts: list[str]) -> None:
+def _compare_findings(
+    subtests: pytest.Subtests, monkeypatch: pytest.MonkeyPatch, texts: list[str]
+) -> None:
     """Compare what is found, fixes and places included, and see that nothing reads punctuation."""
     without_punctuation(monkeypatch)
     found = [lint(text) for text in texts]
     monkeypatch.setattr(parse, "MAKES_LEAN_NODES", False)
-    with Trials() as trials:
-        for text, result in zip(texts, found, strict=True):
-            with trials.of(text):
-                assert lint(text) == result
+    for text, result in zip(texts, found, strict=True):
+        with subtests.test(text):
+            assert lint(text) == result
 
 
 HAZARD = "import jax\n\n\ndef f(x):\n    jax.device_put(x)  # said\n    return x\n"

@@ -56,6 +56,6 @@ def _meshes(held: Value, axis_type: AxisType) -> Iterator[Mesh]:
 
 def sets_mesh(ctx: Context) -> bool:
     """Return whether a mesh may be set, by which a constraint becomes an assertion."""
-    own = ctx.tree.module.code.encode("utf-8", "surrogatepass")
+    own = ctx.module.text.encode("utf-8", "surrogatepass")
     words = (b"set_mesh", b"use_mesh")
     return any(word in own for word in words) or ctx.module.run.mentions(ctx.module.path, *words)

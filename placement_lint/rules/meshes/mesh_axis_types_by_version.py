@@ -103,7 +103,7 @@ class MeshAxisTypesByVersion(Rule):
             return
         if Arguments(node).may_pass(2, "axis_types") or is_guarded(node, ctx):
             return
-        own = ctx.tree.module.code.encode("utf-8", "surrogatepass")
+        own = ctx.module.text.encode("utf-8", "surrogatepass")
         if any(word in own for word in _AWARE):
             return
         if not ctx.target.all_reach(EXPLICIT_BY_DEFAULT):

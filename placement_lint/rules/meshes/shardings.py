@@ -95,7 +95,7 @@ def may_run_at_compile_time(ctx: Context, *, elsewhere: bool = False) -> bool:
 def _says(ctx: Context, words: tuple[bytes, ...], *, elsewhere: bool) -> bool:
     if elsewhere:
         return ctx.module.run.mentions(ctx.module.path, *words)
-    own = ctx.tree.module.code.encode("utf-8", "surrogatepass")
+    own = ctx.module.text.encode("utf-8", "surrogatepass")
     return any(word in own for word in words)
 
 
