@@ -41,7 +41,7 @@ from placement_lint.project.modules import mentions_roots
 from placement_lint.project.placing_files import Placing
 from placement_lint.project.platform import PINS
 from placement_lint.project.project import Project
-from placement_lint.project.sharing_files import may_share, sharing
+from placement_lint.project.sharing_files import shared_names, sharing
 from placement_lint.rules.tool.io_error import IoError
 from placement_lint.syntax.parse import guard
 from placement_lint.timing import FILTER, timed
@@ -85,7 +85,8 @@ class Selection:
         self._undecided: list[Task] = []
         self._to_parse: set[str] = set()
         self._carrying: list[str] = []
-        self._sharing: list[str] = []
+        self._sharing: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        """The files that define what others may share: what puts arrays, and meshes."""
         self._committing: list[str] = []
         self._importing_jax: dict[str, bool | None] = {}
         """Of the files that carry placements and were read, what their bytes tell of that."""
@@ -199,12 +200,14 @@ class Selection:
         asks = request.options.reveal and _REVEAL in words
         text = FileText(words, jax=JAX in words, path=path)
         before = len(self.findings)
+        puts, meshes = shared_names(path, words, self.store) if places else ((), ())
         found = Prefiltered(
             size=len(words),
             mentions_roots=mentions_roots(words),
             carries=placing.carries,
             commits=placing.commits,
-            shares=places and may_share(words),
+            puts=puts,
+            meshes=meshes,
             chooses=in_python and any(word in words for word in PINS),
             passes=asks or self._passes(text, path, request),
             is_to_be_parsed=JAX in words,
@@ -238,8 +241,8 @@ class Selection:
             self._carrying.append(path)
         elif found.commits:
             self._committing.append(path)
-        if found.shares:
-            self._sharing.append(path)
+        if found.puts or found.meshes:
+            self._sharing[path] = (found.puts, found.meshes)
         if found.chooses:
             self._choosing.append(path)
         if found.mentions_roots:

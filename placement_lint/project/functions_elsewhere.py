@@ -24,14 +24,14 @@ from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import applied, function_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from placement_lint.project.modules import Modules
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.definitions import Function
 
 _MOST_STEPS = 8
-"""How often a name is passed from one file to the next, or a class has a base."""
+"""Re-exports of one name, or bases of one class."""
 _MOST_CALLS = 256
 """Calls of one function that are told."""
 _PUTTING = frozenset({"jax.device_put"})
@@ -71,7 +71,7 @@ class FunctionsElsewhere:
             facts = self._parse(file)
             if facts is None:
                 return None
-            onward = _handed_on(facts, rest)
+            onward = _reexported(facts, rest)
             if onward is None:
                 found = _function_named(facts, rest)
                 self._known[located] = None if found is None else _effects(found, facts)
@@ -118,16 +118,27 @@ class FunctionsElsewhere:
 
     def _uses(
         self, path: str, function: str, importer: str, facts: ModuleFacts
-    ) -> Iterable[cst.CSTNode]:
+    ) -> Iterator[cst.CSTNode]:
+        """Yield the uses of a function in a file; an import where it may have more elsewhere."""
+        names, goal = facts.names, (path, function)
+        for name, bindings in names.module_scope.bindings.items():
+            for binding in bindings:
+                is_renamed = binding.target is not None and name != function
+                if is_renamed and (binding.target or "").rpartition(".")[2] == function:
+                    others = self._importing(importer)
+                    if others and self._leads_to(importer, binding.target or "") == goal:
+                        yield binding.node
+        for module in names.star_imports:
+            located = self._project.module_of(importer, module)
+            if located is not None and located[0] == path:
+                yield facts.tree.module
         for node in facts.tree.every(cst.Name, cst.Attribute):
-            last = node.attr.value if isinstance(node, cst.Attribute) else node.value
             parent = facts.tree.parent(node)
-            is_imported = isinstance(parent, cst.ImportAlias | cst.AsName)
             is_part = isinstance(parent, cst.Attribute) and parent.attr is node
-            if last != function or is_imported or is_part:
+            used = None if is_part else names.qualified(node)
+            if used is None or used.rpartition(".")[2] != function:
                 continue
-            name = facts.names.qualified(node)
-            if name is not None and self._leads_to(importer, name) == (path, function):
+            if not isinstance(parent, cst.ImportAlias) and self._leads_to(importer, used) == goal:
                 yield node
 
     def _leads_to(self, path: str, name: str) -> tuple[str, str] | None:
@@ -137,7 +148,7 @@ class FunctionsElsewhere:
             if located is None or not located[1]:
                 return None
             facts = self._parse(located[0])
-            onward = None if facts is None else _handed_on(facts, located[1])
+            onward = None if facts is None else _reexported(facts, located[1])
             if facts is not None:
                 facts.free()
             if onward is None:
@@ -146,7 +157,7 @@ class FunctionsElsewhere:
         return None
 
 
-def _handed_on(facts: ModuleFacts, name: str) -> str | None:
+def _reexported(facts: ModuleFacts, name: str) -> str | None:
     """Return the qualified name that a file imports something by which others get from it."""
     top, dot, rest = name.partition(".")
     bindings = facts.names.module_scope.bindings.get(top, [])
@@ -215,8 +226,8 @@ def _effects(function: Function, facts: ModuleFacts) -> FunctionEffects | None:
 
 def _start_before(use: cst.CSTNode, facts: ModuleFacts) -> EffectOrigin | None:
     """Return what has started the backend before a function is called; None if nothing surely."""
-    call = facts.tree.parent(use)
-    if not isinstance(call, cst.Call) or call.func is not use:
+    call = _call_of(use, facts)
+    if call is None:
         return None
     event = timeline(facts).before(call, Kind.STARTS)
     if event is None:
@@ -226,9 +237,14 @@ def _start_before(use: cst.CSTNode, facts: ModuleFacts) -> EffectOrigin | None:
 
 def _traced_at(use: cst.CSTNode, facts: ModuleFacts) -> str | None:
     """Return what compiles the function that calls another one; None if perhaps nothing does."""
-    call = facts.tree.parent(use)
-    if not isinstance(call, cst.Call) or call.func is not use:
+    if _call_of(use, facts) is None:
         return None
     functions = facts.fact(TracedFunctions)
     by = functions.around(use, COMPILING) or functions.only_from(use, COMPILING)
     return None if by is None else by.tracing.name
+
+
+def _call_of(use: cst.CSTNode, facts: ModuleFacts) -> cst.Call | None:
+    """Return the call of a function that a name stands for; None if it is something else."""
+    call = facts.tree.parent(use) if facts.tree.contains(use) else None
+    return call if isinstance(call, cst.Call) and call.func is use else None

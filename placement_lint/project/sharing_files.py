@@ -3,135 +3,212 @@
 What is known of a mesh in one file ends where another file makes it, and what compiled code does
 where another file does it. To interpret all files of a large program together takes too long, so
 these are only those that name what is shared: the file that defines it, and the files that import
-it and use it in a way that a rule asks about.
+it and use it in a way that a rule asks about. Tests are left out, whatever they use.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+from functools import cached_property
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from placement_lint.files.test_paths import is_test_path
+from placement_lint.project.graph import closure
 from placement_lint.syntax.python_parser import python_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from placement_lint.files.source import Source
     from placement_lint.files.store import FileStore
 
 _SHARING = re.compile(rb"\bdevice_put\b|\b(?:make_mesh|Mesh)\s*\(")
 _MESHES = frozenset({"Mesh", "make_mesh"})
-_COMPILES = re.compile(
-    r"\b(?:jit|pjit|filter_jit|scan|fori_loop|while_loop|cond|switch)\b(?=\s*[(,)\n@])"
-)
-_SPLITS = re.compile(r"\b(?:NamedSharding|with_sharding_constraint|shard_map|device_put)\b")
+_SPECS = frozenset({"P", "PartitionSpec"})
+_COMPILING = frozenset({
+    "cond", "filter_jit", "fori_loop", "jit", "pjit", "scan", "switch", "while_loop",
+})  # fmt: skip
+_COMPILES = re.compile(rf"\b(?:{'|'.join(sorted(_COMPILING))})\b")
+_WRITES = re.compile(rf"\b(?:{'|'.join(sorted(_SPECS))})\b")
+_NOTHING: frozenset[str] = frozenset()
 
 
-def may_share(data: bytes) -> bool:
-    """Return whether a file may define something that others share, by its bytes."""
-    return b"jax" in data and _SHARING.search(data) is not None
+Names: TypeAlias = "tuple[tuple[str, ...], tuple[str, ...]]"
+"""The functions of a file that put arrays somewhere, and what a mesh comes by, sorted."""
+
+
+def shared_names(path: str, data: bytes, store: FileStore) -> Names:
+    """Return the names by which others may come by what a file puts, and by its meshes.
+
+    It is parsed only where its bytes have a word of these.
+    """
+    if b"jax" not in data or _SHARING.search(data) is None:
+        return (), ()
+    text = _Text(store.source(path), store)
+    return tuple(sorted(text.putting)), tuple(sorted(text.meshes))
 
 
 def sharing(
-    paths: Iterable[str], imports: Iterable[tuple[str, str, str]], store: FileStore
+    defined: Mapping[str, Names], imports: Iterable[tuple[str, str, str]], store: FileStore
 ) -> set[str]:
     """Return the files that share something with another one, and those that they share it with.
 
-    `paths`: those that may define it; `imports`: who imports what from where.
+    `defined`: for files, what others may share of them; `imports`: who imports what from where.
     """
-    importers: dict[str, list[tuple[str, str]]] = {}
-    for importer, imported, name in imports:
-        importers.setdefault(imported, []).append((importer, name))
-    shared = {path: _shared_names(path, store) for path in paths if path in importers}
-    behind: dict[str, set[str]] = {path: {path} for path in shared}
-    """From each file to those whose names it has, itself among them."""
-    found: set[str] = set()
-    pending = [*shared]
-    while pending:
-        path = pending.pop()
-        using = [
-            (importer, name, [_used(name, names, store.text(importer)) for names in shared[path]])
-            for importer, name in importers.get(path, ())
-            if any(shared[path])
-        ]
-        of_putting = [importer for importer, _, (putting, _) in using if putting]
-        if any(_COMPILES.search(store.text(importer)) is not None for importer in of_putting):
-            # Also those who call it as it is: then it is not only compiled.
-            found |= {*behind[path], *of_putting}
-        for importer, _, (putting, meshes) in using:
-            if meshes and _SPLITS.search(store.text(importer)) is not None:
-                found |= {*behind[path], importer}
-            if PurePath(importer).name == "__init__.py" and (putting or meshes):
-                # It hands it on to those who import it from there.
-                before = shared.get(importer, (frozenset(), frozenset()))
-                after = (before[0] | putting, before[1] | meshes)
-                known = behind.setdefault(importer, {importer})
-                if after != before or not behind[path] <= known:
-                    shared[importer] = after
-                    known |= behind[path]
-                    pending.append(importer)
-    return found
+    return _Sharing(imports, store).found_from(defined)
 
 
-def _used(imported: str, names: frozenset[str], text: str) -> frozenset[str]:
-    """Return those of some names that an import brings: "" is a module, "*" all its names."""
-    first = imported.partition(".")[0]
-    if first not in {"", "*"}:
-        return names & {first}
-    return frozenset(name for name in names if name in text)
+class _Sharing:
+    """What the files of a run share, worked out file by file where it is asked for."""
+
+    def __init__(self, imports: Iterable[tuple[str, str, str]], store: FileStore) -> None:
+        self._store = store
+        self._texts: dict[str, _Text | None] = {}
+        self._importers: dict[str, list[tuple[str, str]]] = {}
+        for importer, imported, name in imports:
+            if not is_test_path(importer):
+                self._importers.setdefault(imported, []).append((importer, name))
+
+    def found_from(self, defined: Mapping[str, Names]) -> set[str]:
+        found: set[str] = set()
+        shared = {
+            path: (frozenset(putting), frozenset(meshes))
+            for path, (putting, meshes) in defined.items()
+        }
+        behind = {path: {path} for path in shared}
+        """From each file to those whose names it has, itself among them."""
+        pending = [*shared]
+        while pending:
+            path = pending.pop()
+            putting, meshes = shared[path]
+            of_putting: set[str] = set()
+            is_compiled = False
+            for importer, name in self._importers.get(path, ()):
+                text = self._text(importer)
+                if text is None:
+                    continue
+                puts, spans = text.brought(name, putting), text.brought(name, meshes)
+                if puts:
+                    of_putting.add(importer)
+                    is_compiled |= not puts.isdisjoint(text.compiled)
+                if spans and text.writes_specs:
+                    found |= {*behind[path], importer}
+                if PurePath(importer).name == "__init__.py" and (puts or spans):
+                    # It hands them on to those who import them from there.
+                    before = shared.get(importer, (_NOTHING, _NOTHING))
+                    after = (before[0] | puts, before[1] | spans)
+                    known = behind.setdefault(importer, {importer})
+                    if after != before or not behind[path] <= known:
+                        shared[importer] = after
+                        known |= behind[path]
+                        pending.append(importer)
+            if is_compiled:
+                # Also those who call it as it is: then it is not only compiled.
+                found |= {*behind[path], *of_putting}
+        return found
+
+    def _text(self, path: str) -> _Text | None:
+        if path not in self._texts:
+            source = self._store.source_if_readable(path)
+            self._texts[path] = None if source is None else _Text(source, self._store)
+        return self._texts[path]
 
 
-def _shared_names(path: str, store: FileStore) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the names of a file by which others come by what puts arrays, and by meshes."""
-    source = store.source_if_readable(path)
-    tree = None if source is None else python_tree(source, store)
-    if tree is None:
-        return frozenset(), frozenset()
-    putting: set[str] = set()
-    meshes: set[str] = set()
-    uses: dict[str, set[str]] = {}
-    for name, statement in _bound(tree):
-        used = uses.setdefault(name, set())
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name):
-                used.add(node.id)
-            elif isinstance(node, ast.Attribute):
-                used.add(node.attr)
-            elif isinstance(node, ast.Call):
-                if _puts(node) and not isinstance(statement, ast.Assign | ast.AnnAssign):
-                    putting.add(name)
-                if _makes_mesh(node):
-                    meshes.add(name)
-    return _with_users(putting, uses), _with_users(meshes, uses)
+class _Text:
+    """What the text of one file says of this. It is parsed where words do not tell."""
+
+    def __init__(self, source: Source, store: FileStore) -> None:
+        self._source = source
+        self._store = store
+
+    @cached_property
+    def _tree(self) -> ast.Module:
+        return python_tree(self._source, self._store) or ast.Module([], [])
+
+    @cached_property
+    def _functions(self) -> dict[str, ast.AST]:
+        return {
+            node.name: node
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        }
+
+    @cached_property
+    def _named(self) -> dict[str, set[str]]:
+        """For each function, the names in it."""
+        return {name: {*_names(node)} for name, node in self._functions.items()}
+
+    @cached_property
+    def putting(self) -> frozenset[str]:
+        """The functions of the file that put arrays somewhere."""
+        return self._doing(_puts)
+
+    @cached_property
+    def meshes(self) -> frozenset[str]:
+        """The functions and variables by which a mesh comes."""
+        return self._doing(_makes_mesh) | frozenset(_mesh_variables(self._tree))
+
+    def _doing(self, does: Callable[[ast.AST], bool]) -> frozenset[str]:
+        """Return the functions at the top that do something, or use one that does."""
+        top = {each.name for each in self._tree.body if isinstance(each, _FUNCTIONS)}
+        users: dict[str, set[str]] = {}
+        for name, names in self._named.items():
+            for other in names & top:
+                users.setdefault(other, set()).add(name)
+        doing = [name for name in top if any(map(does, ast.walk(self._functions[name])))]
+        return frozenset(closure(doing, users)) & top
+
+    @cached_property
+    def compiled(self) -> frozenset[str]:
+        """The names that compiled functions use, and the functions of the file that they use."""
+        if _COMPILES.search(self._source.text) is None:
+            return _NOTHING
+        return frozenset(closure(_compiled(self._tree), self._named))
+
+    @cached_property
+    def writes_specs(self) -> bool:
+        """Whether an axis is written out in a spec."""
+        return _WRITES.search(self._source.text) is not None and any(
+            isinstance(node, ast.Call) and _last(node.func) in _SPECS and _has_text(node)
+            for node in ast.walk(self._tree)
+        )
+
+    def brought(self, imported: str, names: frozenset[str]) -> frozenset[str]:
+        """Return those of some names that an import brings: "" is a module, "*" all its names."""
+        first = imported.partition(".")[0]
+        if first not in {"", "*"}:
+            return names & {first}
+        return frozenset(name for name in names if name in self._source.text)
 
 
-def _bound(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
-    """Yield the names that statements of a module bind: functions, classes and variables."""
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name):
+            yield part.id
+        elif isinstance(part, ast.Attribute):
+            yield part.attr
+
+
+def _compiled(tree: ast.Module) -> Iterator[str]:
+    """Yield the names of the functions that are compiled, and those in lambdas that are."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if any(not _COMPILING.isdisjoint(_names(each)) for each in node.decorator_list):
+                yield node.name
+        elif isinstance(node, ast.Call) and _last(node.func) in _COMPILING:
+            for given in (*node.args, *(keyword.value for keyword in node.keywords)):
+                yield from _names(given)
+
+
+def _mesh_variables(tree: ast.Module) -> Iterator[str]:
     for statement in tree.body:
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield statement.name, statement
-        elif isinstance(statement, ast.Assign):
-            for target in statement.targets:
-                if isinstance(target, ast.Name):
-                    yield target.id, statement
-        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            yield statement.target.id, statement
-
-
-def _with_users(names: set[str], uses: dict[str, set[str]]) -> frozenset[str]:
-    """Return names with those whose statements use them, in any number of steps."""
-    found, pending = set(names), list(names)
-    users: dict[str, list[str]] = {}
-    for name, used in uses.items():
-        for other in used & uses.keys():
-            users.setdefault(other, []).append(name)
-    while pending:
-        for user in users.get(pending.pop(), ()):
-            if user not in found:
-                found.add(user)
-                pending.append(user)
-    return frozenset(found)
+        if isinstance(statement, ast.Assign) and any(map(_makes_mesh, ast.walk(statement.value))):
+            yield from (each.id for each in statement.targets if isinstance(each, ast.Name))
 
 
 def _last(node: ast.expr) -> str:
@@ -140,13 +217,21 @@ def _last(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _puts(call: ast.Call) -> bool:
-    return _last(call.func) == "device_put" and len(call.args) + len(call.keywords) > 1
+def _puts(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and _last(node.func) == "device_put"
+        and len(node.args) + len(node.keywords) > 1
+    )
 
 
-def _makes_mesh(call: ast.Call) -> bool:
+def _makes_mesh(node: ast.AST) -> bool:
     """Return whether a call makes a mesh with a name for an axis that is written out."""
-    return _last(call.func) in _MESHES and any(
+    return isinstance(node, ast.Call) and _last(node.func) in _MESHES and _has_text(node)
+
+
+def _has_text(call: ast.Call) -> bool:
+    return any(
         isinstance(node, ast.Constant) and isinstance(node.value, str)
         for given in (*call.args, *(keyword.value for keyword in call.keywords))
         for node in ast.walk(given)

@@ -58,6 +58,8 @@ class Event:
     @property
     def where(self) -> str:
         """What did it, and where, if in another file."""
+        if self.origin is not None and self.origin.what == self.what:
+            return str(self.origin)
         return f"{self.what} ({self.origin})" if self.origin else self.what
 
 

@@ -154,8 +154,43 @@ CASES = {
         "y = [[[[on_host]]]]  # reveal: y",
         "a sequence of (a sequence of (a sequence of (a container)))",
     ),
-    "mesh": ("y = jax.sharding.Mesh()  # reveal: y", "a mesh (…)"),
-    "sharding": ("y = jax.sharding.GSPMDSharding(ds, op)  # reveal: y", "a sharding"),
+    "sharding": ("y = jax.sharding.PositionalSharding(1)  # reveal: y", "a sharding"),
+    "mesh": (
+        'y = jax.make_mesh((4, 2), ("data", "model"))  # reveal: y',
+        "a mesh (data=4, model=2)",
+    ),
+    "unknown-mesh": ("y = jax.sharding.Mesh(*given)  # reveal: y", "a mesh (…)"),
+    "spec": (
+        'y = jax.P("data", ("a", "b"), None, axis)  # reveal: y',
+        'the spec P("data", ("a", "b"), None, …)',
+    ),
+    "named-sharding": (
+        'm = jax.sharding.Mesh(devices, ("data",))\n'
+        'y = jax.NamedSharding(m, jax.P("data"))  # reveal: y',
+        'a sharding on mesh (data), P("data")',
+    ),
+    "array-on-a-mesh": (
+        'm = jax.sharding.Mesh(devices, ("data",))\n'
+        "x = jax.device_put(images, jax.NamedSharding(m, jax.P(None)))\n"
+        "y = x  # reveal: y",
+        "a JAX array, committed to mesh (data), P(None)",
+    ),
+    "computed-on-a-mesh": (
+        'm = jax.sharding.Mesh(devices, ("data",))\n'
+        'x = jax.device_put(images, jax.NamedSharding(m, jax.P("data")))\n'
+        "y = x + 1  # reveal: y",
+        "a JAX array, committed to mesh (data), P(…)",
+    ),
+    "row-of-a-mesh": (
+        'm = jax.sharding.Mesh(devices, ("data",))\n'
+        'x = jax.device_put(images, jax.NamedSharding(m, jax.P("data")))\n'
+        "for y in x:  # reveal: y\n    pass",
+        "a JAX array, uncommitted on jax.devices()[0], made at x.py:12",
+    ),
+    "axes-of-a-mesh": (
+        'm = jax.make_mesh((4, 2), ("data", "model"))\ny = jax.P(*m.axis_names)  # reveal: y',
+        'the spec P("data", "model")',
+    ),
     "partial": (
         "import functools\ndef f(x):\n    pass\ny = functools.partial(f, 1)  # reveal: y",
         "a partial",

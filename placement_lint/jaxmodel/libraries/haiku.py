@@ -1,4 +1,4 @@
-"""haiku: measured with 0.0.17."""
+"""haiku: measured with 0.0.17, on JAX 0.6.2 and 0.10.2."""
 
 from __future__ import annotations
 

@@ -31,8 +31,10 @@ class Prefiltered:
     chooses: bool
     passes: bool
     """Whether it may hold a finding, by its own words."""
-    shares: bool = False
-    """Whether it may define a mesh, or a function that puts arrays, that other files use."""
+    puts: tuple[str, ...] = ()
+    """The functions in it that put arrays somewhere: other files may call them."""
+    meshes: tuple[str, ...] = ()
+    """The functions and variables by which others may come by a mesh that it makes."""
     is_to_be_parsed: bool = False
     """Whether it is still to be seen that it can be parsed, since no rule will."""
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.domain.keys import Key
     from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.domain.sharding import Sharding
     from placement_lint.placement.domain.values import Atom, Value
 
 ArrayChange: TypeAlias = "Callable[[Array], Atom]"
@@ -69,20 +70,30 @@ def map_atoms(of: Value, change: AtomChange, depth: int = MAX_DEPTH) -> Value:
 
 
 def committed_to(
-    of: Value, devices: Iterable[Device | None], by: frozenset[Place] = NOWHERE
+    of: Value,
+    devices: Iterable[Device | None],
+    by: frozenset[Place] = NOWHERE,
+    sharding: Sharding | None = None,
 ) -> Value:
     """Return a value after all of its arrays, and NumPy arrays, were put on one of the devices.
 
-    `by`: the expressions that do so.
+    `by`: the expressions that do so. `sharding`: they were put on a mesh, by this one.
     """
     places = tuple(devices)
 
     def on_device(atom: Atom, device: Device | None) -> Atom:
         via = by if is_host(device) else NOWHERE
         if isinstance(atom, Array):
-            return replace(atom, device=device, committed=True, via=via, supposed=NO_CAUSES)
+            return replace(
+                atom,
+                device=device,
+                committed=True,
+                via=via,
+                supposed=NO_CAUSES,
+                sharding=sharding,
+            )
         if isinstance(atom, Host | Plain | Anything):
-            return Array(device, committed=True, via=via)
+            return Array(device, committed=True, via=via, sharding=sharding)
         if isinstance(atom, Sequence):
             items = atom.items and tuple(
                 frozenset(on_device(inner, device) for inner in item) for item in atom.items

@@ -119,5 +119,7 @@ _NAMES: dict[type, str] = {
 def _array(array: Array, where: Callable[[Place], str]) -> str:
     state = "committed to" if array.committed else "uncommitted on"
     device = "an unknown device" if array.device is None else str(array.device)
+    if array.sharding is not None:
+        state, device = "committed to", str(array.sharding)
     made = "" if array.origin is None else f", made at {where(array.origin.created)}"
     return f"a JAX array, {state} {device}{made}"

@@ -15,6 +15,8 @@ from placement_lint.placement.domain.sharded_calls import ShardedCalls
 from placement_lint.placement.domain.values import Array, Value, join
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from placement_lint.placement.domain.devices import Device
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.state import DefaultDevice
@@ -57,6 +59,8 @@ class Mixture:
     """The operands that surely are committed, each with its device."""
     always: bool = True
     """Every time that the operation was executed."""
+    held: dict[int, Value] = field(default_factory=dict)
+    """What the operands were when that was first so."""
 
 
 @dataclass
@@ -129,10 +133,14 @@ class Record:
         use.always &= always
         use.in_loop |= in_loop
 
-    def saw_operands(self, node: int, mixed: set[tuple[int, Device]]) -> None:
+    def saw_operands(
+        self, node: int, mixed: set[tuple[int, Device]], operands: Iterable[tuple[int, Value]]
+    ) -> None:
         """Remember which operands of an operation are committed to different devices."""
         if mixed:
             mixture = self.mixtures.setdefault(node, Mixture(node))
+            if not mixture.held:
+                mixture.held.update(operands)
             mixture.operands |= mixed
             mixture.always &= node not in self.agreeing
         else:

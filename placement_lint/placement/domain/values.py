@@ -66,6 +66,8 @@ class Array(Sized):
     operations that ran there, and not where another operand was, because of that."""
     supposed: Causes = NO_CAUSES
     """It is committed only by what is supposed: see `supposition`."""
+    sharding: Sharding | None = None
+    """Of one that is committed to the devices of a mesh, none of which is its `device`: how."""
 
     @functools.cached_property
     def order(self) -> str:

@@ -37,7 +37,7 @@ from placement_lint.placement.domain.values import (
 )
 from placement_lint.placement.engine.iteration import Iteration
 from placement_lint.placement.engine.literals import Literals
-from placement_lint.placement.engine.meshes import constant
+from placement_lint.placement.engine.meshes import constant, shardings_of
 from placement_lint.placement.engine.operations import Operations
 from placement_lint.placement.engine.operators import Operators
 from placement_lint.placement.engine.program_calls import awaited
@@ -390,7 +390,7 @@ class Expressions:
             elif name in transfer.METADATA_ATTRIBUTES:
                 if self.supposed is not None:
                     self.supposed.asked(name, held)
-                found |= PLAIN
+                found |= shardings_of(held) if name == "sharding" else PLAIN
             else:
                 found.add(ANYTHING)
         if any(isinstance(atom, Host) for atom in held):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -91,19 +92,27 @@ class Linking:
             return self.loaded(external, state)
         return held
 
-    def star_imported(self, module: Module, name: str, state: State) -> Value:
+    def star_imported(
+        self, module: Module, name: str, state: State, steps: int = _MAX_STEPS
+    ) -> Value:
         """Return what a name stands for that nothing binds but, perhaps, `from … import *`."""
-        if name.startswith("_") or not module.names.module_scope.has_star_import:
+        if name.startswith("_") or not module.names.module_scope.has_star_import or not steps:
             return UNKNOWN
         found: list[Value] = []
         for source in module.star_imports:
             target = self.found(module, source)
+            if target is None and source.partition(".")[0] in sys.stdlib_module_names:
+                continue
             if target is None or target[1] or target[0] == module.name:
                 # It may hide what another one gives.
                 return UNKNOWN
             other = self._program.modules.get(target[0])
             if other is not None and name in other.names.module_scope.bindings:
                 found.append(self._member(other, name, state))
+            elif other is not None:
+                handed_on = self.star_imported(other, name, state, steps - 1)
+                if handed_on != UNKNOWN:
+                    found.append(handed_on)
         return found[-1] if found else UNKNOWN
 
     def loaded(self, external: External, state: State, steps: int = _MAX_STEPS) -> Value:

@@ -9,6 +9,7 @@ from placement_lint.placement.domain.sharding import AxisType, Mesh, Sharding, S
 from placement_lint.placement.domain.values import (
     PLAIN,
     UNKNOWN,
+    Array,
     Plain,
     Sequence,
     Value,
@@ -38,6 +39,12 @@ def axis_type(atom: Atom | None) -> AxisType | None:
     if not isinstance(atom, Plain) or atom.member is None:
         return None
     return _AXIS_TYPES.get(atom.member.name)
+
+
+def shardings_of(held: Value) -> Value:
+    """Return the attribute `sharding` of the arrays in a value."""
+    arrays = [atom for atom in held if isinstance(atom, Array)]
+    return frozenset(Plain() if array.sharding is None else array.sharding for array in arrays)
 
 
 def mesh_attribute(atom: Mesh | Sharding | Spec, name: str) -> Value:

@@ -33,6 +33,13 @@ _EQUALITIES = (cst.Equal, cst.NotEqual, cst.Is, cst.IsNot)
 _NEGATIVE = (cst.NotEqual, cst.IsNot, cst.NotIn)
 
 
+_ARRAY_TESTS = frozenset({
+    "equinox.is_array", "equinox.is_array_like", "equinox.is_inexact_array",
+    "equinox.is_inexact_array_like",
+})  # fmt: skip
+"""Functions that say of any parameter that it is an array."""
+
+
 @dataclass(frozen=True)
 class TestedNames:
     """What the names in a test stand for."""
@@ -98,6 +105,10 @@ def _parts(test: cst.BaseExpression, names: TestedNames, *, holds: bool) -> list
         return _compared(test, names, holds=holds)
     if isinstance(test, cst.Call) and names.name_of(test.func) == "builtins.isinstance":
         return _instance(test, names.name_of, holds=holds)
+    if isinstance(test, cst.Call) and names.name_of(test.func) in _ARRAY_TESTS and test.args:
+        tested = test.args[0].value
+        if isinstance(tested, cst.Name | cst.Attribute):
+            return [_Part(tested, lambda atom: holds or not isinstance(atom, Array))]
     return []
 
 

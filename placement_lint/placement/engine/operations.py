@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, Device, differ
 from placement_lint.placement.domain.places import NO_CAUSES, NOWHERE, ArrayOrigin, Place
+from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.placement.domain.values import (
     ANYTHING,
     DOUBT,
@@ -136,7 +137,7 @@ class Operations:
             ):
                 open_to_more = True
         if sum(map(bool, every)) > 1 or len(pinned) > 1:
-            self.record.saw_operands(node, self._mixed(operands[:judged]))
+            self.record.saw_operands(node, self._mixed(operands[:judged]), operands)
         because: dict[Device | None, set[Causes]] = {}
         if self.supposed is not None:
             default = state.default.devices
@@ -183,8 +184,16 @@ class Operations:
                 certain=certain and not any(place in self.later for place, _ in operands),
                 is_call=is_call,
             )  # fmt: skip
+        spread = _on_one_mesh(every)
         result: set[Atom] = {
-            Array(device, committed=True, is_weak=weak, via=via, supposed=causes)
+            Array(
+                device,
+                committed=True,
+                is_weak=weak,
+                via=via,
+                supposed=causes,
+                sharding=spread if device is None else None,
+            )
             for device in pinned
             for causes in because.get(device, _NONE)
         }
@@ -297,6 +306,20 @@ class Operations:
         return away and any(
             differ(array.device, place, accelerator=accelerator) is True for place in places
         )
+
+
+def _on_one_mesh(every: list[list[Array]]) -> Sharding | None:
+    """Return where an operation gives what it computes of arrays that are on one mesh, split as the
+    compiler chooses; None where one of them may be elsewhere.
+    """
+    meshes = {
+        None if array.sharding is None else array.sharding.mesh
+        for found in every
+        for array in found
+        if array.committed
+    }
+    only = meshes.pop() if len(meshes) == 1 else None
+    return None if only is None else Sharding(mesh=only, is_named=True)
 
 
 def _committed_instead(held: Value) -> Devices:

@@ -281,6 +281,11 @@ class ObjectCalls:
             return self._atom_called(node, atom.function, inner, state)
         if isinstance(atom, ContextFactory) and passed == CallArguments([]):
             return atom.context
+        if isinstance(atom, Optimizer) and atom.is_init:
+            # It reads the parameters, of which the caller keeps what they are.
+            for held in passed.every():
+                self.on.escapes(held, state)
+            return UNKNOWN
         if isinstance(atom, Getter):
             return got(self.on, node, atom, passed, state)
         if isinstance(atom, Dispatched) and passed.positional:
@@ -632,17 +637,22 @@ class ObjectCalls:
         )
 
     def decorated(self, node: cst.FunctionDef, state: State) -> Value:
-        """Return what a function is after decorators of the program."""
+        """Return what a function is after decorators of the program, or of libraries."""
         held = value(Function(self.on.module.place(node)))
         for decorator in reversed(node.decorators):
             if keeps_signature(self.on.module, decorator):
+                continue
+            given = CallArguments([held])
+            by_library = self.on.calls.of_library(decorator.decorator, given, state)
+            if by_library is not None:
+                held = by_library
                 continue
             made = self.on.evaluate(decorator.decorator, state)
             if _places(node, self.on.tree, self.names):
                 made = self.read(decorator.decorator, made, state)
             if not made or not all(isinstance(atom, Function | Class | Method) for atom in made):
                 return UNKNOWN
-            held = self.called_with(decorator.decorator, made, CallArguments([held]), state)
+            held = self.called_with(decorator.decorator, made, given, state)
         return held
 
 

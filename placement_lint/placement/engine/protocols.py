@@ -391,6 +391,10 @@ class CallsProtocol(Protocol):
 
     def call(self, node: cst.Call, state: State) -> Value: ...
 
+    def of_library(
+        self, node: cst.BaseExpression, given: CallArguments, state: State
+    ) -> Value | None: ...
+
     def library_method(
         self,
         node: cst.CSTNode,

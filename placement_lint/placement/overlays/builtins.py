@@ -24,6 +24,7 @@ from placement_lint.placement.domain.values import (
     Function,
     Host,
     Instance,
+    LibraryMethod,
     Mapping,
     Method,
     Partial,
@@ -352,7 +353,7 @@ def partial(call: LibraryCall) -> Value:
     for atom in first[0]:
         if isinstance(atom, Computation):
             made.add(_bound(atom, passed))
-        elif isinstance(atom, Function | Class | External | Method):
+        elif isinstance(atom, Function | Class | External | LibraryMethod | Method):
             keywords = tuple(sorted(passed.keywords.items()))
             made.add(Partial(atom, tuple(passed.positional), keywords))
         else:

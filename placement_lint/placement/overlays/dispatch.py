@@ -106,6 +106,16 @@ class Calls:
         call = ObjectCall(self.on, node, state, method.name, method.receiver, given)
         return models_of_objects()[method.name](call)
 
+    def of_library(
+        self, node: cst.BaseExpression, given: CallArguments, state: State
+    ) -> Value | None:
+        """Call what an expression names, if that makes an object of a library: `@hk.transform`."""
+        name = self.names.qualified(node)
+        model = None if name is None else models_of_objects().get(name)
+        if model is None or name is None:
+            return None
+        return model(ObjectCall(self.on, node, state, name, None, given))
+
     def _is_of_variable(self, function: cst.Attribute, state: State) -> bool:
         """Return whether it is a method of an array or a container that a module of ours holds."""
         owner = self.names.qualified(function.value)

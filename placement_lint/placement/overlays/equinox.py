@@ -10,14 +10,15 @@ from placement_lint.placement.domain.values import (
     AnyTree,
     Value,
     join,
+    value,
 )
 from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.overlays.parameters import (
-    applied,
     drawn,
     held_by,
     in_an_object,
     is_open,
+    of_layer,
     several,
 )
 from placement_lint.placement.overlays.registry import ObjectCall, objects
@@ -38,10 +39,24 @@ def layer(call: ObjectCall) -> Value:
     return held_by(_MODULE, in_an_object(drawn(call, call.argument(None, "key"))))
 
 
+@objects("equinox.nn.Sequential")
+def layers(call: ObjectCall) -> Value:
+    """`eqx.nn.Sequential([first, second])`: the arrays of all of them."""
+    held = call.argument(0, "layers")
+    return UNKNOWN if held is None else held_by(_MODULE, call.arrays_of(held))
+
+
+@objects("equinox.nn.Dropout", "equinox.nn.Identity", "equinox.nn.Lambda")
+def without_parameters(call: ObjectCall) -> Value:
+    """`eqx.nn.Lambda(f)`: a module without arrays."""
+    call.escapes(*(held for _, held in call.operands))
+    return value(AnyTree(NOTHING, _MODULE))
+
+
 @objects(f"{_MODULE}.__call__")
 def called(call: ObjectCall) -> Value:
     """`layer(x)`: computes with its parameters."""
-    return applied(call, call.receiver.leaf if isinstance(call.receiver, AnyTree) else NOTHING)
+    return of_layer(call)
 
 
 @objects("equinox.filter")

@@ -20,6 +20,7 @@ from placement_lint.placement.overlays.optax import initialised
 from placement_lint.placement.overlays.parameters import (
     applied,
     drawn,
+    of_layer,
     receiver_place,
     replaced,
     several,
@@ -71,16 +72,13 @@ def pretrained(call: ObjectCall) -> Value:
     """`model(**tokens, params=params)`: computes with these parameters, else with its own."""
     if call.argument(None, "params") is not None:
         return applied(call)
-    return applied(call, call.receiver.leaf if isinstance(call.receiver, AnyTree) else NOTHING)
+    return of_layer(call)
 
 
 @objects(f"{_MODULE}.__call__")
 def called(call: ObjectCall) -> Value:
     """`module(x)`: computes with its parameters, if it is bound to any."""
-    if isinstance(call.receiver, AnyTree) and call.receiver.leaf:
-        return applied(call, call.receiver.leaf)
-    call.escapes(*(held for _, held in call.operands))
-    return UNKNOWN
+    return of_layer(call)
 
 
 # -- training states -------------------------------------------------------------------------------

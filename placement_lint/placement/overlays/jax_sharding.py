@@ -164,9 +164,15 @@ def saw_specs(call: LibraryCall) -> None:
         sharded_calls.saw(node, call.program.running, call.evaluate(mesh), *held)
 
 
-def saw_target(call: LibraryCall, target: cst.BaseExpression | None) -> None:
-    """Remember where a call puts an array, or what it constrains it to."""
-    if target is not None:
-        held = call.evaluate(target)
-        node = call.index(call.node)
-        call.on.record.sharded_calls.saw(node, call.program.running, held)
+def saw_target(call: LibraryCall, target: cst.BaseExpression | None) -> Sharding | None:
+    """Remember where a call puts an array, or what it constrains it to.
+
+    Returns the sharding over a mesh that this surely is.
+    """
+    if target is None:
+        return None
+    held = call.evaluate(target)
+    node = call.index(call.node)
+    call.on.record.sharded_calls.saw(node, call.program.running, held)
+    only = sole(held)
+    return only if isinstance(only, Sharding) and only.is_named else None

@@ -94,11 +94,11 @@ def _result_on_device(
     call: LibraryCall, made: Value, device: cst.BaseExpression | None, names_one: bool | None
 ) -> Value:
     """Commit what was made to the `device=` argument, where that names one."""
-    saw_target(call, device)
+    sharding = saw_target(call, device)
     if names_one is False:
         return made
     by = frozenset({call.place})
-    placed = committed_to(made, devices_of(call, device), by)
+    placed = committed_to(made, devices_of(call, device), by, sharding)
     return placed if names_one else join(made, placed)
 
 
@@ -324,8 +324,9 @@ def plain(call: LibraryCall) -> Value:
 def commit(call: LibraryCall) -> Value:
     """`jax.device_put(x, d)`; without a device, an array comes back as it is."""
     held = call.argument(call.arguments.get(0, "x", "external_array"))
+    sharding = None
     if call.name in _PUTTING:
-        saw_target(call, call.arguments.get(1, "device", "shardings"))
+        sharding = saw_target(call, call.arguments.get(1, "device", "shardings"))
     target = call.arguments.get(1, "device") if call.name in _NAMING_THE_DEVICE else None
     for argument in call.node.args[1:]:
         if argument.value is not target:
@@ -340,7 +341,7 @@ def commit(call: LibraryCall) -> Value:
         return value(made)
     if call.name not in _NAMING_THE_DEVICE:
         call.program.objects.take_apart(held)
-        return value(Array(None, committed=True))
+        return value(Array(None, committed=True, sharding=sharding))
     names_one = _names_device(call, target)
     if names_one is False:
         if call.arguments.is_open:
@@ -353,7 +354,7 @@ def commit(call: LibraryCall) -> Value:
     devices = devices_of(call, target)
     placed = call.program.trees.rebuilt(
         held,
-        lambda leaf: committed_to(leaf, devices, by),
+        lambda leaf: committed_to(leaf, devices, by, sharding),
         call.place,
         call.state,
         is_put=True,
@@ -433,8 +434,21 @@ def remade(call: LibraryCall) -> Value:
     made = call.created()
     if len(made) != 1:
         return UNKNOWN
-    (atom,) = made
-    return map_arrays(anonymous(like), lambda _: atom)
+    if call.name.startswith("equinox.") and _is_abstract(like):
+        return tree_of(made)
+    trees = call.program.trees
+    return trees.rebuilt(
+        anonymous(like),
+        lambda leaf: made if any(isinstance(a, Array) for a in leaf) else leaf,
+        call.place,
+        call.state,
+        is_given=True,
+    )
+
+
+def _is_abstract(like: Value) -> bool:
+    """Return whether a tree is of shapes and types only, as `eqx.filter_eval_shape` gives it."""
+    return bool(like) and all(isinstance(atom, Plain) for atom in like)
 
 
 @models("pickle.dumps")

@@ -13,11 +13,11 @@ from placement_lint.placement.domain.values import (
 )
 from placement_lint.placement.overlays.optax import initialised
 from placement_lint.placement.overlays.parameters import (
-    applied,
     drawn,
     held_by,
     in_an_object,
     is_open,
+    of_layer,
     several,
 )
 from placement_lint.placement.overlays.registry import ObjectCall, objects
@@ -49,7 +49,7 @@ def layer(call: ObjectCall) -> Value:
     """`nnx.Linear(4, 4, rngs=rngs)`: parameters, keys and statistics."""
     keys = call.argument(None, "rngs")
     if call.name.endswith(".Dropout"):
-        return held_by(_MODULE, call.created(is_small=True))
+        return held_by(_MODULE, NOTHING)
     return held_by(_MODULE, in_an_object(drawn(call, keys)))
 
 
@@ -63,10 +63,23 @@ def variable(call: ObjectCall) -> Value:
     return held_by(_VARIABLE, leaves)
 
 
+@objects("flax.nnx.Sequential")
+def layers(call: ObjectCall) -> Value:
+    """`nnx.Sequential(first, second)`: the arrays of all of them."""
+    leaves = [call.arrays_of(held) for _, held in call.operands]
+    return held_by(_MODULE, join(*leaves) if leaves else NOTHING)
+
+
+@objects("flax.nnx.Dict", "flax.nnx.List", "flax.nnx.data")
+def container(call: ObjectCall) -> Value:
+    """`nnx.List(layers)`: a container of the same modules."""
+    return call.argument(0, "it", "value") or UNKNOWN
+
+
 @objects(f"{_MODULE}.__call__")
 def called(call: ObjectCall) -> Value:
     """`layer(x)`: computes with its parameters."""
-    return applied(call, call.receiver.leaf if isinstance(call.receiver, AnyTree) else NOTHING)
+    return of_layer(call)
 
 
 @objects("flax.nnx.split")

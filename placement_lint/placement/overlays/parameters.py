@@ -66,6 +66,17 @@ def applied(call: ObjectCall, parameters: Value = NOTHING) -> Value:
     return tree_of(made)
 
 
+def of_layer(call: ObjectCall) -> Value:
+    """Return what calling a layer gives: it computes with its parameters, if it has any.
+
+    One without parameters may hand back what it is given.
+    """
+    if isinstance(call.receiver, AnyTree) and call.receiver.leaf:
+        return applied(call, call.receiver.leaf)
+    call.escapes(*(held for _, held in call.operands))
+    return UNKNOWN
+
+
 def receiver_place(call: ObjectCall) -> int:
     """Return the place of the object whose method is called."""
     node = call.node

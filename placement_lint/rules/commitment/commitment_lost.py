@@ -83,7 +83,7 @@ class CommitmentLost(Rule):
     that device too. What is put somewhere afterwards. Functions that use
     their argument; `jnp.zeros_like(w)` outside of jit, which follows. Calls with `out_shardings` or
     `keep_unused`. Optimizers without moments. Arrays whose device is not known, or that are spread
-    over a mesh.
+    over a mesh: for those that are split see JDP706.
 
     ## Verified by
     The proof makes momentum for a matrix that is committed to the host and takes a step: the
@@ -112,11 +112,11 @@ class CommitmentLost(Rule):
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         if ctx.flow.is_traced(node) or Arguments(node).is_open:
             return
-        optimizer = _optimizer_of(node, ctx)
+        optimizer = optimizer_of(node, ctx)
         if optimizer is not None:
             _check_optimizer(node, optimizer, ctx)
             return
-        operands = _remade(node, ctx) or _shapes_taken(node, ctx)
+        operands = _remade(node, ctx) or shapes_taken(node, ctx)
         devices = {device for operand in operands for device in _committed_to(operand, node, ctx)}
         if len(devices) != 1:
             return
@@ -166,10 +166,10 @@ def _committed_to(operand: Place, call: cst.Call, ctx: Context) -> set[Device | 
         ]
         known = array.committed and not array.is_small and elsewhere and all(elsewhere)
         found.add(array.device if known else None)
-    return found if found and _is_certain(held) else {None}
+    return found if found and is_certain(held) else {None}
 
 
-def _is_certain(held: Value) -> bool:
+def is_certain(held: Value) -> bool:
     """Return whether a value is arrays, and containers of arrays, only."""
     for atom in held:
         inner: list[Value] = []
@@ -179,7 +179,7 @@ def _is_certain(held: Value) -> bool:
             inner = list(atom.items or [atom.element])
         elif not isinstance(atom, values.Array):
             return False
-        if not all(map(_is_certain, inner)):
+        if not all(map(is_certain, inner)):
             return False
     return True
 
@@ -242,7 +242,7 @@ def _computations(call: cst.Call, ctx: Context) -> list[values.Computation]:
     return found if len(found) == len(held) else []
 
 
-def _shapes_taken(call: cst.Call, ctx: Context) -> list[Place]:
+def shapes_taken(call: cst.Call, ctx: Context) -> list[Place]:
     """Return the arguments of a jitted or mapped function that makes arrays of their shapes
     only.
     """
@@ -264,7 +264,7 @@ def _is_made_at(place: Place, array: values.Array) -> bool:
     return not array.committed and array.origin is not None and array.origin.created == place
 
 
-def _optimizer_of(call: cst.Call, ctx: Context) -> str | None:
+def optimizer_of(call: cst.Call, ctx: Context) -> str | None:
     """Return the optimizer, with moments, whose jitted `init` a call runs: `optax.adam`."""
     optimizers = {computation.moments for computation in _computations(call, ctx)}
     return optimizers.pop() if len(optimizers) == 1 else None

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from placement_lint.placement.domain.record import Mixture
     from placement_lint.placement.domain.values import Value
+    from placement_lint.placement.facts.module import Module
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
 
@@ -148,7 +149,7 @@ def _counting(operation: cst.CSTNode, mixture: Mixture, ctx: Context) -> list[tu
         return []
     found = [
         (operand, device)
-        for operand, devices in _operands_that_count(operation, function, ctx)
+        for operand, devices in _operands_that_count(operation, function, mixture, ctx)
         if len(devices) == 1
         for device in devices
     ]
@@ -267,7 +268,7 @@ def _function(called: cst.BaseExpression, ctx: Context) -> Place | None:
 
 
 def _operands_that_count(
-    call: cst.Call, function: Place, ctx: Context
+    call: cst.Call, function: Place, mixture: Mixture, ctx: Context
 ) -> Iterator[tuple[int, set[Device]]]:
     """Yield what a function surely computes with, and the devices that it is committed to."""
     arguments = Arguments(call)
@@ -278,11 +279,18 @@ def _operands_that_count(
     parameters = [*node.params.posonly_params, *node.params.params]
     names = [parameter.name.value for parameter in parameters]
     given = dict(zip(names, arguments.positional, strict=False)) | arguments.keywords
-    for part in sorted(needed_parts(node, module), key=str):
+    program = ctx.flow.program
+
+    def found(asker: Module, name: str) -> tuple[Module, str] | None:
+        located = program.linking.find(asker.name, name)
+        there = None if located is None else program.modules.get(located[0])
+        return None if located is None or there is None else (there, located[1])
+
+    for part in sorted(needed_parts(node, module, found), key=str):
         if part.parameter in given:
             for operand, path in _written(given[part.parameter], part.path):
-                held = _at(ctx.flow.tree_of(operand), path)
-                yield ctx.tree.index(operand), _devices_of(held)
+                place = ctx.tree.index(operand)
+                yield place, _devices_of(_at(mixture.held.get(place, values.UNKNOWN), path))
 
 
 def _written(

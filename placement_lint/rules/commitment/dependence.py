@@ -6,7 +6,8 @@ is read from its text: on each way through it, and not where that is not underst
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import contextlib
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
@@ -19,15 +20,19 @@ from placement_lint.syntax.calls import Arguments, integer_value, string_value
 from placement_lint.syntax.definitions import applied, named_function
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from placement_lint.placement.facts.module import Module
     from placement_lint.syntax.definitions import Function
 
+    Finder: TypeAlias = Callable[[Module, str], tuple[Module, str] | None]
+
 Key: TypeAlias = "str | int"
 
-_MAX_DEPTH = 200
-"""Expressions, and functions that call one another, inside of one another."""
+_MAX_DEPTH = 100
+"""Expressions inside of one another, those of the functions that are called included."""
+_MAX_CALLS = 8
+"""Functions that call one another."""
 _MAX_STEPS = 20_000
 """Expressions that are read for one function."""
 _MAX_ROUNDS = 4
@@ -65,6 +70,7 @@ class Called:
     """A function, and how it was transformed."""
 
     function: Function
+    module: Module = field(compare=False)
     env: Env | None = field(compare=False)
     """What the names around it are, where it is defined inside of the one that is read."""
     gives_value_first: bool = False
@@ -80,11 +86,15 @@ class NotUnderstoodError(Exception):
     """A function does what this does not follow."""
 
 
-def needed_parts(function: Function, module: Module) -> frozenset[Part]:
-    """Return the parts of its parameters on whose data the result of a function depends."""
+def needed_parts(function: Function, module: Module, found: Finder | None) -> frozenset[Part]:
+    """Return the parts of its parameters on whose data the result of a function depends.
+
+    `found` returns the module of the program that defines a function, by its qualified name in a
+    module, and its name there.
+    """
     env: Env = {name: Part(name) for name in _names(function)}
     try:
-        return _data(_Reader(module).run(function, env))
+        return _data(_Reader(module, found).run(function, env))
     except NotUnderstoodError:
         return frozenset()
 
@@ -123,10 +133,13 @@ def _joined(envs: Sequence[Env]) -> Env:
 
 
 class _Reader:
-    """Reads functions of one module, and those that they call."""
+    """Reads a function of one module, and those that it calls, of any module."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, found: Finder | None) -> None:
+        self.module = module
         self.names = module.names
+        self._found = found
+        self._calls = 0
         self._depth = 0
         self._steps = 0
 
@@ -177,7 +190,9 @@ class _Reader:
             )
         elif isinstance(statement, cst.FunctionDef):
             is_plain = self._is_plain(statement)
-            env[statement.name.value] = Called(statement, env) if is_plain else _NOTHING
+            env[statement.name.value] = (
+                Called(statement, self.module, env) if is_plain else _NOTHING
+            )
         elif isinstance(statement, cst.If):
             return self._branches(statement, env, returned)
         elif isinstance(statement, cst.For):
@@ -246,7 +261,7 @@ class _Reader:
         if isinstance(node, cst.Name):
             return env.get(node.value) or self._outside(node)
         if isinstance(node, cst.Lambda):
-            return Called(node, env)
+            return Called(node, self.module, env)
         if isinstance(node, cst.Tuple | cst.List):
             return Items(tuple(self._value(element.value, env) for element in node.elements))
         if isinstance(node, cst.Call):
@@ -262,11 +277,33 @@ class _Reader:
     def _parts(self, nodes: Iterable[cst.BaseExpression], env: Env) -> frozenset[Part]:
         return frozenset().union(*(_data(self._value(node, env)) for node in nodes))
 
-    def _outside(self, node: cst.Name) -> Known:
+    def _outside(self, node: cst.Name | cst.Attribute) -> Known:
+        """Return what a name stands for that the function does not bind: a function, if any."""
         function = named_function(node, self.names)
-        if function is None or not self._is_plain(function):
+        if function is not None:
+            is_plain = self._is_plain(function)
+            return Called(function, self.module, None) if is_plain else _NOTHING
+        name = self.names.qualified(node)
+        located = None if name is None or self._found is None else self._found(self.module, name)
+        if located is None:
             return _NOTHING
-        return Called(function, None)
+        module, bound = located
+        bindings = module.names.module_scope.bindings.get(bound, [])
+        only = bindings[0].node if len(bindings) == 1 else None
+        if not isinstance(only, cst.FunctionDef):
+            return _NOTHING
+        with self._inside(module):
+            return Called(only, module, None) if self._is_plain(only) else _NOTHING
+
+    @contextlib.contextmanager
+    def _inside(self, module: Module) -> Iterator[None]:
+        """Read what another module defines."""
+        before = self.module
+        self.module, self.names = module, module.names
+        try:
+            yield
+        finally:
+            self.module, self.names = before, before.names
 
     def _is_plain(self, function: Function) -> bool:
         """Return whether the decorators of a function leave its arguments and results alone."""
@@ -276,6 +313,8 @@ class _Reader:
         return all(each is not None and self.names.qualified(each) in _SAME for each in made)
 
     def _attribute(self, node: cst.Attribute, env: Env) -> Known:
+        if self.names.qualified(node) is not None:
+            return self._outside(node)
         held = self._value(node.value, env)
         name = node.attr.value
         if name in transfer.COMPUTING_ATTRIBUTES or name == "at":
@@ -314,7 +353,11 @@ class _Reader:
             is_loss = name is not None and name.startswith("optax.")
             given = arguments.positional if is_loss else arguments.positional[:1]
             return Data(self._parts(given if row.effect is Effect.COMPUTE else (), env))
-        called = self._value(node.func, env) if isinstance(node.func, cst.Name | cst.Call) else None
+        called: Known | None = None
+        if isinstance(node.func, cst.Name | cst.Call):
+            called = self._value(node.func, env)
+        elif isinstance(node.func, cst.Attribute) and name is not None:
+            called = self._outside(node.func)
         if isinstance(called, Called):
             return self._function(called, arguments, env)
         if not isinstance(node.func, cst.Attribute):
@@ -331,7 +374,7 @@ class _Reader:
         held = _NOTHING if given is None else self._value(given, env)
         if not isinstance(held, Called) or held.gives_value_first:
             return _NOTHING
-        return Called(held.function, held.env, gives_value_first=name == _WITH_VALUE)
+        return replace(held, gives_value_first=name == _WITH_VALUE)
 
     def _mapped(self, arguments: Arguments, env: Env) -> Known:
         if len(arguments.positional) < 2 or arguments.keywords:
@@ -360,7 +403,13 @@ class _Reader:
         )
         env.update(named)
         self._steps += len(env)
-        return self.run(function, env)
+        if self._calls == _MAX_CALLS:
+            raise NotUnderstoodError
+        self._calls += 1
+        with self._inside(called.module):
+            known = self.run(function, env)
+        self._calls -= 1
+        return known
 
 
 def _item(known: Known, key: Key) -> Known:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain.sharding import Mesh, Sharding
-from placement_lint.rules.meshes.shardings import axes_of, leaves
+from placement_lint.rules.meshes.shardings import axes_of, leaves, says
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,6 +56,5 @@ def _meshes(held: Value, axis_type: AxisType) -> Iterator[Mesh]:
 
 def sets_mesh(ctx: Context) -> bool:
     """Return whether a mesh may be set, by which a constraint becomes an assertion."""
-    own = ctx.module.text.encode("utf-8", "surrogatepass")
     words = (b"set_mesh", b"use_mesh")
-    return any(word in own for word in words) or ctx.module.run.mentions(ctx.module.path, *words)
+    return says(ctx, *words) or ctx.module.run.mentions(ctx.module.path, *words)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.placement.domain.sharding import Mesh, Sharding, Spec
-from placement_lint.placement.facts.traced_results import gives_array
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed, names_device
@@ -114,7 +113,7 @@ class MalformedSharding(Rule):
         ctx.report(where, message, fix=fix)
 
 
-Found = tuple[cst.CSTNode, str, FixPlan | None]
+Found: TypeAlias = "tuple[cst.CSTNode, str, FixPlan | None]"
 
 
 def _named_sharding(node: cst.Call, arguments: Arguments, ctx: Context) -> Found | None:
@@ -246,6 +245,8 @@ def _spec(_node: cst.Call, arguments: Arguments, _ctx: Context) -> Found | None:
 
 
 def _jit(_node: cst.Call, arguments: Arguments, ctx: Context) -> Found | None:
+    from placement_lint.placement.facts.traced_results import gives_array
+
     for keyword in ("in_shardings", "out_shardings"):
         given = arguments.get(None, keyword)
         if given is None:

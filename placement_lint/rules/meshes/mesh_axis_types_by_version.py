@@ -11,7 +11,7 @@ from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.api.old_names import is_guarded
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.meshes.constraints import constrained_meshes, constraints_in, sets_mesh
-from placement_lint.rules.meshes.shardings import EXPLICIT_BY_DEFAULT
+from placement_lint.rules.meshes.shardings import EXPLICIT_BY_DEFAULT, says
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.spelling import needed
 
@@ -103,8 +103,7 @@ class MeshAxisTypesByVersion(Rule):
             return
         if Arguments(node).may_pass(2, "axis_types") or is_guarded(node, ctx):
             return
-        own = ctx.module.text.encode("utf-8", "surrogatepass")
-        if any(word in own for word in _AWARE):
+        if says(ctx, *_AWARE):
             return
         if not ctx.target.all_reach(EXPLICIT_BY_DEFAULT):
             supported = f"{written(ctx.target.lowest)} to {written(ctx.target.highest)}"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.sharding import Mesh
     from placement_lint.placement.domain.values import Atom, Value
     from placement_lint.rules.context import Context
+    from placement_lint.semantic.model import ModuleFacts
 
 EXPLICIT_BY_DEFAULT = "0.9.0"
 """From this version of JAX on, `jax.make_mesh` makes Explicit axes unless told otherwise (measured
@@ -95,8 +96,17 @@ def may_run_at_compile_time(ctx: Context, *, elsewhere: bool = False) -> bool:
 def _says(ctx: Context, words: tuple[bytes, ...], *, elsewhere: bool) -> bool:
     if elsewhere:
         return ctx.module.run.mentions(ctx.module.path, *words)
-    own = ctx.module.text.encode("utf-8", "surrogatepass")
+    return says(ctx, *words)
+
+
+def says(ctx: Context, *words: bytes) -> bool:
+    """Return whether the file has one of these words, in code or elsewhere."""
+    own = ctx.module.fact(_bytes)
     return any(word in own for word in words)
+
+
+def _bytes(facts: ModuleFacts) -> bytes:
+    return facts.text.encode("utf-8", "surrogatepass")
 
 
 def depends_on_tracing(node: cst.CSTNode, ctx: Context) -> bool:

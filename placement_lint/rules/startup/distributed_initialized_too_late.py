@@ -27,7 +27,8 @@ class DistributedInitializedTooLate(Rule):
     ## What it does
     Finds `jax.distributed.initialize` after a call that certainly came before it and that starts
     the backend: `jax.devices()`, `jax.process_count()`, an array, a key. What a project's own
-    module does while it is imported counts.
+    module does while it is imported counts, and what a function of it does that is called before;
+    and what comes before each call of the function that initialises, in any file.
 
     ## Why is this bad?
     A backend that has started knows only its own process. `initialize` then raises RuntimeError

@@ -10,6 +10,7 @@ from placement_lint.findings import Confidence, Severity
 from placement_lint.jaxmodel.backend_start import starts_backend
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
+from placement_lint.rules.devices.queries import followed
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.semantic.execution_order import Event, timeline
 from placement_lint.semantic.functions import calls_inside, method_calls_on_result
@@ -39,7 +40,8 @@ class ForkAfterBackend(Rule):
     ## What it does
     Finds `os.fork()` after a call that certainly came before it and that starts the backend: an
     array, a key, `jax.devices()`. So too a process or a pool of `multiprocessing` that is made by
-    the method `fork`; by the default method only where the function that it runs uses JAX.
+    the method `fork`; by the default method only where the function that it runs uses JAX. The
+    start may be in a function of another file, or before each call of the one that forks.
 
     ## Why is this bad?
     JAX's backend is many threads. A fork copies one of them and all the locks, in whatever state
@@ -149,11 +151,7 @@ def _method(node: cst.Call, name: str | None, ctx: Context) -> str | None:
 
 def _context_method(node: cst.BaseExpression, ctx: Context) -> str | None:
     """Return the method of a context where it is `multiprocessing.get_context("fork")`."""
-    if isinstance(node, cst.Name):
-        bindings = ctx.names.bindings(node)
-        if len(bindings) != 1 or bindings[0].value is None:
-            return None
-        node = bindings[0].value
+    node = followed(node, ctx)
     if not isinstance(node, cst.Call) or not _is_module_function(node, "get_context", ctx):
         return None
     method = Arguments(node).get(0, "method")

@@ -68,18 +68,19 @@ class DevicePutInTraced(Rule):
         return state, jax.device_put(state.history, cpu)
     ```
 
-    Inside of a compiled function, shardings and memory kinds do have a meaning:
-    `jax.device_put(x, sharding.with_memory_kind("pinned_host"))`.
+    Inside of a compiled function, memory kinds do have a meaning:
+    `jax.device_put(x, sharding.with_memory_kind("pinned_host"))`. Shardings have one for
+    `jax.lax.with_sharding_constraint` only: see JDP705.
 
     ## Fix safety
     The fix is shown only: it takes the call away, which changes nothing; what was meant has to be
     done by the caller.
 
     ## What it does not flag
-    Shardings, memory kinds, and anything that may be one; `jax.device_put(x)`. Functions given to
-    `jax.vmap`, `jax.grad` or `jax.checkpoint` alone: outside of jit, `jax.device_put` works in
-    those. `jnp.arange`, `linspace` and `asarray` with `device=`, which newer versions obey. A
-    function that is also called as it is; the Python function of a `jax.pure_callback`.
+    Shardings (JDP705), memory kinds, and anything that may be one; `jax.device_put(x)`. Functions
+    given to `jax.vmap`, `jax.grad` or `jax.checkpoint` alone: outside of jit, `jax.device_put`
+    works in those. `jnp.arange`, `linspace` and `asarray` with `device=`, which newer versions
+    obey. A function that is also called as it is; the Python function of a `jax.pure_callback`.
 
     ## Verified by
     The proof puts an array on the host in a jitted function and finds the result on the

@@ -85,7 +85,9 @@ def made_before(operand: cst.Name, put: cst.Call, ctx: Context) -> cst.BaseExpre
     first, last = ctx.tree.index(line), ctx.tree.ends[ctx.tree.index(end)]
     uses = ctx.names.uses(operand.value, scope)
     before, after = (bisect_left(uses, place, key=ctx.tree.index) for place in (first, last))
-    if any(use is not operand and not is_assigned(use, ctx) for use in uses[before:after]):
+    # `x = jnp.asarray(x)` reads what the name stood for before.
+    between = (use for use in uses[before:after] if not ctx.tree.is_inside(use, made))
+    if any(use is not operand and not is_assigned(use, ctx) for use in between):
         return None
     # What a handler reads, it reads because nothing was put.
     later = [use for use in uses[after:] if not _is_handled(use, tried, ctx)]

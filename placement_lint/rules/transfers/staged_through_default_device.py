@@ -183,13 +183,17 @@ class StagedThroughDefaultDevice(Rule):
         if is_spread:
             done = "a single device, then the result is resharded"
         is_apart = whole is not operand
+        # Of `x = jnp.asarray(x)`, `x = x` would be left.
+        given = Arguments(made).get(0, "object", "a")
+        is_itself = isinstance(operand, cst.Name) and is_apart and _is_name(given, operand.value)
+        is_read = is_itself or _is_handled(operand, put, ctx)
         ctx.report(
             made,
             f"`{_short(name)}` allocates on {done}",
             confidence=Confidence.DEFINITE if size and not is_spread else Confidence.LIKELY,
             related=((put, ctx.module.path, "put here"),) if is_apart else (),
             # Arithmetic in NumPy may give other types than that of JAX.
-            fix=_put_plan(made, name, ctx) if made is whole else None,
+            fix=_put_plan(made, name, ctx) if made is whole and not is_read else None,
         )
 
     def _check_filling(
@@ -242,6 +246,10 @@ class StagedThroughDefaultDevice(Rule):
             return
         if _differ_from_default([array.device for array in arrays], node, ctx):
             _report_filling(node, False, ctx, None, name)
+
+
+def _is_name(node: cst.BaseExpression | None, name: str) -> bool:
+    return isinstance(node, cst.Name) and node.value == name
 
 
 def _count_of(node: cst.BaseExpression, ctx: Context) -> int | None:
@@ -310,6 +318,17 @@ def _made_here(call: cst.Call, name: str, is_spread: bool, ctx: Context) -> bool
     if count is not None and count < SMALL:
         return None
     return count is not None
+
+
+def _is_handled(operand: cst.BaseExpression, put: cst.Call, ctx: Context) -> bool:
+    """Return whether an array is used as it was made, where it could not be put."""
+    return isinstance(operand, cst.Name) and any(
+        isinstance(node, cst.Name) and node.value == operand.value
+        for around in ctx.ancestors(put)
+        if isinstance(around, cst.Try)
+        for handler in around.handlers
+        for node in ctx.tree.descendants(handler)
+    )
 
 
 def _parts(operand: cst.BaseExpression) -> list[cst.BaseExpression]:

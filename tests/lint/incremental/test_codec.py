@@ -91,7 +91,7 @@ DEPENDENCIES = Dependencies(
 )
 RECORDS = Records(
     {"a.py": TextDigest("c", "s")},
-    {"a.py": Prefiltered(7, *[True] * 5)},
+    {"a.py": Prefiltered(7, True, True, True, True, True, ("put",), ("mesh",), True)},
     {"a.py": FileFacts({"np": ["numpy"]}, [("a", "b")], frozenset({"jax"}), {"a": ("b",)}, True)},
     {"a.py": ImportGain("told", True)},
     {"a.py": Checked(RESULT, DEPENDENCIES, False)},

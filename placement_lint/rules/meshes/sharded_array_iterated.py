@@ -1,0 +1,130 @@
+"""JDP714."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Severity
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses, passed
+from placement_lint.rules.base import Rule
+from placement_lint.semantic.enclosing import is_in_test
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+
+_ITERATING = frozenset(
+    f"builtins.{name}" for name in "enumerate iter list map reversed sorted sum tuple zip".split()
+)
+
+
+class ShardedArrayIterated(Rule):
+    """Iteration over an array that is split over the devices of a mesh.
+
+    ## What it does
+    Finds `for row in x`, `[f(row) for row in x]`, `list(x)`, `zip(x, y)` and `first, second = x`,
+    where `x` surely was put to a sharding that splits it, in code that JAX does not trace.
+
+    ## Why is this bad?
+    The whole array is collected in the memory of the host first. Then each row is put to the
+    default device, uncommitted: the mesh is lost. What is computed with the rows runs on one
+    device, and beside arrays of the mesh each row is copied to all devices.
+
+    ## Example
+    ```python
+    import jax
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    mesh = Mesh(np.array(jax.devices()), ("data",))
+    scores = jax.device_put(np.zeros((4096, 512)), NamedSharding(mesh, PartitionSpec("data")))
+    for row in scores:
+        print(row.max())
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    mesh = Mesh(np.array(jax.devices()), ("data",))
+    scores = jax.device_put(np.zeros((4096, 512)), NamedSharding(mesh, PartitionSpec("data")))
+    for largest in np.asarray(scores.max(axis=1)):
+        print(largest)
+    ```
+
+    Compute on the whole array, and iterate over the result as a NumPy array. To see the parts of
+    each device, use `x.addressable_shards`. An index, `x[i]`, keeps the mesh; each one is a
+    collective operation over all devices.
+
+    ## Fix safety
+    No fix is offered: what is computed with the rows has to be computed with all of them at once.
+
+    ## What it does not flag
+    Replicated arrays, whose rows stay on the mesh; arrays of which the sharding is not known, among
+    them what is computed of a split one; `x.addressable_shards`, `np.asarray(x)`; traced code,
+    where a loop is unrolled. Tests.
+
+    ## Verified by
+    The proof iterates over an array that is split over eight devices: a row is on one device. The
+    rows of an array that was computed on the mesh and taken to NumPy are no JAX arrays.
+
+    ## References
+    - [Migrating from pmap](https://docs.jax.dev/en/latest/migrate_pmap.html), appendix A
+    - Measured on JAX 0.4.30, 0.5.3, 0.6.2, 0.7.2, 0.10.2 and 0.12.0.1
+    """
+
+    code, name = "JDP714", "sharded-array-iterated"
+    advice = "Compute on the whole array, and iterate over `np.asarray` of the result"
+    severity = Severity.WARNING
+    follows_callers = True
+    needs = AllOf(
+        Jax(),
+        AnyOf(
+            Uses("jax.device_put", "jax.lax.with_sharding_constraint"),
+            passed(b"device"),
+        ),
+    )
+
+    def visit_For(self, node: cst.For, ctx: Context) -> None:
+        _check(node.iter, ctx)
+
+    def visit_CompFor(self, node: cst.CompFor, ctx: Context) -> None:
+        _check(node.iter, ctx)
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        if ctx.called(node) in _ITERATING:
+            for argument in node.args:
+                if argument.keyword is None:
+                    _check(argument.value, ctx)
+
+    def visit_Assign(self, node: cst.Assign, ctx: Context) -> None:
+        if any(isinstance(each.target, cst.Tuple | cst.List) for each in node.targets):
+            _check(node.value, ctx)
+
+    def visit_StarredElement(self, node: cst.StarredElement, ctx: Context) -> None:
+        _check(node.value, ctx)
+
+
+def _check(node: cst.BaseExpression, ctx: Context) -> None:
+    from placement_lint.placement.domain.values import Array
+
+    if isinstance(node, cst.Tuple | cst.List | cst.SimpleString | cst.Integer):
+        return
+    held = ctx.flow.value(node)
+    shardings = [atom.sharding if isinstance(atom, Array) else None for atom in held]
+    if not shardings or any(
+        sharding is None or sharding.spec is None or not sharding.spec.splits
+        for sharding in shardings
+    ):
+        return
+    if ctx.flow.is_traced(node) or is_in_test(node, ctx):
+        return
+    text = min(str(sharding) for sharding in shardings)
+    ctx.report(
+        node,
+        f"iterating takes all of an array that is split over the {text} to the host, and its rows "
+        "to the default device",
+    )

@@ -1,0 +1,133 @@
+"""JDP716."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Edit, Severity
+from placement_lint.prefilter.conditions import Begins
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.meshes.constraints import CONSTRAINT, sets_mesh
+from placement_lint.rules.meshes.shardings import Auto, axes_of, calls_at, is_auto, leaves
+from placement_lint.rules.notebooks import is_shown_or_measured
+from placement_lint.semantic.enclosing import failure_is_expected
+from placement_lint.syntax.calls import Arguments
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+    from placement_lint.syntax.edits import Editor
+
+_FUNCTIONS = {
+    CONSTRAINT: "jax.lax.with_sharding_constraint",
+    "jax.sharding.reshard": "jax.sharding.reshard",
+    "jax.reshard": "jax.reshard",
+}
+
+
+class ShardingConstraintDiscarded(Rule):
+    """A sharding constraint whose result is thrown away.
+
+    ## What it does
+    Finds `jax.lax.with_sharding_constraint(x, sharding)` and `jax.sharding.reshard(x, sharding)` as
+    statements of their own.
+
+    ## Why is this bad?
+    JAX arrays never change: the constraint is on the *result*. Without a name for it nothing is
+    constrained, and the compiler is free to keep the array whole on every device.
+
+    ## Example
+    ```python
+    import jax
+
+    @jax.jit
+    def forward(params, batch, sharding):
+        hidden = batch @ params
+        jax.lax.with_sharding_constraint(hidden, sharding)
+        return jax.nn.relu(hidden)
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+
+    @jax.jit
+    def forward(params, batch, sharding):
+        hidden = batch @ params
+        hidden = jax.lax.with_sharding_constraint(hidden, sharding)
+        return jax.nn.relu(hidden)
+    ```
+
+    ## Fix safety
+    Safe where the operand is a plain name of the same function: the name is bound to the result,
+    which is what the line was written for. Unsafe for an attribute or an item, since assigning to
+    it may run code or be refused.
+
+    ## What it does not flag
+    A call that is expected to fail (`with pytest.raises(…)`, `try` in a test). Constraints in
+    programs that set a mesh by `jax.set_mesh`, and those along Explicit axes: there a constraint
+    asserts how an array is split, which takes no result. The last expression of a notebook's cell,
+    which is shown.
+
+    ## Verified by
+    The proof constrains an array in a jitted function in a statement of its own: each of eight
+    devices has all of the result. After the fix each has an eighth.
+
+    ## References
+    - [jax.lax](https://docs.jax.dev/en/latest/jax.lax.html), "Sharding-related operators"
+    - Measured on JAX 0.5.3, 0.7.2, 0.10.2
+    """
+
+    code, name = "JDP716", "sharding-constraint-discarded"
+    advice = "Bind the result, `x = jax.lax.with_sharding_constraint(x, sharding)`, or remove it"
+    severity, fix = Severity.ERROR, Applicability.SAFE
+    follows_callers = True
+    needs = Begins(*_FUNCTIONS)
+
+    def visit_Expr(self, node: cst.Expr, ctx: Context) -> None:
+        call = node.value
+        if not isinstance(call, cst.Call):
+            return
+        name = _FUNCTIONS.get(ctx.called(call) or "")
+        if name is None or failure_is_expected(node, ctx) or is_shown_or_measured(node, ctx):
+            return
+        if name == CONSTRAINT and (sets_mesh(ctx) or _may_assert(call, ctx)):
+            return
+        ctx.report(
+            call,
+            f"the result of {name} is discarded: nothing is constrained",
+            fix=_assign(call, Arguments(call).get(0, "x"), ctx),
+        )
+
+
+def _may_assert(call: cst.Call, ctx: Context) -> bool:
+    """Return whether an axis that a constraint names is known to be Explicit."""
+    from placement_lint.placement.domain.sharding import Sharding
+
+    return any(
+        isinstance(atom, Sharding) and is_auto(atom.mesh, axes_of(atom), ctx.target) is Auto.NO
+        for each in calls_at(call, ctx)
+        for atom in leaves(each.given[0])
+    )
+
+
+def _assign(call: cst.Call, operand: cst.BaseExpression | None, ctx: Context) -> FixPlan | None:
+    if isinstance(operand, cst.Name):
+        scope = ctx.names.scope(call)
+        if ctx.names.owner(operand.value, scope) is not scope:
+            # Binding it here would make another, local variable of it.
+            return None
+        level = Applicability.SAFE
+    elif isinstance(operand, cst.Attribute | cst.Subscript):
+        level = Applicability.UNSAFE
+    else:
+        return None
+
+    def build(editor: Editor) -> list[Edit] | None:
+        name = editor.text_alone(operand)
+        if name is None:
+            return None
+        return [editor.insert(editor.spans.outer(call)[0], f"{name} = ")]
+
+    return FixPlan(level, "Bind the result to the operand's name", build)

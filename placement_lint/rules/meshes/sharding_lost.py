@@ -1,0 +1,130 @@
+"""JDP706."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from placement_lint.findings import Severity
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
+from placement_lint.rules.base import Rule
+from placement_lint.rules.commitment.commitment_lost import is_certain, optimizer_of, shapes_taken
+from placement_lint.rules.commitment.putting import is_put
+from placement_lint.rules.meshes.constraints import sets_mesh
+from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.dotted import dotted
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from placement_lint.placement.domain.sharding import Sharding
+    from placement_lint.placement.domain.values import Value
+    from placement_lint.rules.context import Context
+
+
+class ShardingLost(Rule):
+    """A compiled function that takes the shapes of sharded arrays only, and makes others of them.
+
+    ## What it does
+    Finds `jax.jit(optimizer.init)(params)` for an optax optimizer that keeps moments, and
+    `jax.jit(jnp.zeros_like)(params)`, also with `jax.tree.map`, where the parameters surely are
+    split over a mesh.
+
+    ## Why is this bad?
+    What does not depend on the *values* of an argument is compiled as if there were no argument:
+    the result is made whole on the default device, uncommitted. The state of the optimizer, twice
+    the size of the parameters, has to fit into one device. The first training step copies it to the
+    mesh, and the second one is compiled again, for the shardings of its arguments have changed.
+
+    ## Example
+    ```python
+    import jax
+    import numpy as np
+    import optax
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    mesh = Mesh(np.array(jax.devices()), ("fsdp",))
+    params = jax.device_put(np.zeros((8192, 1024)), NamedSharding(mesh, PartitionSpec("fsdp")))
+    optimizer = optax.adam(1e-3)
+    state = jax.jit(optimizer.init)(params)
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    import numpy as np
+    import optax
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    mesh = Mesh(np.array(jax.devices()), ("fsdp",))
+    params = jax.device_put(np.zeros((8192, 1024)), NamedSharding(mesh, PartitionSpec("fsdp")))
+    optimizer = optax.adam(1e-3)
+    state = optimizer.init(params)
+    ```
+
+    Outside of jit each moment follows its parameter; the counter of the steps is still on one
+    device: put it to `NamedSharding(mesh, PartitionSpec())`. Or say where the results go:
+    `jax.jit(optimizer.init, out_shardings=…)(params)`.
+
+    ## Fix safety
+    No fix is offered: which sharding each part of the result is to have is for the author to say.
+
+    ## What it does not flag
+    Calls with `out_shardings`; results that are put somewhere; functions that use the values of
+    their argument, as a model's `init` does of its key; optimizers without moments; replicated
+    parameters, and those of which the sharding is not known. Programs that set a mesh by
+    `jax.set_mesh`, under which such results are made on it.
+
+    ## Verified by
+    The proof makes zeros like an array that is split over eight devices, in a jitted function: they
+    are uncommitted on one device. Outside of jit they are on all eight.
+
+    ## References
+    - [google-deepmind/optax#548](https://github.com/google-deepmind/optax/issues/548): all
+      parameters are made on one device
+    - Measured on JAX 0.4.30, 0.5.3, 0.6.2, 0.7.2, 0.10.2 and 0.12.0.1
+    """
+
+    code, name = "JDP706", "sharding-lost"
+    advice = "Call it outside of jit, where the result follows, or pass `out_shardings`"
+    severity = Severity.WARNING
+    follows_callers = True
+    needs = AllOf(
+        Jax(),
+        Uses("jax.jit"),
+        AnyOf(Uses("jax.sharding.*", "jax.NamedSharding"), b"sharding"),
+    )
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        arguments = Arguments(node)
+        if arguments.is_open or not arguments.positional or ctx.flow.is_traced(node):
+            return
+        optimizer = optimizer_of(node, ctx)
+        if optimizer is None and not shapes_taken(node, ctx):
+            return
+        operand = arguments.positional[0]
+        sharding = _split_over(ctx.flow.value(operand))
+        if sharding is None or len(node.args) != 1 or is_put(node, ctx) or sets_mesh(ctx):
+            return
+        name = f"`{dotted(operand)}`" if dotted(operand) else "the argument"
+        what = "all of the result is" if optimizer is None else f"the moments of {optimizer} are"
+        ctx.report(
+            node,
+            f"{name} is split over the {sharding}, but {what} made on the default device: only "
+            "shapes are used under jit",
+        )
+
+
+def _split_over(held: Value) -> Sharding | None:
+    """Return how the arrays in a value surely are split; None where one of them may not be."""
+    from placement_lint.placement.domain.values import arrays
+
+    found = list(arrays(held))
+    known = [
+        array.sharding
+        for array in found
+        if array.sharding is not None
+        and array.sharding.spec is not None
+        and array.sharding.spec.splits
+    ]
+    is_sure = bool(found) and len(known) == len(found) and is_certain(held)
+    return min(known, key=str) if is_sure else None
