@@ -201,12 +201,19 @@ class FileStore:
         found: T = self._shared[make]
         return found
 
-    def derived(self, make: Callable[[Source, T | None], T], source: Source) -> T:
+    def derived(
+        self,
+        make: Callable[[Source, T | None], T],
+        source: Source,
+        *,
+        name: Callable[..., T] | None = None,
+    ) -> T:
         """Return what a function makes of the text of a source, made once for each text.
 
-        In a lasting store the function also gets what it made of the file's text before.
+        In a lasting store the function also gets what it made of the file's text before. `name`
+        stands for the function where that is not the same object each time.
         """
-        key = (make, source.path)
+        key = (name or make, source.path)
         known = self._derived.get(key)
         if known is not None and known[0] == source.text:
             self._derived.move_to_end(key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 from dataclasses import replace
@@ -160,10 +161,30 @@ def _lint(
     store: FileStore,
 ) -> FileResult:
     from placement_lint.lint.parsing import parse_what_can_be
+    from placement_lint.syntax.parse import IncongruentError
 
     parsed = parse_what_can_be(source, store)
     if isinstance(parsed, FileResult):
         return parsed
+    with contextlib.suppress(IncongruentError):
+        result = _analysed(parsed, options, exports, run, may_fire, store)
+        # A rule may have failed of it, and nothing else.
+        if not parsed.file.is_refuted:
+            return result
+    parsed = parse_what_can_be(source, store, is_lean=False)
+    if isinstance(parsed, FileResult):
+        return parsed
+    return _analysed(parsed, options, exports, run, may_fire, store)
+
+
+def _analysed(
+    parsed: Parsed,
+    options: FileOptions,
+    exports: ExportResolver | None,
+    run: RunView | None,
+    may_fire: tuple[type[Rule], ...] | None,
+    store: FileStore,
+) -> FileResult:
     analysis = Analysis(parsed, options, exports, run, store)
     analysis.may_fire = may_fire
     try:
@@ -211,6 +232,7 @@ class Analysis:
             self.facts: ModuleFacts = ModuleFacts(
                 parsed.file.module,
                 source.path,
+                file=parsed.file,
                 accelerator=options.accelerator,
                 exports=exports,
                 target=self._metadata.target(options.target_jax, source.path).target,
@@ -231,21 +253,33 @@ class Analysis:
 
     @functools.cached_property
     def editor(self) -> Editor:
-        """Where the nodes of the module stand: worked out for the first finding."""
+        """Where the nodes of the module stand: worked out for the first finding.
+
+        Who builds fixes with it calls `ModuleFacts.add_punctuation` before.
+        """
         from placement_lint.syntax.edits import Editor
 
-        editor = Editor(self.source, self.facts.tree, self._file.spans)
+        tree = self.facts.tree
+        editor = Editor(self.source, tree, self._file.spans_in(tree))
         editor.others = self._editor_of
         return editor
 
     def _editor_of(self, path: str) -> Editor:
-        return self.siblings[path].editor
+        """Return the editor of another file, for a fix."""
+        sibling = self.siblings[path]
+        sibling.facts.add_punctuation()
+        return sibling.editor
 
     @functools.cached_property
     def rules(self) -> tuple[type[Rule], ...]:
         """The rules that were asked for, without those of other versions of JAX."""
         target = self.facts.target
         return tuple(rule for rule in self.options.rules if target.meets(*rule.versions))
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether LibCST turned out to read the file in another way: then no result counts."""
+        return self._file.is_refuted
 
     def run(self) -> FileResult:
         """Let each rule look at each node, and give what is to be reported."""
@@ -291,6 +325,8 @@ class Analysis:
         judged = self.options.respect_suppressions and self._has_comments_to_judge()
         if not drafts and not judged:
             return self._failed(FileResult((), parsed=True, revealed=revealed))
+        if any(draft.fix is not None for draft in drafts):
+            self.facts.add_punctuation()
         editor = self.editor
         findings = [found for draft in drafts if (found := self._placed(draft, editor))]
         suppressed: list[Suppressed] = []
@@ -425,7 +461,7 @@ class Analysis:
     def _finding(self, draft: Draft, editor: Editor) -> Finding:
         span, cell = self.place(editor.span(draft.node))
         related = tuple(
-            Related(message, path, *self.siblings[path].place(editor.of(path).span(node)))
+            Related(message, path, *self.siblings[path].placed_at(node))
             for node, path, message in draft.related
         )
         finding = Finding(
@@ -453,6 +489,10 @@ class Analysis:
         from placement_lint.lint.fixes.finalize import placed
 
         return placed(fix, self.editor) if self._may_be_fixed else None
+
+    def placed_at(self, node: cst.CSTNode) -> tuple[Span, int | None]:
+        """Return where a node of the file stands, in its cell in a notebook."""
+        return self.place(self.editor.span(node))
 
     def place(self, span: Span) -> tuple[Span, int | None]:
         """Turn a place in the text into one in its cell, in a notebook."""

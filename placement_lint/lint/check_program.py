@@ -158,9 +158,17 @@ class ComponentCheck:
                 result = FileResult((unfinished(path, error, seconds),), parsed=True)
             except Exception as error:  # the other files go on
                 result = failed(self.sources[path], error)
+            if analysis.is_refuted:
+                result = self._alone(path)
             if path in self.members or path in self._given or result.says_something:
                 self.results[path] = result
         return self.results
+
+    def _alone(self, path: str) -> FileResult:
+        """Check a file by itself, as LibCST reads it."""
+        source, asked = self.sources[path], self.asked[path]
+        options, store = self.options_for(source), self.project.store
+        return lint_source(source, options, asked.name, asked, store=store)
 
     # -- what the interpreter asks --------------------------------------------------------------
 

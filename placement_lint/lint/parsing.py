@@ -29,8 +29,11 @@ class Parsed:
 
 
 def parsed_or_reported(source: Source, store: FileStore | None) -> ParsedFile | FileResult:
-    """Parse a source; where that cannot be done, return its JDP901 finding. Needs `run_deep`."""
-    parsed = parse(source, store)
+    """Parse a source, whole; where that cannot be done, return its JDP901 finding.
+
+    Needs `run_deep`.
+    """
+    parsed = parse(source, store, is_lean=False)
     return reported(source, parsed) if isinstance(parsed, Unparsable) else parsed
 
 
@@ -39,18 +42,23 @@ def reported(source: Source, unparsable: Unparsable) -> FileResult:
     return FileResult((syntax_finding(source, unparsable),))
 
 
-def parse_what_can_be(source: Source, store: FileStore) -> Parsed | FileResult:
+def parse_what_can_be(
+    source: Source, store: FileStore, *, is_lean: bool = True
+) -> Parsed | FileResult:
     """Parse a source; where that cannot be done, give its JDP901 finding. Needs `run_deep`.
 
-    Of a notebook, each cell that is broken is left out: the others are still a program.
+    Of a notebook, each cell that is broken is left out: the others are still a program. `is_lean`:
+    see `parse`.
     """
-    parsed = parse(source, store)
+    parsed = parse(source, store, is_lean=is_lean)
     if not isinstance(parsed, Unparsable):
         return Parsed(source, parsed)
     if not source.cells:
         # What is too deep was not parsed at all; to read so much of it again would take as long.
         text = None if parsed.is_too_deep else without_parentheses(source.text)
-        again = parsed if text is None else parse(_standing_in(source, text), store)
+        again = (
+            parsed if text is None else parse(_standing_in(source, text), store, is_lean=is_lean)
+        )
         if text is None or isinstance(again, Unparsable):
             return reported(source, parsed)
         return Parsed(_standing_in(source, text), again)
@@ -63,7 +71,7 @@ def parse_what_can_be(source: Source, store: FileStore) -> Parsed | FileResult:
         broken += [] if finding is None else [finding]
         texts.append(plain if finding is None else commented_out(text))
     without_broken = _standing_in(source, "".join(texts))
-    again = parse(without_broken, store)
+    again = parse(without_broken, store, is_lean=is_lean)
     # Cells may go on in one another, so that each is broken and all of them together are not.
     if isinstance(again, Unparsable):
         return reported(source, parsed)

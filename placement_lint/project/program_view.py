@@ -270,4 +270,11 @@ class WholeRun:
         parsed = parse(source, store)
         if isinstance(parsed, Unparsable):
             return None
-        return ModuleFacts(parsed.module, source.path, exports=asked.name, run=asked, source=source)
+        return ModuleFacts(
+            parsed.module,
+            source.path,
+            file=parsed,
+            exports=asked.name,
+            run=asked,
+            source=source,
+        )

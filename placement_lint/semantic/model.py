@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.flow import Flow
     from placement_lint.semantic.program_queries import RunView
     from placement_lint.syntax.names import ExportResolver
+    from placement_lint.syntax.parse import ParsedFile
     from placement_lint.syntax.positions import Spans
 
 T = TypeVar("T")
@@ -51,14 +52,23 @@ class UnfollowedError(Exception):
 class _Lines:
     """The lines of nodes, for a file without an editor of its own."""
 
-    def __init__(self, module: cst.Module, path: str) -> None:
-        self._module = module
+    def __init__(self, tree: Tree, path: str, file: ParsedFile | None) -> None:
+        self._tree = tree
+        self._module = tree.module
         self._path = path
+        self._file = file
         self._asked = 0
 
     def line(self, node: cst.CSTNode) -> int:
         from placement_lint.syntax.positions import text_before
 
+        if self._file is not None and self._file.is_lean:
+            places = self._file.places
+            if places is not None and self._tree.contains(node):
+                line = places.line(self._tree.index(node))
+                if line is not None:
+                    return line
+            self._file.add_punctuation()
         self._asked += 1
         if self._asked <= _FEW_LINES:
             above = text_before(self._module, node)
@@ -84,6 +94,7 @@ class ModuleFacts:
         module: cst.Module,
         path: str,
         *,
+        file: ParsedFile | None = None,
         accelerator: bool = True,
         exports: ExportResolver | None = None,
         target: TargetVersions | None = None,
@@ -91,7 +102,9 @@ class ModuleFacts:
         source: Source | None = None,
         is_whole: bool = False,
     ) -> None:
-        """`accelerator` False: the CPU is the default. `is_whole`: the run sees every file that may
+        """`file` is what the module is of, where its nodes may lack whitespace and punctuation.
+
+        `accelerator` False: the CPU is the default. `is_whole`: the run sees every file that may
         import this one, as far as anyone can tell.
         """
         self.path = path
@@ -103,6 +116,7 @@ class ModuleFacts:
         self.run = run or Alone()
         """What is known of the other files of the run."""
         self._is_whole = is_whole
+        self._file = file
         self.tree = Tree(module)
         self.names = Names(self.tree, exports)
         self.siblings: dict[str, ModuleFacts] = {path: self}
@@ -129,13 +143,23 @@ class ModuleFacts:
         for each in (self.tree, self.names, self):
             vars(each).clear()
 
+    @property
+    def text(self) -> str:
+        """The text that was parsed, comments included."""
+        return self.tree.module.code if self.source is None else self.source.text
+
     def line_of(self, node: cst.CSTNode) -> int:
         """Return the line on which a node begins, in the text as LibCST writes it."""
         return self._line_spans.line(node)
 
     @cached_property
     def _line_spans(self) -> _Lines:
-        return _Lines(self.tree.module, self.path)
+        return _Lines(self.tree, self.path, self._file)
+
+    def add_punctuation(self) -> None:
+        """Fill in whitespace and punctuation, for whoever reads these: it takes LibCST's parser."""
+        if self._file is not None:
+            self._file.add_punctuation()
 
     @cached_property
     def flow(self) -> Flow:

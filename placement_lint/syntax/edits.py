@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from placement_lint.files.source import Source
+    from placement_lint.syntax.lean.places import LeanSpans
     from placement_lint.syntax.positions import Offsets, Spans
     from placement_lint.syntax.tree import Tree
 
@@ -26,7 +27,7 @@ T = TypeVar("T")
 class Editor:
     """Makes edits of one file from nodes of its tree."""
 
-    def __init__(self, source: Source, tree: Tree, spans: Spans) -> None:
+    def __init__(self, source: Source, tree: Tree, spans: Spans | LeanSpans) -> None:
         """Bind the text, its tree, and where the tree's nodes stand in the text."""
         self.source = source
         self.tree = tree

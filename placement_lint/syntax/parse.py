@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from placement_lint.files.store import FileStore
 from placement_lint.limits.budget import unmetered
 from placement_lint.timing import IMPORTING, PARSING, timed
 
 if TYPE_CHECKING:
+    import ast
+    from collections.abc import Callable
+
     import libcst as cst
 
     from placement_lint.files.source import Source
-    from placement_lint.files.store import FileStore
+    from placement_lint.syntax.lean.places import KnownPlaces, LeanSpans
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.parser_guard import TooDeep
     from placement_lint.syntax.pieces import Pieces
     from placement_lint.syntax.positions import Spans
+    from placement_lint.syntax.tree import Tree
+
+    _Parse = Callable[[Source, "ParsedFile | Unparsable | None"], "ParsedFile | Unparsable"]
 
 
 class Unparsable(NamedTuple):
@@ -30,21 +38,85 @@ class Unparsable(NamedTuple):
     """Whether nobody tried to, since that would exhaust the stack or the memory."""
 
 
+class IncongruentError(Exception):
+    """LibCST reads a text in another way than its tree was made, or not at all."""
+
+
 class ParsedFile:
     """The tree of one text, and where its nodes stand."""
 
-    def __init__(self, module: cst.Module, source: Source, pieces: Pieces | None = None) -> None:
-        """Take the tree; where its nodes stand is worked out when it is asked for."""
+    def __init__(
+        self,
+        module: cst.Module,
+        source: Source,
+        pieces: Pieces | None = None,
+        *,
+        python_tree: Callable[[], ast.Module | None] | None = None,
+    ) -> None:
+        """Take the tree; where its nodes stand is worked out when it is asked for.
+
+        `python_tree` gives the tree of which the nodes were made, where that is so: then they have
+        no whitespace and no punctuation yet.
+        """
         self.module = module
         self.pieces = pieces
+        self.is_lean = python_tree is not None
+        """Whether whitespace and punctuation are missing."""
+        self._python_tree = python_tree
+        self.is_refuted = False
+        """Whether LibCST reads the text in another way: then the tree must not be used."""
         self._source = source
+
+    def add_punctuation(self) -> None:
+        """Fill in the whitespace and punctuation of all nodes. Needs `run_deep`.
+
+        Raises IncongruentError where that cannot be done: see `is_refuted`.
+        """
+        if not self.is_lean:
+            return
+        import libcst as cst
+
+        from placement_lint.syntax.lean.punctuation import copy_punctuation
+
+        with timed(PARSING):
+            try:
+                self.is_refuted = not copy_punctuation(
+                    self.module, cst.parse_module(self._source.text)
+                )
+            except MemoryError:
+                raise
+            except Exception:  # of whatever kind: LibCST also fails with KeyError and others
+                self.is_refuted = True
+        if self.is_refuted:
+            raise IncongruentError(self._source.path)
+        self.is_lean = False
 
     @functools.cached_property
     def spans(self) -> Spans:
-        """Where the nodes stand. Needs `run_deep`."""
+        """Where the nodes stand. Needs `run_deep`. Raises what `add_punctuation` raises."""
         from placement_lint.syntax.positions import Spans
 
+        self.add_punctuation()
         return Spans(self.module, self._source, self.pieces)
+
+    @functools.cached_property
+    def places(self) -> KnownPlaces | None:
+        """Where the nodes stand, as far as that is known without LibCST. Needs `run_deep`."""
+        from placement_lint.syntax.lean.places import KnownPlaces
+
+        tree = None if self._python_tree is None else self._python_tree()
+        return None if tree is None else KnownPlaces(tree, self._source.text)
+
+    def spans_in(self, tree: Tree) -> Spans | LeanSpans:
+        """Return where the nodes of the tree of the module stand.
+
+        Nodes without punctuation stay so, as long as nobody asks for more than is known of them.
+        """
+        from placement_lint.syntax.lean.places import LeanSpans, is_placeable
+
+        if self.is_lean and is_placeable(self._source.text) and self.places is not None:
+            return LeanSpans(self._source, tree, self.places, lambda: self.spans)
+        return self.spans
 
 
 # LibCST says the place in its message too, counted in its own way.
@@ -67,18 +139,44 @@ def _excessive(excess: TooDeep | None) -> Unparsable | None:
     return Unparsable(reason, excess.line, excess.column, is_too_deep=True)
 
 
-def parse(source: Source, store: FileStore | None = None) -> ParsedFile | Unparsable:
+MAKES_LEAN_NODES = True
+"""Only tests change this, to compare: whether Python's own parser is asked first."""
+
+
+def parse(
+    source: Source, store: FileStore | None = None, *, is_lean: bool = True
+) -> ParsedFile | Unparsable:
     """Parse a source, once for each of its texts in a store.
 
-    Needs `run_deep`. Raises MemoryError, which says nothing of the source.
+    The nodes may lack whitespace and punctuation until `ParsedFile.add_punctuation`, except in a
+    lasting store; with `is_lean` False they do not, for whoever asks for places at once. Needs
+    `run_deep`. Raises MemoryError, which says nothing of the source.
     """
+    if store is not None and store.is_lasting:
+        return store.derived(_parsed_again, source)
     if store is None:
-        return _parsed(source, in_pieces=False)
-    return store.derived(_parsed_again if store.is_lasting else _parsed_once, source)
+        store = FileStore()
+    if MAKES_LEAN_NODES:
+        make: _Parse = functools.partial(_made_lean, store)
+        found = store.derived(make, source, name=_made_lean)
+        if not isinstance(found, ParsedFile):
+            return found
+        with contextlib.suppress(IncongruentError):
+            if not is_lean:
+                found.add_punctuation()
+            if not found.is_refuted:
+                return found
+    return store.derived(_parsed_once, source)
 
 
 def _parsed_once(source: Source, _: ParsedFile | Unparsable | None) -> ParsedFile | Unparsable:
-    return _parsed(source, in_pieces=False)
+    return _parsed(source)
+
+
+def _made_lean(
+    store: FileStore, source: Source, _: ParsedFile | Unparsable | None
+) -> ParsedFile | Unparsable:
+    return _parsed(source, lean_by=store)
 
 
 def _parsed_again(
@@ -89,7 +187,11 @@ def _parsed_again(
 
 
 def _parsed(
-    source: Source, *, in_pieces: bool, before: Pieces | None = None
+    source: Source,
+    *,
+    lean_by: FileStore | None = None,
+    in_pieces: bool = False,
+    before: Pieces | None = None,
 ) -> ParsedFile | Unparsable:
     with timed(IMPORTING), unmetered():
         import libcst as cst
@@ -106,6 +208,9 @@ def _parsed(
         return Unparsable("a null byte in source code", *source.position(null))
     try:
         with timed(PARSING):
+            made = None if lean_by is None else _made_of_tree(source, lean_by)
+            if made is not None:
+                return made
             if in_pieces:
                 module, now = pieces.parse(source.text, before)
                 return ParsedFile(module, source, now)
@@ -119,6 +224,18 @@ def _parsed(
         raise
     except Exception as error:  # LibCST also fails with KeyError and others
         return Unparsable(f"LibCST cannot read it ({type(error).__name__})", 1, 1)
+
+
+def _made_of_tree(source: Source, store: FileStore) -> ParsedFile | None:
+    """Make the nodes of a source of what Python's own parser makes of it, where that is sure."""
+    from placement_lint.syntax.lean.tree import lean_module
+    from placement_lint.syntax.python_parser import python_tree
+
+    tree = python_tree(source, store)
+    module = None if tree is None else lean_module(tree, source.text)
+    if module is None:
+        return None
+    return ParsedFile(module, source, python_tree=lambda: python_tree(source, store))
 
 
 def names_of(path: str, store: FileStore) -> Names | None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     D = TypeVar("D", bound=cst.CSTNode)
 
 # Fields that hold whitespace, punctuation, or names that no scope resolves.
-_SKIPPED_FIELDS = frozenset({
+SKIPPED_FIELDS = frozenset({
     "colon", "comma", "dot", "encoding", "end", "equal", "first_colon", "footer", "header",
     "indent", "lbrace", "lbracket", "leading_lines", "leading_whitespace",
     "lines_after_decorators", "lpar",
@@ -63,7 +63,7 @@ def _child_fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
     """Return the fields of a node type that the walk follows, in source order."""
     if kind.__name__ in _SOURCE_ORDER:
         return _SOURCE_ORDER[kind.__name__]
-    skipped = _SKIPPED_FIELDS | _SKIPPED_BY_TYPE.get(kind.__name__, set())
+    skipped = SKIPPED_FIELDS | _SKIPPED_BY_TYPE.get(kind.__name__, set())
     return tuple(
         field.name
         for field in dataclasses.fields(kind)

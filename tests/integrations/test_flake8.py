@@ -258,10 +258,10 @@ class TestFiles:
         (tmp_path / "sitecustomize.py").write_text(
             "import placement_lint.lint.parsing as file\n"
             "real = file.parse\n"
-            "def parse(source, store):\n"
+            "def parse(source, store, **how):\n"
             "    if source.path.endswith('other.py'):\n"
             "        raise KeyError('planted')\n"
-            "    return real(source, store)\n"
+            "    return real(source, store, **how)\n"
             "file.parse = parse\n",
             encoding="utf-8",
         )

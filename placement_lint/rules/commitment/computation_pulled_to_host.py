@@ -345,6 +345,7 @@ def _list(names: list[str | None]) -> str:
 
 def _code(node: cst.CSTNode, ctx: Context) -> str | None:
     """Return the code of an expression, where it is short enough for a message."""
+    ctx.module.add_punctuation()
     text = ctx.tree.module.code_for_node(node).strip()
     return text if len(text) <= _LONGEST and not {"\n", "`"} & {*text} else None
 

@@ -76,6 +76,7 @@ def _condition(origins: list[ArrayOrigin], ctx: Context) -> str:
     choice = None if there is None or place is None else there.tree.nodes[place.node]
     if there is None or not isinstance(choice, cst.IfExp):
         return ""
+    there.module.add_punctuation()
     test = " ".join(there.tree.module.code_for_node(choice.test).split())
     if len(test) > _LONGEST_CONDITION:
         return " on one way"

@@ -164,6 +164,7 @@ def _plan(node: cst.CSTNode, target: cst.CSTNode, name: str, ctx: Context) -> Fi
         return None
     if isinstance(node, cst.Assign) and len(node.targets) == 1:
         value = node.value
+        ctx.module.add_punctuation()
         if isinstance(value, cst.Tuple) and not value.lpar:
             return None
 

@@ -234,7 +234,10 @@ def _plan(block: cst.With, ctx: Context) -> FixPlan | None:
     ):
         return None
     yielded = statement.value.value
-    if yielded is None or isinstance(yielded, cst.From) or statement.value.lpar:
+    if yielded is None or isinstance(yielded, cst.From):
+        return None
+    ctx.module.add_punctuation()
+    if statement.value.lpar:
         return None
     bound = ctx.names.scope(statement).bindings
     name = next((each for each in ("value", "item", "result") if each not in bound), None)

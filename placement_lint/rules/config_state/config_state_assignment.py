@@ -159,6 +159,7 @@ def _plan(assignment: Assignment, ctx: Context) -> FixPlan | None:
     value = assignment.value
     if assignment.role is not AssignmentRole.SET or assignment.statement is None or value is None:
         return None
+    ctx.module.add_punctuation()
     if isinstance(value, cst.Tuple) and not value.lpar:
         return None
     if isinstance(value, cst.Call) and ctx.name(value.func) in CONFIG_CONTEXTS:

@@ -365,7 +365,10 @@ def _compare_backend(
 ) -> FixPlan | None:
     """`"gpu" in str(jax.devices())` → `jax.default_backend() == "gpu"`."""
     spelled = ctx.reach(_DEFAULT_BACKEND, at=node)
-    if not isinstance(listed, cst.Call) or listed.args or spelled is None or node.lpar:
+    if not isinstance(listed, cst.Call) or listed.args or spelled is None:
+        return None
+    ctx.module.add_punctuation()
+    if node.lpar:
         return None
     text = string_value(literal) or ""
     platform = meant_platform(text) or text

@@ -106,7 +106,7 @@ def says(ctx: Context, *words: bytes) -> bool:
 
 
 def _bytes(facts: ModuleFacts) -> bytes:
-    return facts.tree.module.code.encode("utf-8", "surrogatepass")
+    return facts.text.encode("utf-8", "surrogatepass")
 
 
 def depends_on_tracing(node: cst.CSTNode, ctx: Context) -> bool:

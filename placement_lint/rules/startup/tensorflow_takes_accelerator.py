@@ -150,7 +150,7 @@ class TensorflowTakesAccelerator(Rule):
         ]
         if not imports or not ctx.module.fact(_computes) or not ctx.module.fact(_uses_jax):
             return
-        text = node.code.encode("utf-8", "replace")
+        text = ctx.module.text.encode("utf-8", "replace")
         words = (*_TAMED, *_MEANT)
         if any(word in text for word in words) or ctx.module.run.mentions(ctx.module.path, *words):
             return

@@ -1,0 +1,87 @@
+"""Nodes of numbers and strings, from their text: Python's parser gives their values only."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from placement_lint.syntax.code_text import STRING
+from placement_lint.syntax.lean.makers import maker
+from placement_lint.syntax.lean.text import UnsuitedError
+
+if TYPE_CHECKING:
+    import ast
+
+    from placement_lint.syntax.lean.text import LocatedText
+
+_PART = re.compile(rf"[bBrRuU]{{0,2}}(?:{STRING})", re.DOTALL)
+_BETWEEN = re.compile(r"(?:[\s\\]|#[^\n]*)*")
+
+name = maker(cst.Name, "value")
+_string = maker(cst.SimpleString, "value")
+_concatenated = maker(cst.ConcatenatedString, "left", "right")
+_ellipsis = maker(cst.Ellipsis)
+_NUMBERS = {
+    int: maker(cst.Integer, "value"),
+    float: maker(cst.Float, "value"),
+    complex: maker(cst.Imaginary, "value"),
+}
+
+
+def constant(node: ast.Constant, text: LocatedText) -> Any:
+    """Return the node of a constant."""
+    value = node.value
+    kind = type(value)
+    if kind is str or kind is bytes:
+        return _strings(text.of(node))
+    if value is None or kind is bool:
+        return name(str(value))
+    if value is Ellipsis:
+        return _ellipsis()
+    return _NUMBERS[kind](text.of(node))
+
+
+def _strings(text: str) -> Any:
+    """Return the node of a string, or of several that stand one behind the other."""
+    quote = text[-1]
+    first = text.find(quote)
+    is_prefixed = first == 0 or text[:first].isalpha()
+    if is_prefixed and (
+        text.find(quote, first + 1) == len(text) - 1
+        or (text.startswith(quote * 3, first) and text.find(quote * 3, first + 3) == len(text) - 3)
+    ):
+        return _string(text)
+    newline = "\r\n" if "\r" in text else "\n"
+    if text.count("\n") != text.count(newline):
+        raise UnsuitedError
+    text = text.replace(newline, "\n")
+    parts = []
+    place = 0
+    while place < len(text):
+        part = _PART.match(text, place)
+        if part is None:
+            raise UnsuitedError
+        parts.append(part.group().replace("\n", newline))
+        between = _BETWEEN.match(text, part.end())
+        place = part.end() if between is None else between.end()
+    whole = _string(parts.pop())
+    while parts:
+        whole = _concatenated(_string(parts.pop()), whole)
+    return whole
+
+
+def formatted(node: ast.expr, text: LocatedText) -> Any:
+    """Return the node of a string with fields: as LibCST reads it.
+
+    Of what is between the fields, Python's parser gives neither text nor place.
+    """
+    written = text.of(node)
+    if "\n" not in written:
+        return cst.parse_expression(written)
+    whole = cst.parse_expression(f"({written})")
+    # The parentheses are not those of the text, if it has any.
+    object.__setattr__(whole, "lpar", ())
+    object.__setattr__(whole, "rpar", ())
+    return whole
