@@ -10,7 +10,7 @@ import enum
 from dataclasses import dataclass
 
 
-class Extent(enum.Enum):
+class Spread(enum.Enum):
     """How much of an array each device has."""
 
     SPLIT = enum.auto()
@@ -22,34 +22,34 @@ class Extent(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Placing:
+class ShardingRow:
     """One function that takes a sharding, by its qualified name."""
 
     name: str
     call: str
     """A call of it, with an array `x` of 8 rows and a sharding `s` that splits these."""
-    compiled: Extent
+    compiled: Spread
     """What becomes of it in compiled code. Outside it is always split."""
 
 
-def _placings(names: str, call: str, compiled: Extent) -> list[Placing]:
+def _rows(names: str, call: str, compiled: Spread) -> list[ShardingRow]:
     return [
-        Placing(f"jax.numpy.{name}", f"{name}({call}, device=s)", compiled)
+        ShardingRow(f"jax.numpy.{name}", f"{name}({call}, device=s)", compiled)
         for name in names.split()
     ]
 
 
-PLACINGS = (
-    Placing("jax.device_put", "device_put(x, s)", Extent.WHOLE),
-    Placing("jax.lax.with_sharding_constraint", "with_sharding_constraint(x, s)", Extent.SPLIT),
-    *_placings("empty ones zeros", "(8, 4)", Extent.ALONE),
-    *_placings("full", "(8, 4), 1.0", Extent.ALONE),
-    *_placings("ones_like zeros_like", "x", Extent.ALONE),
-    *_placings("full_like", "x, 1.0", Extent.ALONE),
-    *_placings("arange eye", "8", Extent.WHOLE),
-    *_placings("linspace", "0, 1, 8", Extent.SPLIT),
-    *_placings("array asarray", "y", Extent.SPLIT),
+SHARDING_ROWS = (
+    ShardingRow("jax.device_put", "device_put(x, s)", Spread.WHOLE),
+    ShardingRow("jax.lax.with_sharding_constraint", "with_sharding_constraint(x, s)", Spread.SPLIT),
+    *_rows("empty ones zeros", "(8, 4)", Spread.ALONE),
+    *_rows("full", "(8, 4), 1.0", Spread.ALONE),
+    *_rows("ones_like zeros_like", "x", Spread.ALONE),
+    *_rows("full_like", "x, 1.0", Spread.ALONE),
+    *_rows("arange eye", "8", Spread.WHOLE),
+    *_rows("linspace", "0, 1, 8", Spread.SPLIT),
+    *_rows("array asarray", "y", Spread.SPLIT),
 )
 
-IGNORING = frozenset(each.name for each in PLACINGS if each.compiled is not Extent.SPLIT)
+IGNORING = frozenset(each.name for each in SHARDING_ROWS if each.compiled is not Spread.SPLIT)
 """The functions that do not split an array where they are compiled, whatever the sharding says."""

@@ -147,7 +147,8 @@ class WholeRun:
             if found is not None:
                 return found
             short = Source(source.path, without_functions(module, source.text))
-            facts = self._facts(short, asked, None)
+            if short.text != source.text:
+                facts = self._facts(short, asked, None)
         facts = facts or self._facts(source, asked, self._project.store)
         if facts is None:
             return ()

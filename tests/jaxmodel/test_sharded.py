@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from placement_lint.jaxmodel.sharded import IGNORING, PLACINGS, Extent, Placing
+from placement_lint.jaxmodel.sharded import IGNORING, SHARDING_ROWS, Spread, ShardingRow
 from placement_lint.jaxmodel.tracing import OVER_WHOLE_ARRAYS, PER_DEVICE, TRACINGS, TraceKind
 from tests.jaxmodel.test_tracing import CALLS
 from tests.marks import NEEDS_JAX
@@ -62,7 +62,7 @@ WHILE = "call(lambda a: a.sum() < 40, body, x)"
 
 @pytest.fixture(scope="module")
 def measured() -> dict[str, list[str]]:
-    placings = [(each.name, each.call) for each in PLACINGS]
+    placings = [(each.name, each.call) for each in SHARDING_ROWS]
     calls = {name: CALLS.get(name, "call(body)(x)") for name in OVER_WHOLE_ARRAYS - set(WITHOUT)}
     calls |= {"jax.lax.scan": SCAN, "jax.lax.while_loop": WHILE}
     tracings = [(name, call) for name, call in sorted(calls.items()) if name.startswith("jax.")]
@@ -79,9 +79,9 @@ def measured() -> dict[str, list[str]]:
 
 
 @NEEDS_JAX
-@pytest.mark.parametrize("placing", PLACINGS, ids=lambda placing: placing.name)
-def test_what_becomes_of_a_sharding(placing: Placing, measured: dict[str, list[str]]) -> None:
-    assert measured[placing.name] == [Extent.SPLIT.name, placing.compiled.name]
+@pytest.mark.parametrize("placing", SHARDING_ROWS, ids=lambda placing: placing.name)
+def test_what_becomes_of_a_sharding(placing: ShardingRow, measured: dict[str, list[str]]) -> None:
+    assert measured[placing.name] == [Spread.SPLIT.name, placing.compiled.name]
 
 
 @NEEDS_JAX
@@ -89,7 +89,7 @@ def test_what_becomes_of_a_sharding(placing: Placing, measured: dict[str, list[s
 def test_compiled_code_does_not_split(name: str, measured: dict[str, list[str]]) -> None:
     if name not in measured:
         pytest.skip("not of JAX, or not in this version")
-    assert measured[name] == [Extent.WHOLE.name]
+    assert measured[name] == [Spread.WHOLE.name]
 
 
 def test_every_call_that_stages_is_one_or_the_other() -> None:
