@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
 
+import libcst as cst
+
 from placement_lint.config.settings import Settings
 from placement_lint.files.source import Source
 from placement_lint.findings import Confidence
@@ -28,7 +30,9 @@ from placement_lint.placement.interpreter import Program
 from placement_lint.rules.commitment import uncommitted_array_indexed, uncommitted_array_moved
 from placement_lint.rules.commitment.loop_copies import copied_once
 from placement_lint.semantic.model import ModuleFacts
+from placement_lint.syntax.deep_stack import run_deep
 from placement_lint.syntax.positions import Spans
+from placement_lint.syntax.tree import Tree
 
 if TYPE_CHECKING:
     from collections import abc
@@ -215,11 +219,15 @@ class _Places:
     def __init__(self, module: Module, text: str) -> None:
         self.module = module
         self.source = Source(module.name, text)
-        self.spans = Spans(module.tree.module, self.source)
+        # As LibCST reads it: the nodes that were analysed have no punctuation.
+        read = run_deep(cst.parse_module, text)
+        self.nodes = Tree(read).nodes
+        assert len(self.nodes) == len(module.tree.nodes)
+        self.spans = Spans(read, self.source)
 
     def span(self, node: int) -> Span:
         """Give the range of a node."""
-        start, end = self.spans.inner(self.module.tree.nodes[node])
+        start, end = self.spans.inner(self.nodes[node])
         (line, column), (end_line, end_column) = map(self.source.position, (start, end))
         return bare(self.source.text, (line, column - 1, end_line, end_column - 1))
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from placement_lint.jaxmodel.sharded import IGNORING, SHARDING_ROWS, Spread, ShardingRow
+from placement_lint.jaxmodel.sharded import IGNORING, SHARDING_ROWS, ShardingRow, Spread
 from placement_lint.jaxmodel.tracing import OVER_WHOLE_ARRAYS, PER_DEVICE, TRACINGS, TraceKind
 from tests.jaxmodel.test_tracing import CALLS
 from tests.marks import NEEDS_JAX
