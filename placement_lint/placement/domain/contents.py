@@ -9,6 +9,7 @@ from placement_lint.placement.domain.devices import Device, is_host
 from placement_lint.placement.domain.keys import Member
 from placement_lint.placement.domain.places import NO_CAUSES, NOWHERE
 from placement_lint.placement.domain.values import (
+    ANYTHING,
     HOST,
     MAX_DEPTH,
     MAX_NESTING,
@@ -19,6 +20,7 @@ from placement_lint.placement.domain.values import (
     Anything,
     AnyTree,
     Array,
+    Coroutine,
     DeviceList,
     Host,
     Mapping,
@@ -195,3 +197,18 @@ def element_of(of: Value, key: Key | None = None) -> Value:
 
 _KEYS = Sequence(None, PLAIN)
 """The keys of a dict: no array can be one."""
+
+
+def with_replaced_modules(held: Value) -> Value:
+    """Return an argument of `nnx.jit(f)`: modules have the arrays that the call gives them.
+
+    Those that they had are copied once, with the first call (measured with flax 0.12).
+    """
+    return frozenset(
+        ANYTHING if isinstance(atom, AnyTree) and atom.cls.startswith("flax.nnx.") else atom
+        for atom in held
+    )
+
+
+def awaited(held: Value) -> Value:
+    return join(*[atom.result if isinstance(atom, Coroutine) else UNKNOWN for atom in held])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
-from placement_lint.placement.domain.contents import without_parts
+from placement_lint.placement.domain.contents import awaited, without_parts
 from placement_lint.placement.domain.devices import is_host
 from placement_lint.placement.domain.places import MADE_ON_TRACERS, Place, Taking
 from placement_lint.placement.domain.record import Record, UseKind
@@ -40,7 +40,6 @@ from placement_lint.placement.engine.literals import Literals
 from placement_lint.placement.engine.meshes import constant, shardings_of
 from placement_lint.placement.engine.operations import Operations
 from placement_lint.placement.engine.operators import Operators
-from placement_lint.placement.engine.program_calls import awaited
 from placement_lint.placement.engine.subscripts import Subscripts
 from placement_lint.placement.engine.targets import Targets
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.libraries import method_of
-from placement_lint.placement.domain.contents import iterated_of
+from placement_lint.placement.domain.contents import iterated_of, with_replaced_modules
 from placement_lint.placement.domain.state import SYSTEM, State, chosen_defaults, meet, variable
 from placement_lint.placement.domain.values import (
     ANYTHING,
@@ -25,7 +25,6 @@ from placement_lint.placement.domain.values import (
     Computation,
     Container,
     ContextFactory,
-    Coroutine,
     DefaultDeviceContext,
     Dispatched,
     ExitStack,
@@ -125,7 +124,7 @@ class ObjectCalls:
                     self.on.targets.spoil(given, state, UNKNOWN)
                 self._loosen_modules(node, state)
                 laid_out.operands = [
-                    (at, _replaced_modules(each)) for at, each in laid_out.operands
+                    (at, with_replaced_modules(each)) for at, each in laid_out.operands
                 ]
             for atom in sorted(computations, key=order_of):
                 left = self._left(node, atom)
@@ -660,17 +659,6 @@ class ObjectCalls:
         return held
 
 
-def _replaced_modules(held: Value) -> Value:
-    """Return an argument of `nnx.jit(f)`: modules have the arrays that the call gives them.
-
-    Those that they had are copied once, with the first call (measured with flax 0.12).
-    """
-    return frozenset(
-        ANYTHING if isinstance(atom, AnyTree) and atom.cls.startswith("flax.nnx.") else atom
-        for atom in held
-    )
-
-
 _PLACING = frozenset({"default_device", "device_put"})
 
 
@@ -685,10 +673,6 @@ def _places(function: cst.FunctionDef, tree: Tree, names: Names) -> bool:
 def _is_array_or_number(operand: Operand) -> bool:
     """Return whether an argument certainly is no container of arrays."""
     return all(isinstance(atom, Array | Host | Plain) for atom in operand[1])
-
-
-def awaited(held: Value) -> Value:
-    return join(*[atom.result if isinstance(atom, Coroutine) else UNKNOWN for atom in held])
 
 
 _EMPTY: dict[str, Mapping | Sequence] = {

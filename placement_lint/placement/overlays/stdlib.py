@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from placement_lint.placement.domain.containers import MAX_ITEMS
+from placement_lint.placement.domain.contents import awaited
 from placement_lint.placement.domain.values import (
     NONE,
     NOTHING,
@@ -28,7 +29,6 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.arguments import CallArguments
-from placement_lint.placement.engine.program_calls import awaited
 from placement_lint.placement.overlays.higher_order import apply
 from placement_lint.placement.overlays.registry import LibraryCall, models
 from placement_lint.syntax.calls import integer_value, string_value
