@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any
+    from typing import Any, TypeAlias
 
 RECORD_VERSION = 1
 PROVED, FAILED, SKIPPED = "proved", "failed", "skipped"
@@ -89,23 +89,29 @@ def digest(source: str) -> str:
     return hashlib.sha256(source.encode("utf-8")).hexdigest()[:16]
 
 
-@functools.cache
-def newest_runs(folder: str) -> Mapping[str, tuple[str, list[dict[str, Any]]]]:
-    """Return the date and the runs of the newest record of each kind of devices, virtual first.
+Runs: TypeAlias = "list[tuple[str, list[dict[str, Any]]]]"
+"""Dates, each with the runs of its record."""
 
-    Kinds are "virtual" and the names of accelerators. Records that cannot be read count for none.
+
+@functools.cache
+def runs_by_devices(folder: str) -> Mapping[str, Runs]:
+    """Return the runs of a folder's records for each kind of devices, virtual first.
+
+    Kinds are "virtual" and the names of accelerators. The newest record comes first; those that
+    cannot be read count for none.
     """
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(_SUFFIX))
     except OSError:
         return {}
-    found: dict[str, tuple[str, list[dict[str, Any]]]] = {}
-    for name in names:
+    found: dict[str, Runs] = {}
+    for name in reversed(names):
         record = read_record(os.path.join(folder, name)) or {"date": "", "runs": []}
         runs: dict[str, list[dict[str, Any]]] = {}
         for run in record["runs"]:
             runs.setdefault(run.get("accelerator", run["devices"]), []).append(run)
-        found.update((kind, (record["date"], runs[kind])) for kind in runs)
+        for kind, of_kind in runs.items():
+            found.setdefault(kind, []).append((record["date"], of_kind))
     return {kind: found[kind] for kind in sorted(found, key=lambda kind: (kind != VIRTUAL, kind))}
 
 
@@ -127,7 +133,7 @@ def record_name(date: str) -> str:
 
 
 def proved_on(code: str) -> tuple[Proved, ...]:
-    """Return where a rule's proof, as it ships, was run: for each kind of devices.
+    """Return where a rule's proof, as it ships, was run last: for each kind of devices.
 
     Empty when no record knows that text.
     """
@@ -137,15 +143,17 @@ def proved_on(code: str) -> tuple[Proved, ...]:
     except (OSError, UnicodeDecodeError):
         return ()
     every = []
-    for kind, (date, runs) in newest_runs(os.path.join(proof_folder(), "records")).items():
-        found: dict[str, list[str]] = {PROVED: [], FAILED: [], SKIPPED: []}
-        for run in runs:
-            cell = run["rules"].get(code)
-            if cell is not None and cell["digest"] == wanted:
-                found[cell["result"]].append(run["jax"])
-        if any(found.values()):
-            results = (tuple(found[result]) for result in (PROVED, FAILED, SKIPPED))
-            every.append(Proved(date, kind, *results))
+    for kind, records in runs_by_devices(os.path.join(proof_folder(), "records")).items():
+        for date, runs in records:
+            found: dict[str, list[str]] = {PROVED: [], FAILED: [], SKIPPED: []}
+            for run in runs:
+                cell = run["rules"].get(code)
+                if cell is not None and cell["digest"] == wanted:
+                    found[cell["result"]].append(run["jax"])
+            if any(found.values()):
+                results = (tuple(found[result]) for result in (PROVED, FAILED, SKIPPED))
+                every.append(Proved(date, kind, *results))
+                break
     return tuple(every)
 
 
