@@ -34,16 +34,17 @@ def asked(address: str, words: list[str]) -> _socket.socket:
     packed = b"".join(number.to_bytes(4, sys.byteorder) for number in handed)
     size = len(request).to_bytes(4, "big")
     connection.sendmsg([size], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, packed)])
+    # Before the fork can say that it is there: whoever hears that may send a signal at once.
+    for name in _FORWARDED:
+        number = getattr(_signal, name)
+        if _signal.getsignal(number) is not _signal.SIG_IGN:
+            _signal.signal(number, lambda got, _: connection.send(bytes([got])))
     connection.sendall(request)
     return connection
 
 
 def answer(connection: _socket.socket) -> int:
     """Wait until the fork has ended, and give how: its exit code, or minus a signal."""
-    for name in _FORWARDED:
-        number = getattr(_signal, name)
-        if _signal.getsignal(number) is not _signal.SIG_IGN:
-            _signal.signal(number, lambda got, _: connection.send(bytes([got])))
     data = b""
     while len(data) < 4:
         got = connection.recv(4 - len(data))
