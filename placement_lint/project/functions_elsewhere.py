@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _MOST_STEPS = 8
 """Re-exports of one name, or bases of one class."""
 _MOST_CALLS = 256
-"""Calls of one function that are told."""
+"""Calls of one function that are reported."""
 _PUTTING = frozenset({"jax.device_put"})
 _KEEPING = ("builtins.classmethod", "builtins.staticmethod", "jax.")
 """Decorators that call what they decorate, or trace it."""

@@ -177,7 +177,7 @@ def _stretches(module: cst.Module, pieces: Pieces | None) -> list[Stretch]:
     now: dict[int, tuple[cst.CSTNode, Stretch]] = {}
     stretches = [_generated(module, module.header)]
     for statement in module.body:
-        # Its nodes are told by their addresses, which are theirs for as long as it is held.
+        # Addresses identify its nodes for as long as it is held.
         before = pieces.stretches.get(id(statement))
         stretch = before[1] if before is not None else _generated(module, [statement])
         now[id(statement)] = (statement, stretch)

@@ -12,7 +12,13 @@ from placement_lint.placement.domain.consequences import Destination
 from placement_lint.placement.domain.values import TheDevice
 from placement_lint.prefilter.conditions import AnyOf, Begins, Says
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.commitment.writing import effects, imports_of, put_back, written
+from placement_lint.rules.commitment.writing import (
+    effects,
+    imports_of,
+    level_of_binding,
+    put_back,
+    written,
+)
 from placement_lint.rules.notebooks import is_shown_or_measured
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.syntax.calls import Arguments
@@ -115,15 +121,8 @@ class DevicePutDiscarded(Rule):
 def _assign(
     call: cst.Call, operand: cst.BaseExpression | None, ctx: Context
 ) -> FixPlan | LaterPlan | None:
-    if isinstance(operand, cst.Name):
-        scope = ctx.names.scope(call)
-        if ctx.names.owner(operand.value, scope) is not scope:
-            # Binding it here would make another, local variable of it.
-            return None
-        level = Applicability.SAFE
-    elif isinstance(operand, cst.Attribute | cst.Subscript):
-        level = Applicability.UNSAFE
-    else:
+    level = level_of_binding(operand, call, ctx)
+    if operand is None or level is None:
         return None
     what = "Bind the result to the operand's name"
     is_method = isinstance(call.func, cst.Attribute) and call.func.value is operand

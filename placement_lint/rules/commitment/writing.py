@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.findings import Applicability
 from placement_lint.placement.domain.consequences import Consequence
 from placement_lint.placement.domain.devices import is_host
 from placement_lint.syntax.calls import is_none, string_value
@@ -24,6 +25,20 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
     from placement_lint.syntax.spelling import Needed
+
+
+def level_of_binding(
+    operand: cst.BaseExpression | None, call: cst.Call, ctx: Context
+) -> Applicability | None:
+    """Return how safe it is to bind the result of a call to its operand; None: it cannot be."""
+    if isinstance(operand, cst.Name):
+        scope = ctx.names.scope(call)
+        # Elsewhere it would make another, local variable of it.
+        is_own = ctx.names.owner(operand.value, scope) is scope
+        return Applicability.SAFE if is_own else None
+    if isinstance(operand, cst.Attribute | cst.Subscript):
+        return Applicability.UNSAFE
+    return None
 
 
 @dataclass(frozen=True)

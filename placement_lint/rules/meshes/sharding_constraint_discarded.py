@@ -9,6 +9,7 @@ import libcst as cst
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.prefilter.conditions import Begins
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.commitment.writing import level_of_binding
 from placement_lint.rules.meshes.constraints import CONSTRAINT, sets_mesh
 from placement_lint.rules.meshes.shardings import Auto, axes_of, calls_at, is_auto, leaves
 from placement_lint.rules.notebooks import is_shown_or_measured
@@ -113,15 +114,8 @@ def _may_assert(call: cst.Call, ctx: Context) -> bool:
 
 
 def _assign(call: cst.Call, operand: cst.BaseExpression | None, ctx: Context) -> FixPlan | None:
-    if isinstance(operand, cst.Name):
-        scope = ctx.names.scope(call)
-        if ctx.names.owner(operand.value, scope) is not scope:
-            # Binding it here would make another, local variable of it.
-            return None
-        level = Applicability.SAFE
-    elif isinstance(operand, cst.Attribute | cst.Subscript):
-        level = Applicability.UNSAFE
-    else:
+    level = level_of_binding(operand, call, ctx)
+    if operand is None or level is None:
         return None
 
     def build(editor: Editor) -> list[Edit] | None:

@@ -31,7 +31,7 @@ class KnownPlaces:
         self._text = text
         self._located = LocatedText(text)
         found: dict[int, Place] = {}
-        # They are told by their addresses, which are theirs for as long as all of them are held.
+        # Addresses identify them for as long as all of them are held.
         nodes = Tree(module_of(tree, StatementMaker(self._located, found))).nodes
         self._places = [found.get(id(node)) for node in nodes]
         self._lines = [None if place is None else place[0] for place in self._places]
