@@ -14,7 +14,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS
 from placement_lint.jaxmodel.tracing import TRACINGS, TraceKind, Tracing
-from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.calls import Arguments, elements_or_self
 from placement_lint.syntax.definitions import applied, function_of
 
 if TYPE_CHECKING:
@@ -168,16 +168,9 @@ class TracedFunctions:
             return
         arguments = Arguments(call)
         for position, keyword in tracing.parameters:
-            argument = arguments.get(position, keyword)
-            several = isinstance(argument, cst.List | cst.Tuple)
-            functions = (
-                [element.value for element in argument.elements]
-                if several and isinstance(argument, cst.List | cst.Tuple)
-                else [argument]
-            )
-            for function in functions:
+            for function in elements_or_self(arguments.get(position, keyword)):
                 definition = self.definition(function)
-                if definition is not None and function is not None:
+                if definition is not None:
                     self._tracing_arguments.update(
                         id(part) for part in (function, *self.tree.descendants(function))
                     )

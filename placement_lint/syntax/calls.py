@@ -100,6 +100,13 @@ def is_none(node: cst.CSTNode | None) -> bool:
     return isinstance(node, cst.Name) and node.value == "None"
 
 
+def elements_or_self(node: cst.BaseExpression | None) -> list[cst.BaseExpression]:
+    """Return the elements of a list or tuple that is written out, else the expression itself."""
+    if isinstance(node, cst.List | cst.Tuple):
+        return [element.value for element in node.elements]
+    return [] if node is None else [node]
+
+
 def integer_value(node: cst.CSTNode | None) -> int | None:
     """Return the value of an integer literal, negative ones included; None for all else.
 

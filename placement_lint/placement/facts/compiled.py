@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.tracing import OVER_WHOLE_ARRAYS, TRACINGS
-from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.calls import Arguments, elements_or_self
 from placement_lint.syntax.definitions import applied, function_of
 
 if TYPE_CHECKING:
@@ -79,13 +79,7 @@ class Compiled:
         arguments = Arguments(call)
         found: list[Function] = []
         for position, keyword in TRACINGS[name].parameters:
-            given = arguments.get(position, keyword)
-            several = isinstance(given, cst.List | cst.Tuple)
-            parts = (
-                [element.value for element in given.elements]
-                if several and isinstance(given, cst.List | cst.Tuple)
-                else [given]
-            )
+            parts = elements_or_self(arguments.get(position, keyword))
             functions = (function_of(part, self._names, _DECORATING) for part in parts)
             found += [function for function in functions if function is not None]
         return found

@@ -13,7 +13,7 @@ from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.domain.transformations import Step, Usage
 from placement_lint.placement.domain.values import Computation
 from placement_lint.placement.facts.traced_results import gives_array
-from placement_lint.syntax.calls import Arguments, integer_value
+from placement_lint.syntax.calls import Arguments, elements_or_self, integer_value
 from placement_lint.syntax.definitions import applied
 from placement_lint.syntax.tree import children
 
@@ -197,11 +197,7 @@ def step_of(name: str, calls: list[Arguments]) -> Step:
     given = keywords.get("argnums") or next((c.get(1) for c in calls if c.get(1)), None)
     if structure in _DIFFERENTIATING and given is not None:
         is_single = not isinstance(given, cst.Tuple | cst.List)
-        parts = (
-            [e.value for e in given.elements]
-            if isinstance(given, cst.Tuple | cst.List)
-            else [given]
-        )
+        parts = elements_or_self(given)
         known = [number for part in parts if (number := integer_value(part)) is not None]
         numbers = tuple(known) if len(known) == len(parts) and min(known, default=0) >= 0 else None
     aux = keywords.get("has_aux") or next((c.get(2) for c in calls if c.get(2)), None)

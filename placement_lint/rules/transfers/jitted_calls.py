@@ -12,7 +12,7 @@ import libcst as cst
 
 from placement_lint.rules.devices.queries import is_cpu_device
 from placement_lint.semantic.enclosing import ancestors_in_function
-from placement_lint.syntax.calls import Arguments, integer_value, string_value
+from placement_lint.syntax.calls import Arguments, elements_or_self, integer_value, string_value
 from placement_lint.syntax.definitions import function_of
 
 if TYPE_CHECKING:
@@ -180,13 +180,8 @@ def _described(
 
 def _constants(node: cst.BaseExpression) -> set[int | str] | None:
     """Return the numbers and strings that are written out; None where something else is."""
-    elements = (
-        [element.value for element in node.elements]
-        if isinstance(node, cst.Tuple | cst.List)
-        else [node]
-    )
     found: set[int | str] = set()
-    for element in elements:
+    for element in elements_or_self(node):
         text, number = string_value(element), integer_value(element)
         if text is not None:
             found.add(text)
