@@ -13,6 +13,7 @@ from placement_lint.rules.commitment.mixtures import clashes, described
 if TYPE_CHECKING:
     import libcst as cst
 
+    from placement_lint.placement.domain.record import Seat
     from placement_lint.rules.context import Context
 
 
@@ -85,7 +86,7 @@ class CommittedDevicesMixed(Rule):
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
         for clash in clashes(ctx):
-            devices = {
+            devices: dict[Seat, cst.CSTNode] = {
                 seat: operand for seat, operand in clash.seats.items() if isinstance(seat, Device)
             }
             if len(devices) > 1:

@@ -20,7 +20,7 @@ from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.record import Mixture, Seat
@@ -66,7 +66,7 @@ def clashes(ctx: Context) -> Iterator[Clash]:
             yield Clash(operation, seats, mixture.always)
 
 
-def described(seats: dict[Seat, cst.CSTNode]) -> str:
+def described(seats: Mapping[Seat, cst.CSTNode]) -> str:
     """Say of the first two operands where they are committed."""
     (first, one), (second, other), *_ = seats.items()
     if one is other or not dotted(one) or not dotted(other):
