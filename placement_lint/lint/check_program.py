@@ -19,6 +19,7 @@ from placement_lint.lint.file_results import FileOptions, FileResult, internal_e
 from placement_lint.lint.gc_pause import collection_paused
 from placement_lint.lint.parsing import parse_what_can_be
 from placement_lint.project.graph import closure
+from placement_lint.project.passing_names import PassingNames
 from placement_lint.project.placing_files import importing_jax
 from placement_lint.syntax.deep_stack import run_deep
 from placement_lint.timing import INTERPRETATION, timed
@@ -268,6 +269,7 @@ def group(
 
 def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
     importers, text = component.importers, together.project.store.text
+    passing = PassingNames(together.project.store, importers)
     members = set(component.placing)
     follows = False
     for steps in _steps():
@@ -275,7 +277,7 @@ def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
         program = together.program
         if modules is None or program is None:
             return together
-        found: set[str] = set()
+        found: dict[str, set[str]] = {}
         for path, module in modules.items():
             if path not in importers:
                 continue
@@ -287,25 +289,32 @@ def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
                     # Others may have the device from it in turn.
                     carried = importer in importers or bool(_PLACING.search(text(importer)))
                 if carried:
-                    found.add(importer)
-        found -= together.without
-        if found <= members:
+                    brought = names | devices if name in {"", "*"} else {name}
+                    found.setdefault(importer, set()).update(brought)
+        added = found.keys() - together.without - members
+        if not added:
             if follows or not program.misses_host_arrays:
                 break
             # What they met may be an array of the accelerator.
             follows = True
-        members |= _importing(found - members, importers, steps)
+        elif steps is not None:
+            entering = {path: frozenset(found[path]) for path in sorted(added)}
+            added = passing.importing(entering) - together.without
+            added = _importing(added, importers, steps)
+        members |= added
     return together
 
 
-def _steps() -> Iterator[int]:
+def _steps() -> Iterator[int | None]:
     """Yield how many steps of imports the files of a program go beyond what is known, each time.
 
-    A placement seldom goes through more than two files. One that is passed on further takes a round
-    for each file, and each round takes in all files: so ever more are added at once.
+    A placement seldom goes through more than two files. Of one that is passed on further, names
+    tell into which files: `None` is for those alone that it is known of. Each round takes in all
+    files; where names do not tell, ever more are added at once.
     """
-    yield from (0, 0)
-    steps = 0
+    yield None
+    yield 0
+    steps = 1
     while True:
         yield steps
         steps = 2 * steps + 1

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from copy import copy
 from dataclasses import dataclass, is_dataclass, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, ClassVar, TypeAlias, cast
 
 from placement_lint.placement.domain.keys import key_order
 from placement_lint.placement.domain.mesh_devices import EVERY
@@ -387,6 +387,17 @@ class Instance(Sized):
     through: Place | None = None
     """The last call that gave another object like it, with other fields: `device_put(x, d)`. Of
     the calls before that one nothing is kept, so that there are not ever more of them."""
+
+    __slots__ = ("_hash",)
+    if TYPE_CHECKING:
+        _hash: ClassVar[int]
+
+    def __post_init__(self) -> None:
+        # An object is part of the key of each of its attributes.
+        object.__setattr__(self, "_hash", hash((self.cls, self.site, self.through)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     @property
     def owner(self) -> Place:

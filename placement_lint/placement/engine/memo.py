@@ -176,18 +176,19 @@ class Memo:
             return None
         shape = {name: UNKNOWN if is_data(held) else held for name, held in bindings.items()}
         key = self._key(shape, state)
-        now = self._program.now
-        if any(self._program.reach.carries_placement(held, state) for held in bindings.values()):
-            return None
+        now, carries = self._program.now, self._program.reach.carries_placement
         known = self._known(now.memo[place], key, state)
+        if known is None or not known.is_general or known.touches:
+            alike = self._alike(place, key)
+            if len([each for each in alike if not each.is_general]) < _MAX_ALIKE or any(
+                each.touches or not each.is_plain for each in alike
+            ):
+                return None
+        if any(carries(held, state) for held in bindings.values()):
+            return None
         if known is not None and known.is_general and not known.touches:
             self._forget_stored(place, bindings, state)
             return known
-        alike = self._alike(place, key)
-        if len([each for each in alike if not each.is_general]) < _MAX_ALIKE or any(
-            each.touches or not each.is_plain for each in alike
-        ):
-            return None
         self._forget_stored(place, bindings, state)
         if known is not None:
             return known

@@ -49,22 +49,40 @@ class Reach:
 
     def __init__(self, program: Interpreter) -> None:
         self._program = program
+        self._found_in: dict[Value, tuple[Array, ...]] = {}
 
     def carries_placement(self, held: Value, state: State) -> bool:
         """Return whether a value holds an array that was placed on purpose."""
         return any(True for _ in self._placed(held, state))
 
-    def _placed(self, held: Value, state: State, depth: int = 3) -> Iterator[Array]:
-        """Yield the arrays in a value that were placed on purpose."""
-        yield from _placed_in(held)
+    def _placed(
+        self, held: Value, state: State, depth: int = 3, passed: dict[Instance, int] | None = None
+    ) -> Iterator[Array]:
+        """Yield the arrays in a value that were placed on purpose.
+
+        `passed`: the objects that were looked into already, and how deep.
+        """
+        yield from self._placed_arrays(held)
         for atom in held:
             if isinstance(atom, Generator | Lazy):
                 yield from self._generated(atom, state)
             elif isinstance(atom, Instance) and depth > 0:
+                if passed is None:
+                    passed = {}
+                elif passed.get(atom, 0) >= depth:
+                    continue
+                passed[atom] = depth
                 for name in self._program.objects.attribute_names(atom):
                     attribute = state.variables.get((atom, name))
                     if attribute is not None:
-                        yield from self._placed(attribute, state, depth - 1)
+                        yield from self._placed(attribute, state, depth - 1, passed)
+
+    def _placed_arrays(self, held: Value) -> tuple[Array, ...]:
+        """Return the arrays in a value, and in its containers, that were placed on purpose."""
+        found = self._found_in.get(held)
+        if found is None:
+            found = self._found_in[held] = (*_placed_in(held),)
+        return found
 
     def _generated(self, generator: Generator | Lazy, state: State) -> Iterator[Array]:
         """Yield the placed arrays that a generator has, or gives."""

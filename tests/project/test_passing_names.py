@@ -1,0 +1,59 @@
+"""By which names files pass on what they have from others, as their text says it."""
+
+from pathlib import Path
+
+import pytest
+
+from placement_lint.files.store import FileStore
+from placement_lint.project.passing_names import PassingNames
+from placement_lint.syntax.deep_stack import run_deep
+
+FILES = {
+    "model.py": "from host import load\nclass Model:\n    def f(self):\n        self.w = load()\n",
+    "build.py": "from model import Model as M\ntry:\n    made = M()\nexcept OSError:\n    pass\n",
+    "store.py": "import model\nkept = {}\nkept['m'] = model.Model()\ndef other():\n    return 1\n",
+    "one.py": "from build import made\nprint(made)\n",
+    "two.py": "from store import kept\n",
+    "three.py": "from store import other\nother()\n",
+    "four.py": "from model import *\nm = Model()\n",
+    "broken.py": "from model import Model\ndef (:\n",
+}
+IMPORTERS = {
+    "model.py": [("build.py", "Model"), ("store.py", ""), ("four.py", "*"), ("broken.py", "Model")],
+    "build.py": [("one.py", "made")],
+    "store.py": [("two.py", "kept"), ("three.py", "other")],
+    "broken.py": [("three.py", "Model")],
+}
+
+
+def importing(folder: Path, entering: dict[str, frozenset[str]]) -> set[str]:
+    for name, text in FILES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    where = {name: str(folder / name) for name in FILES}
+    importers = {
+        where[path]: [(where[importer], name) for importer, name in every]
+        for path, every in IMPORTERS.items()
+    }
+    passing = PassingNames(FileStore(), importers)
+    found = run_deep(passing.importing, {where[path]: names for path, names in entering.items()})
+    return {Path(path).name for path in found}
+
+
+def test_a_name_is_followed_through_what_is_bound_to_it(tmp_path: Path) -> None:
+    found = importing(tmp_path, {"model.py": frozenset({"load"})})
+    assert found == {
+        "model.py", "build.py", "store.py", "one.py", "two.py", "four.py", "broken.py",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["unheard", "other"])
+def test_what_no_statement_names_goes_no_further(tmp_path: Path, name: str) -> None:
+    assert importing(tmp_path, {"model.py": frozenset({name})}) == {"model.py"}
+
+
+def test_two_files_that_import_one_another_come_to_an_end(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("from b import g\ndef f():\n    return g()\n", encoding="utf-8")
+    (tmp_path / "b.py").write_text("from a import f\ndef g():\n    return f()\n", encoding="utf-8")
+    a, b = str(tmp_path / "a.py"), str(tmp_path / "b.py")
+    passing = PassingNames(FileStore(), {a: [(b, "f")], b: [(a, "g")]})
+    assert run_deep(passing.importing, {a: frozenset({"g"})}) == {a, b}
