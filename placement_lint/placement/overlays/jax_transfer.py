@@ -522,6 +522,7 @@ def transform(call: LibraryCall) -> Value:
     if isinstance(given, cst.Attribute) and given.attr.value == "init":
         # Of an optimizer that another file makes, perhaps.
         held = call.on.calls.objects.read(given, held, call.state)
+    call.program.assume_traced(held)
     place = _function(call, held, call.name)
     is_bound = any(isinstance(atom, Method) for atom in held)
     names = call.on.names
