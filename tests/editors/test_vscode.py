@@ -91,7 +91,7 @@ def test_its_own_tests_and_its_package(tmp_path: Path) -> None:
     around = {**os.environ, "PYTHON": sys.executable}
 
     def run(*arguments: str) -> None:
-        subprocess.run([npm, *arguments], cwd=copy, env=around, check=True)  # type: ignore[list-item]
+        subprocess.run([npm, *arguments], cwd=copy, env=around, check=True)
 
     run("install", "--no-audit", "--no-fund")
     run("test")
