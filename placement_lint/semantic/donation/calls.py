@@ -1,0 +1,856 @@
+"""What calls read, share, copy and donate."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.jaxmodel.donation import (
+    ARRAYS,
+    COPYING,
+    DONATING,
+    KEEPING,
+    METADATA,
+    READING,
+    READING_FUNCTIONS,
+    READING_METHODS,
+    REGROUPING,
+    SHARING,
+    TRANSFORMING,
+    TREE_MAPS,
+    UPDATES,
+    WITHOUT_DATA,
+)
+from placement_lint.semantic.donation.buffers import (
+    NOTHING,
+    Death,
+    Nature,
+    Part,
+    Surety,
+)
+from placement_lint.semantic.donation.callables import (
+    Defined,
+    Donor,
+    Maker,
+    OfClass,
+    jit_of,
+    parameters_of,
+)
+from placement_lint.semantic.donation.expressions import (
+    DATA,
+    DonationExpressions,
+    Idle,
+    Repeat,
+    literal_key,
+)
+from placement_lint.semantic.donation.outputs import Outputs, Taking
+from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import is_generator
+from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.tree import children
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from placement_lint.semantic.donation.buffers import Keys, Thing, Things
+
+_MAX_DEPTH = 5
+"""Calls of functions of the file inside of one another."""
+_NEW = re.compile(
+    r"(?:^|_)(?:new|next|old|prev|previous|updated|upd|out|cur|current)(?:_|$)|\d+$|_+$"
+)
+_WITHOUT_READING = re.compile(
+    r"(?i)delete|free|shape|struct|abstract|spec|deleted|sharding|type|describe|summar|count|"
+    r"donat|aval|size|dtype|signature|lower|partition"
+)
+"""In the names of functions that nobody follows: they take no data, as far as anyone can tell."""
+_TREES = frozenset({
+    "flax.core.FrozenDict", "flax.core.frozen_dict.FrozenDict", "flax.struct.dataclass",
+})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Given:
+    """One argument of a call."""
+
+    at: int | str | None
+    """Its position or its keyword; None where a star passes it."""
+    node: cst.BaseExpression
+    things: Things
+    is_receiver: bool = False
+    """It is the object that a method is called on."""
+
+
+class DonationCalls(DonationExpressions):
+    """The evaluation of calls."""
+
+    @property
+    def outputs(self) -> Outputs:
+        return self.facts.fact(Outputs)
+
+    def call(self, node: cst.Call) -> Things:
+        """Return what a call gives."""
+        targets, self.targets = self.targets, ()
+        name = self.names.qualified(node.func)
+        if name is not None and self._is_of_file(node.func):
+            name = None
+        if name in DONATING:
+            return self._compiled(node, name or "")
+        if name == "functools.partial":
+            return self._partial(node)
+        if name is not None:
+            callee = self.imported(name)
+            if not callee:
+                return self._library(node, name)
+        elif isinstance(node.func, cst.Attribute):
+            held = self.evaluate(node.func.value)
+            method = node.func.attr.value
+            found = self._method(node, held, method)
+            if found is not None:
+                return found
+            callee = self.attribute_of(held, method)
+            if any(isinstance(each, Part) for each in callee):
+                self._may_change(held)
+        else:
+            callee = self.evaluate(node.func)
+        self.targets = targets
+        return self._called(node, callee)
+
+    def _is_of_file(self, node: cst.BaseExpression) -> bool:
+        base = node
+        while isinstance(base, cst.Attribute):
+            base = base.value
+        if not isinstance(base, cst.Name) or not self.tree.contains(base):
+            return True
+        bindings = self.names.bindings(base)
+        return any(each.target is None for each in bindings)
+
+    # -- what is called ---------------------------------------------------------------------------
+
+    def _called(self, node: cst.Call, callee: Things) -> Things:
+        targets = self.targets
+        given = self._arguments(node)
+        self.targets = targets
+        known = [each for each in callee if not isinstance(each, Part)]
+        if not known or len(known) < len(callee):
+            donors = [each for each in known if isinstance(each, Donor)]
+            if donors and len(donors) == len(known):
+                return self._donate(node, donors[0], given, is_sure=False)
+            return self._unknown(node, given, callee)
+        if all(isinstance(each, Donor) for each in known):
+            first = known[0]
+            if isinstance(first, Donor):
+                return self._donate(node, first, given, is_sure=len(known) == 1)
+        only = known[0]
+        if len(known) > 1:
+            return self._unknown(node, given, callee)
+        if isinstance(only, Maker):
+            return self._made(only, given)
+        if isinstance(only, OfClass):
+            return self._instance(node, only.node, given)
+        if isinstance(only, Defined):
+            return self._inlined(node, only, given)
+        return self.fresh()
+
+    def _arguments(self, node: cst.Call) -> list[_Given]:
+        self.targets = ()
+        found: list[_Given] = []
+        is_open = False
+        for place, each in enumerate(node.args):
+            at: int | str | None = place
+            is_open |= each.star == "*"
+            if each.keyword is not None:
+                at = each.keyword.value
+            elif is_open or each.star:
+                at = None
+            found.append(_Given(at, each.value, self.evaluate(each.value)))
+        return found
+
+    def _unknown(self, node: cst.Call, given: Sequence[_Given], callee: Things = NOTHING) -> Things:
+        """Call what nobody follows: it may read what it is given, and change objects."""
+        said = dotted(node.func) or ""
+        is_reading = _WITHOUT_READING.search(said.rpartition(".")[2]) is None
+        if callee and is_reading:
+            self.read(node.func, callee, Surety.LIKELY)
+        for each in given:
+            if is_reading:
+                self.read(each.node, each.things, Surety.LIKELY)
+            self._may_change(each.things)
+        return self.fresh()
+
+    def _may_change(self, things: Things) -> None:
+        """Know nothing more of what an object holds, after it went where nobody follows."""
+        for each in things:
+            if isinstance(each, Part) and self.roots[each.root].nature is not Nature.ARRAY:
+                self.state.forget(each, itself=False)
+
+    # -- making what can be called ----------------------------------------------------------------
+
+    def _compiled(self, node: cst.Call, by: str) -> Things:
+        jit = jit_of(by, [node], self.names)
+        given = self._arguments(node)
+        if jit is None:
+            return self.fresh()
+        if not given or given[0].at != 0:
+            function = next((each for each in given if each.at in {"fun", "f"}), None)
+            return (
+                frozenset({Maker(jit)}) if function is None else self._made(Maker(jit), [function])
+            )
+        return self._made(Maker(jit), given)
+
+    def _made(self, maker: Maker, given: Sequence[_Given]) -> Things:
+        function = given[0].things if given else NOTHING
+        only = next(iter(function)) if len(function) == 1 else None
+        inner = only if isinstance(only, Defined) else None
+        if isinstance(only, Donor):
+            # What is compiled inside of something compiled donates nothing.
+            inner = only.inner
+        return frozenset({Donor(maker.jit, inner)})
+
+    def _partial(self, node: cst.Call) -> Things:
+        arguments = Arguments(node)
+        function = arguments.get(0, "func")
+        if function is None or arguments.is_open:
+            return self.fresh()
+        name = self.names.qualified(function)
+        if name in DONATING and not self._is_of_file(function):
+            jit = jit_of(name or "", [node], self.names)
+            return self.fresh() if jit is None else frozenset({Maker(jit)})
+        held = self.evaluate(function)
+        for each in arguments.values:
+            if each is not function:
+                self.evaluate(each)
+        given = len(arguments.positional) - 1
+        if len(held) == 1:
+            only = next(iter(held))
+            if isinstance(only, Donor):
+                return frozenset({replace(only, given=only.given + given)})
+        return self.fresh()
+
+    def decorated(self, node: cst.FunctionDef) -> Things:
+        """Return what the name of a function stands for, by its decorators."""
+        things: Things = frozenset({Defined(node)})
+        for each in reversed(node.decorators):
+            decorator = each.decorator
+            called = decorator.func if isinstance(decorator, cst.Call) else decorator
+            name = self.names.qualified(called)
+            if name in _PLAIN_DECORATORS:
+                continue
+            if name in DONATING:
+                calls = [decorator] if isinstance(decorator, cst.Call) else []
+                jit = jit_of(name or "", calls, self.names)
+            elif name == "functools.partial" and isinstance(decorator, cst.Call):
+                function = Arguments(decorator).get(0, "func")
+                by = None if function is None else self.names.qualified(function)
+                jit = jit_of(by, [decorator], self.names) if by in DONATING and by else None
+            else:
+                jit = None
+            if jit is None:
+                return self.fresh()
+            inner = next(iter(things))
+            things = frozenset({Donor(jit, inner if isinstance(inner, Defined) else None)})
+        return things
+
+    # -- donating ---------------------------------------------------------------------------------
+
+    def _donate(
+        self, node: cst.Call, donor: Donor, given: Sequence[_Given], *, is_sure: bool
+    ) -> Things:
+        """Call a compiled function: it reads its arguments, and takes the buffers of some."""
+        if donor.receiver is not None and isinstance(node.func, cst.Attribute):
+            receiver = frozenset({donor.receiver})
+            given = [_Given(None, node.func.value, receiver, is_receiver=True), *given]
+        taken: list[_Given] = []
+        others: list[_Given] = []
+        for each in given:
+            if each.is_receiver:
+                # Of a method, the object is an argument like others for Equinox alone.
+                if donor.jit.first == 0:
+                    self.read(each.node, each.things)
+                    taken.append(each)
+                continue
+            at = each.at
+            if at is not None and (donor.is_static(at) or not self._is_used(donor, at)):
+                self._idle(node, donor, each)
+                continue
+            self.read(each.node, each.things, deep=True)
+            is_taken = at is not None and donor.donates(at)
+            (taken if is_taken else others).append(each)
+        if donor.jit.writes_back:
+            # Objects get new arrays; only what is an array itself is gone.
+            taken = [each for each in taken if self.nature(each.things) is Nature.ARRAY]
+        if taken and not self.inert:
+            known = [each for each in others if each.at is not None]
+            if is_sure:
+                self._check_repeats(node, donor, taken, known)
+            for each in taken:
+                self._take(node, donor, each, taken, is_sure=is_sure)
+        return self.fresh()
+
+    def _idle(self, node: cst.Call, donor: Donor, each: _Given) -> None:
+        """Note an argument that is donated, and not used."""
+        at = each.at
+        if at is not None and donor.donates(at) and not donor.is_static(at) and not self.inert:
+            self._note_idle(node, each, "the function does not use it")
+
+    def _note_idle(self, node: cst.Call, each: _Given, why: str) -> None:
+        to = dotted(node.func) or "a compiled function"
+        self.idle[id(each.node)] = Idle(each.node, dotted(each.node), to, why)
+
+    def _is_used(self, donor: Donor, at: int | str) -> bool:
+        parameter = donor.parameter(at)
+        if donor.inner is None or parameter is None:
+            return True
+        if parameter not in {
+            *parameters_of(donor.inner.node),
+            *(each.name.value for each in donor.inner.node.params.kwonly_params),
+        }:
+            return True
+        return self.outputs.reads(donor.inner.node, parameter)
+
+    def _taking(self, donor: Donor, each: _Given, donated: Sequence[_Given]) -> Taking:
+        if donor.inner is not None and each.at is not None:
+            parameter = donor.parameter(each.at)
+            every = [donor.parameter(other.at) for other in donated if other.at is not None]
+            if parameter is not None:
+                found = self.outputs.taking(
+                    donor.inner.node, parameter, [name for name in every if name is not None]
+                )
+                if found is not Taking.UNKNOWN:
+                    return found
+        text = dotted(each.node) or ""
+        return Taking.LIKELY if _is_replaced(text, self.targets) else Taking.UNKNOWN
+
+    def _take(
+        self,
+        node: cst.Call,
+        donor: Donor,
+        each: _Given,
+        donated: Sequence[_Given],
+        *,
+        is_sure: bool,
+    ) -> None:
+        taking = self._taking(donor, each, donated)
+        if taking is Taking.NEVER:
+            return
+        if taking is Taking.UNLIKELY:
+            self._note_idle(node, each, "no output has its shape")
+            return
+        to, text = dotted(node.func) or "a compiled function", dotted(each.node)
+        if self.nature(each.things) is Nature.DATA:
+            self._note_idle(node, each, "it is no JAX array")
+            return
+        where: tuple[int, ...] | None = self.where
+        surety = Surety.DEFINITE if taking is Taking.SURE else Surety.LIKELY
+        if taking is Taking.UNKNOWN and self._may_be_numpy(each.things):
+            surety, where = Surety.MAYBE, None
+        if not donor.jit.is_certain or not is_sure:
+            surety = min(surety, Surety.LIKELY)
+        if not is_sure:
+            surety, where = Surety.MAYBE, None
+        for leaf, is_there in list(self.state.leaves(each.things, self.roots)):
+            root = self.roots[leaf.root]
+            if root.nature is Nature.DATA:
+                continue
+            found = surety
+            if leaf.root in self.state.viewed:
+                found = min(found, Surety.LIKELY)
+            if not is_there and len(each.things) > 1:
+                found, where = Surety.MAYBE, None
+            self.state.kill(leaf, Death(node, self.stack, text, to, found, where, under=self.where))
+        for part in each.things:
+            if isinstance(part, Part) and len(each.things) == 1 and part.root:
+                death = Death(node, self.stack, text, to, surety, where, under=self.where)
+                if self.roots[part.root].nature is not Nature.TREE or part.keys:
+                    self.state.kill(part, death)
+
+    def _may_be_numpy(self, things: Things) -> bool:
+        """Return whether something may be no JAX array: an iterator gave it, or a caller."""
+        return any(
+            isinstance(each, Part) and self.roots[each.root].nature is Nature.UNKNOWN
+            for each in things
+        )
+
+    def _check_repeats(
+        self,
+        node: cst.Call,
+        donor: Donor,
+        donated: Sequence[_Given],
+        others: Sequence[_Given],
+    ) -> None:
+        """Note a buffer that a call is given twice, and donated once at least."""
+        found: dict[Part, tuple[_Given, bool]] = {}
+        for each in [*donated, *others]:
+            is_donated = each in donated
+            for leaf, is_there in self.state.leaves(each.things, self.roots):
+                if not is_there or not leaf.root or self.roots[leaf.root].nature is Nature.DATA:
+                    continue
+                before = next((found[part] for part in _around(leaf) if part in found), None)
+                if before is not None and (is_donated or before[1]):
+                    self._note_repeat(node, donor, before, each, is_donated=is_donated)
+                found.setdefault(leaf, (each, is_donated))
+
+    def _note_repeat(
+        self,
+        node: cst.Call,
+        donor: Donor,
+        before: tuple[_Given, bool],
+        each: _Given,
+        *,
+        is_donated: bool,
+    ) -> None:
+        if self.expecting:
+            return
+        takings = [
+            self._taking(donor, given, [before[0], each])
+            for given, is_one in ((before[0], before[1]), (each, is_donated))
+            if is_one
+        ]
+        surety = Surety.LIKELY
+        if all(taking is Taking.SURE for taking in takings) and not self.cautious:
+            surety = Surety.DEFINITE
+        if min(takings) <= Taking.UNLIKELY:
+            return
+        text = dotted(each.node) or dotted(before[0].node)
+        to = dotted(node.func) or "a compiled function"
+        at: cst.CSTNode = self.stack[0] if self.stack else each.node
+        self.repeats.setdefault(
+            id(at),
+            Repeat(at, text, to, surety, is_donated and before[1]),
+        )
+
+    # -- functions and classes of the file --------------------------------------------------------
+
+    def _instance(self, node: cst.Call, cls: cst.ClassDef, given: Sequence[_Given]) -> Things:
+        part = self.root(Nature.TREE, cls=cls)
+        init = self._method_named(cls, "__init__")
+        if init is not None:
+            self._inlined(node, Defined(init, part), given)
+            return frozenset({part})
+        # A record: its fields are what it is given.
+        fields = self._fields(cls)
+        held: dict[Keys, Things] = {}
+        for each in given:
+            at = each.at
+            if isinstance(at, int):
+                at = fields[at] if at < len(fields) else None
+            if at is not None:
+                held[(f".{at}",)] = each.things
+        self.state.parts[part.root] = held
+        return frozenset({part})
+
+    def _fields(self, cls: cst.ClassDef) -> list[str]:
+        return [
+            line.target.value
+            for statement in cls.body.body
+            if isinstance(statement, cst.SimpleStatementLine)
+            for line in statement.body
+            if isinstance(line, cst.AnnAssign) and isinstance(line.target, cst.Name)
+        ]
+
+    def _method_named(self, cls: cst.ClassDef, name: str) -> cst.FunctionDef | None:
+        for _ in range(_MAX_DEPTH):
+            for statement in cls.body.body:
+                if isinstance(statement, cst.FunctionDef) and statement.name.value == name:
+                    return statement
+            above = [
+                each.node
+                for base in cls.bases[:1]
+                if isinstance(base.value, cst.Name)
+                for each in self.names.bindings(base.value)
+            ]
+            only = above[0] if len(above) == 1 else None
+            if not isinstance(only, cst.ClassDef):
+                return None
+            cls = only
+        return None
+
+    def class_attribute(self, cls: cst.ClassDef, name: str, owner: Part | None) -> Things:
+        """Return what can be called by an attribute of a class, or of its objects."""
+        method = self._method_named(cls, name)
+        if method is not None:
+            return frozenset(self._bound_to(each, owner) for each in self.decorated(method))
+        key = (id(cls), f".{name}")
+        if key not in self._outer:
+            self._outer[key] = NOTHING
+            self._outer[key] = self._assigned_in(cls, name)
+        return self._outer[key]
+
+    def _bound_to(
+        self, thing: object, owner: Part | None
+    ) -> Part | Defined | Donor | Maker | OfClass:
+        if isinstance(thing, Defined) and owner is not None:
+            return replace(thing, owner=owner)
+        if isinstance(thing, Donor) and owner is not None:
+            return replace(thing, receiver=owner)
+        assert isinstance(thing, Part | Defined | Donor | Maker | OfClass)
+        return thing
+
+    def _assigned_in(self, cls: cst.ClassDef, name: str) -> Things:
+        """Return what can be called by an attribute that the methods of a class assign."""
+        found: set[Thing] = set()
+        for assign in self.tree.every(cst.Assign, below=cls):
+            for target in assign.targets:
+                to = target.target
+                if isinstance(to, cst.Attribute) and to.attr.value == name:
+                    things = self.callable_in(assign.value)
+                    if not things:
+                        return NOTHING
+                    found |= things
+        return frozenset(found)
+
+    def _inlined(self, node: cst.Call, callee: Defined, given: Sequence[_Given]) -> Things:
+        """Execute the function that is called."""
+        function = callee.node
+        running = {
+            id(self.names.scope(function.body)) if isinstance(function, cst.FunctionDef) else 0
+        }
+        is_running = any(each in self.frames for each in running)
+        is_lazy = isinstance(function, cst.FunctionDef) and is_generator(function, self.names)
+        if len(self.stack) >= _MAX_DEPTH or is_running or is_lazy:
+            return self._unknown(node, given)
+        scope = self.names.scope(function.body)
+        kept = (self.stack, self.where, self.targets)
+        self.stack = (*self.stack, node)
+        self.targets = ()
+        before = self.frames.get(id(scope))
+        frame = self.new_number()
+        self.frames[id(scope)] = frame
+        self._bind_parameters(function, callee.owner, given, frame)
+        try:
+            made = self.execute(function)
+        finally:
+            self.stack, self.where, self.targets = kept
+            if before is None:
+                self.frames.pop(id(scope), None)
+            else:
+                self.frames[id(scope)] = before
+        return made
+
+    def _bind_parameters(
+        self,
+        function: cst.FunctionDef | cst.Lambda,
+        owner: Part | None,
+        given: Sequence[_Given],
+        frame: int,
+    ) -> None:
+        names = list(parameters_of(function))
+        bound: dict[str, Things] = {}
+        if owner is not None and names:
+            bound[names.pop(0)] = frozenset({owner})
+        is_open = any(each.at is None for each in given)
+        for each in given:
+            if isinstance(each.at, int) and each.at < len(names):
+                bound[names[each.at]] = each.things
+            elif isinstance(each.at, str):
+                bound[each.at] = each.things
+        params = function.params
+        for param in (*params.posonly_params, *params.params, *params.kwonly_params):
+            name = param.name.value
+            if name not in bound:
+                bound[name] = DATA if param.default is not None and not is_open else self.fresh()
+        for star in (params.star_arg, params.star_kwarg):
+            if isinstance(star, cst.Param):
+                bound[star.name.value] = self.fresh()
+        for name, held in bound.items():
+            self.state.names[frame, name] = held
+
+    # -- libraries --------------------------------------------------------------------------------
+
+    def _library(self, node: cst.Call, name: str) -> Things:
+        """Call a function of a library."""
+        given = self._arguments(node)
+        first = given[0].things if given and given[0].at == 0 else NOTHING
+        last = name.rpartition(".")[2]
+        if name in TREE_MAPS:
+            return self._tree_map(given)
+        if name == "jax.device_put" and first:
+            return self._put(given, first)
+        if name in SHARING and first:
+            if name == "jax.block_until_ready":
+                self.read(given[0].node, first, deep=True)
+            is_kept = len(given) == 1 or self.nature(first) is Nature.DATA
+            return first if is_kept or name != "jax.numpy.asarray" else first | self.fresh()
+        if name in REGROUPING:
+            return self._regrouped(given)
+        if name == "copy.copy" and first:
+            self.read(given[0].node, first, Surety.LIKELY)
+            return self._inside_copy(first)
+        if name in {"builtins.next", "builtins.iter"}:
+            return self.fresh(is_drawn=True)
+        if name == "dataclasses.replace" and first:
+            return self._replaced(first, given[1:])
+        if name in WITHOUT_DATA:
+            return DATA if name.startswith(("builtins.", "numpy.")) else self._array(name, last)
+        if name in READING_FUNCTIONS or name.startswith(READING):
+            for each in given:
+                self.read(each.node, each.things, deep=not name.startswith("builtins."))
+            if name in {"numpy.asarray", "numpy.array", "jax.device_get"}:
+                # The CPU lends NumPy its buffers, and keeps them for as long.
+                roots = {each.root for each in first if isinstance(each, Part)}
+                self.state.viewed |= roots
+            if name.startswith("numpy.") or name in {"jax.device_get", "builtins.float"}:
+                return DATA
+            return self._array(name, last)
+        if name.startswith("builtins."):
+            return DATA if last in {"range", "len", "str", "open", "print"} else self.fresh()
+        if name.startswith("jax.experimental.multihost_utils."):
+            return self.fresh()
+        return self._unknown(node, given)
+
+    def _array(self, name: str, last: str) -> Things:
+        if name.startswith("jax.numpy.") and last in ARRAYS:
+            return self.fresh(Nature.ARRAY)
+        if name.startswith("jax.random.") and last not in {"key_data", "key_impl"}:
+            return self.fresh(Nature.ARRAY)
+        if name in COPYING:
+            return self.fresh(Nature.ARRAY)
+        return self.fresh()
+
+    def _put(self, given: Sequence[_Given], first: Things) -> Things:
+        """Put something somewhere: it shares its buffer if that is where it is."""
+        if len(given) == 1:
+            return first
+        self.read(given[0].node, first)
+        target = given[1].node
+        if isinstance(target, cst.Attribute) and target.attr.value == "sharding":
+            if dotted(target.value) == dotted(given[0].node):
+                return first
+            return self.fresh() | first
+        if self.nature(first) is Nature.DATA:
+            return self.fresh(Nature.ARRAY)
+        if self._is_replicated(target) and self.nature(first) is Nature.ARRAY:
+            return first
+        return first | self.fresh()
+
+    def _is_replicated(self, target: cst.BaseExpression) -> bool:
+        """Return whether a sharding that is written out splits nothing: `NamedSharding(m, P())`."""
+        for _ in range(_MAX_DEPTH):
+            if not isinstance(target, cst.Name) or not self.tree.contains(target):
+                break
+            bindings = self.names.bindings(target)
+            if len(bindings) != 1 or bindings[0].value is None:
+                return False
+            target = bindings[0].value
+        if not isinstance(target, cst.Call):
+            return False
+        if self.names.qualified(target.func) != "jax.sharding.NamedSharding":
+            return False
+        spec = Arguments(target).get(1, "spec")
+        return (
+            isinstance(spec, cst.Call)
+            and not spec.args
+            and self.names.qualified(spec.func) in {"jax.sharding.PartitionSpec", "jax.P"}
+        )
+
+    def _tree_map(self, given: Sequence[_Given]) -> Things:
+        if len(given) < 2:
+            return self.fresh()
+        function, *trees = given
+        name = self.names.qualified(function.node)
+        if name in KEEPING or self._is_identity(function.node):
+            return trees[0].things
+        if name in WITHOUT_DATA or not _reads_data(function.node):
+            return self.fresh()
+        for each in trees:
+            self.read(each.node, each.things, deep=True)
+        return self.fresh()
+
+    def _is_identity(self, node: cst.BaseExpression) -> bool:
+        if not isinstance(node, cst.Lambda) or not node.params.params:
+            return False
+        body, first = node.body, node.params.params[0].name.value
+        return isinstance(body, cst.Name) and body.value == first
+
+    def _regrouped(self, given: Sequence[_Given]) -> Things:
+        """Return what is in a container, in another one; of an array, its rows."""
+        if not given:
+            part = self.root(Nature.TREE)
+            return frozenset({part})
+        if given[0].at != 0:
+            return self.fresh()
+        things = given[0].things
+        if self.nature(things) is Nature.ARRAY:
+            self.read(given[0].node, things)
+            return self.fresh()
+        return self._inside_copy(things)
+
+    def _inside_copy(self, things: Things) -> Things:
+        """Return a copy of a container with the same things in it; of an array, a copy."""
+        if len(things) != 1 or self.nature(things) is Nature.ARRAY:
+            return self.fresh(self.nature(things))
+        only = next(iter(things))
+        if not isinstance(only, Part) or not only.root:
+            return things
+        if self.nature(things) is not Nature.TREE:
+            return things | self.fresh()
+        part = self.root(Nature.TREE)
+        known = self.state.parts.get(only.root, {})
+        self.state.parts[part.root] = dict(known)
+        return frozenset({part})
+
+    def _replaced(self, things: Things, given: Sequence[_Given]) -> Things:
+        """Return an object like another one, with other fields: it has the rest of it."""
+        if len(things) != 1:
+            return self.fresh()
+        only = next(iter(things))
+        if not isinstance(only, Part):
+            return self.fresh()
+        part = self.root(Nature.TREE, base=only)
+        self.state.parts[part.root] = {
+            (f".{each.at}",): each.things for each in given if isinstance(each.at, str)
+        }
+        return frozenset({part})
+
+    # -- methods ----------------------------------------------------------------------------------
+
+    def _method(self, node: cst.Call, held: Things, method: str) -> Things | None:
+        """Call a method of something that is no object of the file; None where it may be one."""
+        donors = [each for each in held if isinstance(each, Donor)]
+        if donors and len(donors) == len(held):
+            return self._of_donor(node, donors[0], method)
+        if any(not isinstance(each, Part) for each in held):
+            return None
+        for each in held:
+            if isinstance(each, Part) and not each.keys and self.roots[each.root].cls is not None:
+                return None
+            if isinstance(each, Part) and self.state.load(each.at(f".{method}"), self.roots) != {
+                each.at(f".{method}")
+            }:
+                return None
+        receiver = node.func.value if isinstance(node.func, cst.Attribute) else node.func
+        nature = self.nature(held)
+        if method in METADATA:
+            self._arguments(node)
+            return DATA
+        if method in UPDATES and _is_at(receiver):
+            self.read(receiver.value if isinstance(receiver, cst.Subscript) else receiver, held)
+            self._read_all(node)
+            return self.fresh(Nature.ARRAY)
+        if method in READING_METHODS and nature in {Nature.ARRAY, Nature.UNKNOWN}:
+            self.read(receiver, held)
+            self._read_all(node)
+            return DATA if method in {"item", "tolist"} else self.fresh(nature)
+        if method == "copy":
+            self._arguments(node)
+            if nature is Nature.ARRAY:
+                self.read(receiver, held)
+                return self.fresh(Nature.ARRAY)
+            return self._inside_copy(held)
+        if method in {"astype", "reshape"}:
+            self._arguments(node)
+            return held | self.fresh(nature)
+        if method in {"replace", "_replace"} and nature is not Nature.DATA:
+            return self._replaced(held, self._arguments(node))
+        if method == "addressable_data":
+            self._arguments(node)
+            self.read(receiver, held)
+            return held
+        if method == "apply_gradients":
+            self.read(receiver, held, Surety.LIKELY)
+            self._read_all(node)
+            return self.fresh()
+        if method in {"get", "items", "keys", "values"}:
+            given = self._arguments(node)
+            return self._of_mapping(held, method, given)
+        if method in {"append", "extend", "insert", "add", "update", "setdefault", "put"}:
+            self._store(held, self._arguments(node))
+            return DATA
+        if method in {"pop", "popitem", "clear", "remove"}:
+            self._arguments(node)
+            for each in held:
+                if isinstance(each, Part) and each.root:
+                    self.state.forget(each)
+                    self.state.parts.pop(each.root, None)
+            return self.fresh()
+        return self._unknown_method(node, held)
+
+    def _unknown_method(self, node: cst.Call, held: Things) -> Things:
+        given = self._arguments(node)
+        made = self._unknown(node, given)
+        self._may_change(held)
+        return made
+
+    def _read_all(self, node: cst.Call) -> None:
+        for each in self._arguments(node):
+            self.read(each.node, each.things)
+
+    def _of_mapping(self, held: Things, method: str, given: Sequence[_Given]) -> Things:
+        if method == "get" and given:
+            key = literal_key(given[0].node)
+            if key is not None:
+                found: set[Thing] = set()
+                for each in held:
+                    if isinstance(each, Part) and each.root:
+                        found |= self.state.load(each.at(key), self.roots)
+                return frozenset(found) or self.fresh()
+        if method == "keys":
+            return DATA
+        return held if method in {"items", "values"} else self.fresh()
+
+    def _store(self, held: Things, given: Sequence[_Given]) -> None:
+        for each in held:
+            if isinstance(each, Part) and each.root:
+                for item in given:
+                    self.state.set_part(each.at(self.new_key()), item.things)
+
+    def _of_donor(self, node: cst.Call, donor: Donor, method: str) -> Things:
+        """Call a method of a compiled function: `step.lower(state)` runs nothing."""
+        self.inert += 1
+        self._arguments(node)
+        self.inert -= 1
+        return frozenset({donor}) if method in {"lower", "compile", "trace"} else self.fresh()
+
+
+_PLAIN_DECORATORS = frozenset({
+    "builtins.classmethod", "builtins.staticmethod", "functools.wraps", "jax.named_call",
+    "jax.named_scope", "typing.no_type_check", "typing.override",
+})  # fmt: skip
+
+
+def _around(leaf: Part) -> list[Part]:
+    """Return what a thing is a part of, the whole first, and itself."""
+    return [Part(leaf.root, leaf.keys[:count]) for count in range(len(leaf.keys) + 1)]
+
+
+def _is_at(node: cst.BaseExpression) -> bool:
+    return (
+        isinstance(node, cst.Subscript)
+        and isinstance(node.value, cst.Attribute)
+        and node.value.attr.value == "at"
+    )
+
+
+def _reads_data(node: cst.BaseExpression) -> bool:
+    """Return whether a function that is written out reads the arrays that it is given."""
+    if not isinstance(node, cst.Lambda):
+        return True
+    names = {each.name.value for each in node.params.params}
+    pending: list[cst.CSTNode] = [node.body]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, cst.Attribute) and part.attr.value in METADATA:
+            continue
+        if isinstance(part, cst.Name) and part.value in names:
+            return True
+        pending += children(part)
+    return False
+
+
+def _is_replaced(text: str, targets: Sequence[str]) -> bool:
+    """Return whether what a call gives is bound to a name like that of an argument."""
+    stem = _stem(text)
+    return bool(stem) and any(_stem(target) == stem for target in targets)
+
+
+def _stem(text: str) -> str:
+    last = text.rpartition(".")[2]
+    for _ in range(3):
+        shorter = _NEW.sub("", last)
+        if not shorter or shorter == last:
+            break
+        last = shorter
+    return last.strip("_")
