@@ -115,13 +115,17 @@ class Buffers:
 
     def set_part(self, part: Part, held: Things) -> None:
         """Assign to a part: what it was before, and what was in that, is in it no longer."""
+        self.drop_parts(part)
+        self.parts[part.root] = {**self.parts.get(part.root, {}), part.keys: held}
+
+    def drop_parts(self, part: Part) -> None:
+        """Know nothing of what was assigned in a part."""
         count = len(part.keys)
-        kept = {
+        self.parts[part.root] = {
             keys: each
             for keys, each in self.parts.get(part.root, {}).items()
             if keys[:count] != part.keys
         }
-        self.parts[part.root] = {**kept, part.keys: held}
 
     def load(self, part: Part, roots: list[Root]) -> Things:
         """Return what a part is: what was assigned to it, or to what it is a part of."""

@@ -45,6 +45,7 @@ from placement_lint.semantic.donation.expressions import (
     Idle,
     Repeat,
     literal_key,
+    text_of,
 )
 from placement_lint.semantic.donation.outputs import Outputs, Taking
 from placement_lint.syntax.calls import Arguments
@@ -298,7 +299,7 @@ class DonationCalls(DonationExpressions):
 
     def _note_idle(self, node: cst.Call, each: _Given, why: str) -> None:
         to = dotted(node.func) or "a compiled function"
-        self.idle[id(each.node)] = Idle(each.node, dotted(each.node), to, why)
+        self.idle[id(each.node)] = Idle(each.node, text_of(each.node), to, why)
 
     def _is_used(self, donor: Donor, at: int | str) -> bool:
         parameter = donor.parameter(at)
@@ -321,7 +322,7 @@ class DonationCalls(DonationExpressions):
                 )
                 if found is not Taking.UNKNOWN:
                     return found
-        text = dotted(each.node) or ""
+        text = text_of(each.node) or ""
         return Taking.LIKELY if _is_replaced(text, self.targets) else Taking.UNKNOWN
 
     def _take(
@@ -339,7 +340,7 @@ class DonationCalls(DonationExpressions):
         if taking is Taking.UNLIKELY:
             self._note_idle(node, each, "no output has its shape")
             return
-        to, text = dotted(node.func) or "a compiled function", dotted(each.node)
+        to, text = dotted(node.func) or "a compiled function", text_of(each.node)
         if self.nature(each.things) is Nature.DATA:
             self._note_idle(node, each, "it is no JAX array")
             return
@@ -414,7 +415,7 @@ class DonationCalls(DonationExpressions):
             surety = Surety.DEFINITE
         if min(takings) <= Taking.UNLIKELY:
             return
-        text = dotted(each.node) or dotted(before[0].node)
+        text = text_of(each.node) or text_of(before[0].node)
         to = dotted(node.func) or "a compiled function"
         at: cst.CSTNode = self.stack[0] if self.stack else each.node
         self.repeats.setdefault(
@@ -573,7 +574,7 @@ class DonationCalls(DonationExpressions):
             if name == "jax.block_until_ready":
                 self.read(given[0].node, first, deep=True)
             is_kept = len(given) == 1 or self.nature(first) is Nature.DATA
-            return first if is_kept or name != "jax.numpy.asarray" else first | self.fresh()
+            return first if is_kept or name != "jax.numpy.asarray" else self.fresh(Nature.ARRAY)
         if name in REGROUPING:
             return self._regrouped(given)
         if name == "copy.copy" and first:
@@ -619,12 +620,12 @@ class DonationCalls(DonationExpressions):
         if isinstance(target, cst.Attribute) and target.attr.value == "sharding":
             if dotted(target.value) == dotted(given[0].node):
                 return first
-            return self.fresh() | first
+            return self.fresh(Nature.ARRAY)
         if self.nature(first) is Nature.DATA:
             return self.fresh(Nature.ARRAY)
         if self._is_replicated(target) and self.nature(first) is Nature.ARRAY:
             return first
-        return first | self.fresh()
+        return self.fresh(Nature.ARRAY)
 
     def _is_replicated(self, target: cst.BaseExpression) -> bool:
         """Return whether a sharding that is written out splits nothing: `NamedSharding(m, P())`."""
@@ -686,7 +687,7 @@ class DonationCalls(DonationExpressions):
         if not isinstance(only, Part) or not only.root:
             return things
         if self.nature(things) is not Nature.TREE:
-            return things | self.fresh()
+            return self.fresh()
         part = self.root(Nature.TREE)
         known = self.state.parts.get(only.root, {})
         self.state.parts[part.root] = dict(known)
@@ -742,7 +743,7 @@ class DonationCalls(DonationExpressions):
             return self._inside_copy(held)
         if method in {"astype", "reshape"}:
             self._arguments(node)
-            return held | self.fresh(nature)
+            return self.fresh(nature)
         if method in {"replace", "_replace"} and nature is not Nature.DATA:
             return self._replaced(held, self._arguments(node))
         if method == "addressable_data":
@@ -764,7 +765,7 @@ class DonationCalls(DonationExpressions):
             for each in held:
                 if isinstance(each, Part) and each.root:
                     self.state.forget(each)
-                    self.state.parts.pop(each.root, None)
+                    self.state.drop_parts(each)
             return self.fresh()
         return self._unknown_method(node, held)
 

@@ -198,16 +198,16 @@ class DonationExpressions(ABC):
         ):
             shared += 1
         at: cst.CSTNode = node
-        if len(self.stack) > shared:
+        text = text_of(node)
+        # An object has its parts in all of its methods.
+        is_own = text.startswith("self.") and death.text.startswith("self.")
+        if len(self.stack) > shared and not is_own:
             at = self.stack[shared]
-        text = dotted(node)
         is_again = self.tree.is_inside(at, self._donation(death, shared))
-        own = len(self.stack) == len(death.stack)
-        is_alias = own and not is_again and not _is_same(text, death.text)
+        is_own |= self.stack == death.stack
+        is_alias = is_own and not is_again and not _is_same(text, death.text)
         donation = self._donation(death, shared)
-        found = Reading(
-            at, text, death, surety, is_alias, is_again, donation, len(self.stack) > shared
-        )
+        found = Reading(at, text, death, surety, is_alias, is_again, donation, at is not node)
         before = self.readings.get(id(at))
         if before is None or (before.surety, not before.is_again) < (surety, not is_again):
             self.readings[id(at)] = found
@@ -608,6 +608,13 @@ def literal_key(node: cst.BaseExpression) -> str | None:
     if number is not None:
         return f"[{number}]"
     return None if text is None else f"['{text}']"
+
+
+def text_of(node: cst.CSTNode) -> str:
+    """Return the dotted name of an expression, or of what it is an item of."""
+    while isinstance(node, cst.Subscript):
+        node = node.value
+    return dotted(node)
 
 
 def _is_same(read: str, donated: str) -> bool:
