@@ -61,18 +61,6 @@ class FunctionEffects:
 
 
 @dataclass(frozen=True)
-class DonatingFunction:
-    """A function of another file that takes the buffers of some of its arguments."""
-
-    parameters: tuple[str, ...]
-    donated: tuple[str, ...]
-    """The names of the parameters whose buffers it takes."""
-    origin: EffectOrigin
-    is_replaced: bool = True
-    """An output surely takes the buffer."""
-
-
-@dataclass(frozen=True)
 class CallsFromElsewhere:
     """The calls of a function in other files of the run, tests aside."""
 

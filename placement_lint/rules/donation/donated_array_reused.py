@@ -110,8 +110,8 @@ def _message(each: Reading, ctx: Context) -> str:
     text = each.death.text or "what was donated"
     if each.is_again:
         return (
-            f"`{text}` is donated to `{each.death.to}` in each iteration and not replaced: from the "
-            "second one on it is deleted"
+            f"`{text}` is donated to `{each.death.to}` in each iteration and not replaced: it is "
+            "deleted from the second one on"
         )
     read = f"`{each.text}`" if each.text and not each.is_inside else f"`{text}`"
     how = "in this call" if each.is_inside else "here"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Confidence
-from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
+from placement_lint.prefilter.conditions import AllOf, Jax
 from placement_lint.semantic.donation.analysis import Donations
 from placement_lint.semantic.donation.buffers import Surety
 from placement_lint.semantic.enclosing import failure_is_expected
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from placement_lint.semantic.donation.buffers import Death
     from placement_lint.semantic.donation.expressions import Reading
 
-DONATES = AllOf(Jax(), AnyOf(b"donate"))
-"""The file may donate: it has a word of it, or imports what another file has compiled so."""
+DONATES = AllOf(Jax(), b"donate")
+"""The file may donate: it has a word of it."""
 
 
 def readings(ctx: Context, *, aliases: bool) -> Iterator[Reading]:
@@ -34,8 +34,6 @@ def confidence(surety: Surety) -> Confidence:
 
 def donated(death: Death, ctx: Context) -> str:
     """Return where something was donated: "donated to `step` on line 12"."""
-    if death.elsewhere:
-        return f"donated to `{death.to}` on line {_line(death, ctx)}, which takes it in {death.elsewhere}"
     return f"donated to `{death.to}` on line {_line(death, ctx)}"
 
 

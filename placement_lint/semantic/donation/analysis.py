@@ -135,8 +135,6 @@ class Donations:
             if any(each.keyword is not None and each.keyword.value in _WORDS for each in call.args):
                 fresh |= set(self._around(call))
                 pending += self._names_of(call)
-        for name in self._imported():
-            pending.append(name)
         seen: set[str] = set()
         names_by_owner = self._function_names()
         while pending or fresh:
@@ -151,14 +149,6 @@ class Donations:
                     fresh |= users.get(name, set()) - found
                     pending += self._assigned_from.get(name, ())
         return found
-
-    def _imported(self) -> Iterator[str]:
-        """Yield the names that come from other files and stand for what donates."""
-        scope = self._facts.names.module_scope
-        for name, bindings in scope.bindings.items():
-            for binding in bindings:
-                if binding.target is not None and self._run.imported(binding.target):
-                    yield name
 
     @property
     def _assigned_from(self) -> dict[str, list[str]]:

@@ -90,8 +90,6 @@ class Death:
     where: tuple[int, ...] | None = ()
     """Of one that is not on all ways: the conditions under which these ways met; None: it is not
     known what they have to do with one another."""
-    elsewhere: str = ""
-    """A place in another file, if that is where it happens."""
     under: tuple[int, ...] = ()
     """The conditions around it."""
 
@@ -253,13 +251,12 @@ def _joined_parts(
     one: dict[int, dict[Keys, Things]], other: dict[int, dict[Keys, Things]]
 ) -> dict[int, dict[Keys, Things]]:
     merged = {**other, **one}
-    for root in merged:
+    for root, known in merged.items():
         first, second = one.get(root), other.get(root)
-        if first is second or first is None or second is None:
-            if first is not second:
-                merged[root] = {
-                    keys: held | {Part(root, keys)} for keys, held in merged[root].items()
-                }
+        if first is second:
+            continue
+        if first is None or second is None:
+            merged[root] = {keys: held | {Part(root, keys)} for keys, held in known.items()}
             continue
         merged[root] = {
             keys: first.get(keys, frozenset({Part(root, keys)}))

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from placement_lint.semantic.donation.buffers import Part
-    from placement_lint.semantic.program_queries import DonatingFunction
     from placement_lint.syntax.definitions import Function
     from placement_lint.syntax.names import Names
 
@@ -78,14 +77,10 @@ class Donor:
     """The object that it is a method of, which is its first argument."""
     given: int = 0
     """How many arguments `functools.partial` has given it."""
-    elsewhere: DonatingFunction | None = None
-    """It is in another file."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
         """The names of the parameters that the compiled function has, those that go by position."""
-        if self.elsewhere is not None:
-            return self.elsewhere.parameters
         if self.inner is None:
             return ()
         names = parameters_of(self.inner.node)

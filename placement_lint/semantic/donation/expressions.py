@@ -251,8 +251,6 @@ class DonationExpressions(ABC):
                 things = frozenset({OfClass(node)})
             elif binding.value is not None:
                 things = self.callable_in(binding.value)
-            elif binding.target is not None:
-                things = self.imported(binding.target)
             else:
                 return NOTHING
             if not things:
@@ -307,21 +305,11 @@ class DonationExpressions(ABC):
             self.seen[id(node)] = death
 
     def attribute(self, node: cst.Attribute) -> Things:
-        if self.names.qualified(node) is not None and not self._is_own(node):
-            imported = self.imported(self.names.qualified(node) or "")
-            return imported or DATA
+        if self.names.qualified(node) is not None:
+            return DATA
         things = self.attribute_of(self.evaluate(node.value), node.attr.value)
         self._see(node, things)
         return things
-
-    def _is_own(self, node: cst.Attribute) -> bool:
-        """Return whether a dotted name begins with a class or a function of the file."""
-        base: cst.BaseExpression = node
-        while isinstance(base, cst.Attribute):
-            base = base.value
-        if not isinstance(base, cst.Name) or not self.tree.contains(base):
-            return True
-        return any(each.target is None for each in self.names.bindings(base))
 
     def attribute_of(self, held: Things, name: str) -> Things:
         if name in METADATA:
@@ -571,10 +559,6 @@ class DonationExpressions(ABC):
     @abstractmethod
     def decorated(self, node: cst.FunctionDef) -> Things:
         """Return what the name of a function stands for."""
-
-    @abstractmethod
-    def imported(self, qualified: str) -> Things:
-        """Return what can be called by a name of another file; else nothing."""
 
     @abstractmethod
     def class_attribute(self, cls: cst.ClassDef, name: str, owner: Part | None) -> Things:

@@ -133,9 +133,9 @@ class Outputs:
 
     def _iterated(self, node: cst.BaseExpression, function: Function, depth: int) -> _Like:
         """Return what the items of a tree are like, which is rebuilt of them."""
-        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-            if node.func.attr.value in {"items", "values"}:
-                node = node.func.value
+        called = node.func if isinstance(node, cst.Call) else None
+        if isinstance(called, cst.Attribute) and called.attr.value in {"items", "values"}:
+            node = called.value
         return self._like(node, function, depth + 1)
 
     def _named(self, node: cst.Name, function: Function, depth: int) -> _Like:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
 from placement_lint.jaxmodel.donation import LEAVING
 from placement_lint.semantic.donation.buffers import (
-    NOTHING,
     Buffers,
     Death,
     Nature,
@@ -17,8 +16,8 @@ from placement_lint.semantic.donation.buffers import (
     Surety,
     joined,
 )
-from placement_lint.semantic.donation.calls import DonationCalls
 from placement_lint.semantic.donation.callables import OfClass
+from placement_lint.semantic.donation.calls import DonationCalls
 from placement_lint.semantic.donation.expressions import DATA, item_key
 from placement_lint.syntax.calls import Arguments, integer_value
 from placement_lint.syntax.dotted import dotted
@@ -60,10 +59,6 @@ class DonationStatements(DonationCalls):
         self._snapshots: list[list[Buffers]] = []
         self._is_second = False
         """An outer loop is executed once more."""
-
-    def imported(self, qualified: str) -> Things:
-        """Return what can be called by a name of another file; else nothing."""
-        return NOTHING
 
     # -- functions --------------------------------------------------------------------------------
 
@@ -224,8 +219,7 @@ class DonationStatements(DonationCalls):
 
     # -- compound statements ----------------------------------------------------------------------
 
-    def if_(self, node: cst.CSTNode) -> bool:
-        assert isinstance(node, cst.If)
+    def if_(self, node: cst.If) -> bool:
         self.evaluate(node.test)
         decided = _truth(node.test)
         around, before = self.where, self.state.copy()
@@ -255,8 +249,7 @@ class DonationStatements(DonationCalls):
             self.state = met
         return met is not None
 
-    def for_(self, node: cst.CSTNode) -> bool:
-        assert isinstance(node, cst.For)
+    def for_(self, node: cst.For) -> bool:
         iterated = self.evaluate(node.iter)
         least = _least_turns(node.iter)
 
@@ -265,8 +258,7 @@ class DonationStatements(DonationCalls):
 
         return self._loop(node, begin, least=least, is_endless=False)
 
-    def while_(self, node: cst.CSTNode) -> bool:
-        assert isinstance(node, cst.While)
+    def while_(self, node: cst.While) -> bool:
         is_endless = _truth(node.test) is True
 
         def begin() -> None:
@@ -319,8 +311,7 @@ class DonationStatements(DonationCalls):
     def _orelse(self, node: cst.For | cst.While) -> bool:
         return True if node.orelse is None else self.block(node.orelse.body)
 
-    def with_(self, node: cst.CSTNode) -> bool:
-        assert isinstance(node, cst.With)
+    def with_(self, node: cst.With) -> bool:
         expecting = inert = 0
         for item in node.items:
             held = self.evaluate(item.item)
@@ -345,8 +336,7 @@ class DonationStatements(DonationCalls):
             return self._go_on([*([self.state] if ended else []), before], None)
         return ended
 
-    def try_(self, node: cst.CSTNode) -> bool:
-        assert isinstance(node, cst.Try | cst.TryStar)
+    def try_(self, node: cst.Try | cst.TryStar) -> bool:
         names = [name for handler in node.handlers for name in _caught(handler)]
         expects = bool(_ERRORS_OF_JAX & set(names))
         cautious = bool({"Exception", "BaseException", ""} & set(names))
@@ -378,8 +368,7 @@ class DonationStatements(DonationCalls):
             return self.block(node.finalbody.body) and going_on
         return going_on
 
-    def match(self, node: cst.CSTNode) -> bool:
-        assert isinstance(node, cst.Match)
+    def match(self, node: cst.Match) -> bool:
         self.evaluate(node.subject)
         around, before = self.where, self.state
         ways: list[Buffers] = []
@@ -399,18 +388,19 @@ class DonationStatements(DonationCalls):
         self.where = around
         return self._go_on([*ways, *([] if is_complete else [before])])
 
-    def function(self, node: cst.CSTNode) -> bool:
-        assert isinstance(node, cst.FunctionDef)
+    def function(self, node: cst.FunctionDef) -> bool:
         owner = self.names.owner(node.name.value, self.names.scope(node))
         if owner is not None and id(owner) in self.frames:
             self.state.names[self.frames[id(owner)], node.name.value] = self.decorated(node)
         return True
 
-    def class_(self, node: cst.CSTNode) -> bool:
-        assert isinstance(node, cst.ClassDef)
+    def class_(self, node: cst.ClassDef) -> bool:
         owner = self.names.owner(node.name.value, self.names.scope(node))
         if owner is not None and id(owner) in self.frames:
             self.state.names[self.frames[id(owner)], node.name.value] = frozenset({OfClass(node)})
+        scope = self.names.scope(node.body)
+        self.frames[id(scope)] = self.new_number()
+        self.block(node.body)
         return True
 
     # -- iteration --------------------------------------------------------------------------------
@@ -463,7 +453,7 @@ class DonationStatements(DonationCalls):
 
 
 def _as_entered(state: Buffers, entered: Buffers) -> Buffers:
-    """Return what holds after a loop that may have had no iteration: then nothing is surely gone."""
+    """Return what holds after a loop that may have no iteration: nothing is surely gone."""
     dead: dict[int, dict[tuple[str, ...], Death]] = {}
     for root, known in state.dead.items():
         before = entered.dead.get(root, {})
@@ -513,7 +503,7 @@ def _caught(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> list[str]:
     return [(dotted(each) or "?").rpartition(".")[2] for each in every]
 
 
-_COMPOUND: dict[type, Callable[[DonationStatements, cst.CSTNode], bool]] = {
+_COMPOUND: dict[type, Callable[[DonationStatements, Any], bool]] = {
     cst.If: DonationStatements.if_,
     cst.For: DonationStatements.for_,
     cst.While: DonationStatements.while_,
