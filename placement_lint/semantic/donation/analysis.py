@@ -15,8 +15,9 @@ from placement_lint.semantic.tracing import TracedFunctions
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from placement_lint.semantic.donation.buffers import Death, Part
+    from placement_lint.semantic.donation.buffers import Death
     from placement_lint.semantic.donation.expressions import Idle, Reading, Repeat
+    from placement_lint.semantic.donation.parts import BufferPart
     from placement_lint.semantic.model import ModuleFacts
 
 _WORDS = frozenset({"donate", "donate_argnames", "donate_argnums"})
@@ -105,7 +106,7 @@ class Donations:
                 run.state.names[frame, star.name.value] = run.fresh()
         run.execute(function)
 
-    def _owner(self, function: cst.FunctionDef) -> Part | None:
+    def _owner(self, function: cst.FunctionDef) -> BufferPart | None:
         """Return an object whose method a function is."""
         suite = self._tree.parent(function)
         cls = None if suite is None else self._tree.parent(suite)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+from placement_lint.semantic.donation.parts import MAX_KEYS, BufferPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,25 +19,13 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from placement_lint.semantic.donation.callables import Defined, Donor, Maker, OfClass
+    from placement_lint.semantic.donation.parts import Keys
 
-Keys: TypeAlias = "tuple[str, ...]"
-
-_MAX_KEYS = 8
 _MAX_LEAVES = 256
 """Parts of one thing that are looked at, each by itself."""
 
 
-class Part(NamedTuple):
-    """A thing, or a part of one."""
-
-    root: int
-    keys: Keys = ()
-
-    def at(self, *keys: str) -> Part:
-        return Part(self.root, (*self.keys, *keys)[:_MAX_KEYS])
-
-
-Thing: TypeAlias = "Part | Defined | Donor | Maker | OfClass"
+Thing: TypeAlias = "BufferPart | Defined | Donor | Maker | OfClass"
 Things: TypeAlias = "frozenset[Thing]"
 """What an expression may be: one of these."""
 
@@ -60,7 +50,7 @@ class Root:
 
     nature: Nature = Nature.UNKNOWN
     cls: cst.ClassDef | None = None
-    base: Part | None = None
+    base: BufferPart | None = None
     """What it has the other parts of: `{**state, "step": 0}`."""
     is_drawn: bool = False
     """An iterator gave it, which may give NumPy arrays."""
@@ -111,12 +101,12 @@ class Buffers:
 
     # -- parts ------------------------------------------------------------------------------------
 
-    def set_part(self, part: Part, held: Things) -> None:
+    def set_part(self, part: BufferPart, held: Things) -> None:
         """Assign to a part: what it was before, and what was in that, is in it no longer."""
         self.drop_parts(part)
         self.parts[part.root] = {**self.parts.get(part.root, {}), part.keys: held}
 
-    def drop_parts(self, part: Part) -> None:
+    def drop_parts(self, part: BufferPart) -> None:
         """Know nothing of what was assigned in a part."""
         count = len(part.keys)
         self.parts[part.root] = {
@@ -125,9 +115,9 @@ class Buffers:
             if keys[:count] != part.keys
         }
 
-    def load(self, part: Part, roots: list[Root]) -> Things:
+    def load(self, part: BufferPart, roots: list[Root]) -> Things:
         """Return what a part is: what was assigned to it, or to what it is a part of."""
-        for _ in range(_MAX_KEYS):
+        for _ in range(MAX_KEYS):
             known = self.parts.get(part.root)
             for count in range(len(part.keys), 0, -1) if known else ():
                 held = (known or {}).get(part.keys[:count])
@@ -136,7 +126,7 @@ class Buffers:
                 if count == len(part.keys):
                     return held
                 return frozenset(
-                    each.at(*part.keys[count:]) for each in held if isinstance(each, Part)
+                    each.at(*part.keys[count:]) for each in held if isinstance(each, BufferPart)
                 )
             base = roots[part.root].base if part.keys else None
             if base is None:
@@ -144,14 +134,14 @@ class Buffers:
             part = base.at(*part.keys)
         return frozenset({part})
 
-    def leaves(self, things: Things, roots: list[Root]) -> Iterator[tuple[Part, bool]]:
+    def leaves(self, things: Things, roots: list[Root]) -> Iterator[tuple[BufferPart, bool]]:
         """Yield the things in a tree that have no known parts, and whether each is surely there."""
         pending = [(things, True)]
         for _ in range(_MAX_LEAVES):
             if not pending:
                 return
             held, is_sure = pending.pop()
-            every = [each for each in held if isinstance(each, Part)]
+            every = [each for each in held if isinstance(each, BufferPart)]
             for part in every:
                 known = self.parts.get(part.root, {})
                 count = len(part.keys)
@@ -170,12 +160,12 @@ class Buffers:
 
     # -- deletions --------------------------------------------------------------------------------
 
-    def kill(self, part: Part, death: Death) -> None:
+    def kill(self, part: BufferPart, death: Death) -> None:
         before = self.death(part)
         if before is None or before.surety < death.surety:
             self.dead[part.root] = {**self.dead.get(part.root, {}), part.keys: death}
 
-    def death(self, part: Part) -> Death | None:
+    def death(self, part: BufferPart) -> Death | None:
         """Return what deleted a part, or what it is a part of."""
         known = self.dead.get(part.root)
         if not known:
@@ -193,7 +183,7 @@ class Buffers:
         Where only one of several is gone, that counts where the conditions are not others than at
         its deletion: it is not known then which of them stands for which.
         """
-        found = [self.death(each) if isinstance(each, Part) else None for each in things]
+        found = [self.death(each) if isinstance(each, BufferPart) else None for each in things]
         every = [each for each in found if each is not None]
         if every and len(every) == len(found):
             return min(every, key=lambda each: each.surety)
@@ -204,7 +194,7 @@ class Buffers:
         ]
         return replace(gone[0], surety=Surety.LIKELY) if gone else None
 
-    def forget(self, part: Part, *, itself: bool = True) -> None:
+    def forget(self, part: BufferPart, *, itself: bool = True) -> None:
         """Know nothing of deletions below a part: something else may be there by now."""
         known = self.dead.get(part.root)
         if known:
@@ -256,11 +246,11 @@ def _joined_parts(
         if first is second:
             continue
         if first is None or second is None:
-            merged[root] = {keys: held | {Part(root, keys)} for keys, held in known.items()}
+            merged[root] = {keys: held | {BufferPart(root, keys)} for keys, held in known.items()}
             continue
         merged[root] = {
-            keys: first.get(keys, frozenset({Part(root, keys)}))
-            | second.get(keys, frozenset({Part(root, keys)}))
+            keys: first.get(keys, frozenset({BufferPart(root, keys)}))
+            | second.get(keys, frozenset({BufferPart(root, keys)}))
             for keys in first.keys() | second.keys()
         }
     return merged

@@ -13,7 +13,7 @@ from placement_lint.syntax.calls import Arguments, elements_or_self, integer_val
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from placement_lint.semantic.donation.buffers import Part
+    from placement_lint.semantic.donation.parts import BufferPart
     from placement_lint.syntax.definitions import Function
     from placement_lint.syntax.names import Names
 
@@ -49,7 +49,7 @@ class Defined:
     """A function of the file, perhaps with an object that it is a method of."""
 
     node: Function
-    owner: Part | None = None
+    owner: BufferPart | None = None
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Donor:
     jit: Jit
     inner: Defined | None = None
     """What is compiled, where it is a function of the file."""
-    receiver: Part | None = None
+    receiver: BufferPart | None = None
     """The object that it is a method of, which is its first argument."""
     given: int = 0
     """How many arguments `functools.partial` has given it."""

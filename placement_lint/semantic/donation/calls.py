@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,6 @@ from placement_lint.semantic.donation.buffers import (
     NOTHING,
     Death,
     Nature,
-    Part,
     Surety,
 )
 from placement_lint.semantic.donation.callables import (
@@ -33,7 +31,8 @@ from placement_lint.semantic.donation.expressions import (
     text_of,
 )
 from placement_lint.semantic.donation.libraries import DonationLibraries, Given
-from placement_lint.semantic.donation.outputs import Outputs, Taking
+from placement_lint.semantic.donation.outputs import DonationOutputs, Taken
+from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import is_generator
 from placement_lint.syntax.dotted import dotted
@@ -41,21 +40,21 @@ from placement_lint.syntax.dotted import dotted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from placement_lint.semantic.donation.buffers import Keys, Thing, Things
+    from placement_lint.semantic.donation.buffers import Thing, Things
+    from placement_lint.semantic.donation.parts import Keys
 
 _MAX_DEPTH = 5
 """Calls of functions of the file inside of one another."""
-_NEW = re.compile(
-    r"(?:^|_)(?:new|next|old|prev|previous|updated|upd|out|cur|current)(?:_|$)|\d+$|_+$"
-)
+_NEW = frozenset({"cur", "current", "new", "next", "old", "out", "prev", "previous", "updated"})
+"""Words in names that say which of several values of one thing it is."""
 
 
 class DonationCalls(DonationLibraries):
     """The evaluation of calls."""
 
     @property
-    def outputs(self) -> Outputs:
-        return self.facts.fact(Outputs)
+    def outputs(self) -> DonationOutputs:
+        return self.facts.fact(DonationOutputs)
 
     def call(self, node: cst.Call) -> Things:
         """Return what a call gives."""
@@ -74,7 +73,7 @@ class DonationCalls(DonationLibraries):
             if found is not None:
                 return found
             callee = self.attribute_of(held, method)
-            if any(isinstance(each, Part) for each in callee):
+            if any(isinstance(each, BufferPart) for each in callee):
                 self._may_change(held)
         else:
             callee = self.evaluate(node.func)
@@ -87,7 +86,7 @@ class DonationCalls(DonationLibraries):
         targets = self.targets
         given = self._arguments(node)
         self.targets = targets
-        known = [each for each in callee if not isinstance(each, Part)]
+        known = [each for each in callee if not isinstance(each, BufferPart)]
         if not known or len(known) < len(callee):
             donors = [each for each in known if isinstance(each, Donor)]
             if donors and len(donors) == len(known):
@@ -232,7 +231,7 @@ class DonationCalls(DonationLibraries):
             return True
         return self.outputs.reads(donor.inner.node, parameter)
 
-    def _taking(self, donor: Donor, each: Given, donated: Sequence[Given]) -> Taking:
+    def _taking(self, donor: Donor, each: Given, donated: Sequence[Given]) -> Taken:
         if donor.inner is not None and each.at is not None:
             parameter = donor.parameter(each.at)
             every = [donor.parameter(other.at) for other in donated if other.at is not None]
@@ -240,10 +239,10 @@ class DonationCalls(DonationLibraries):
                 found = self.outputs.taking(
                     donor.inner.node, parameter, [name for name in every if name is not None]
                 )
-                if found is not Taking.UNKNOWN:
+                if found is not Taken.UNKNOWN:
                     return found
         text = text_of(each.node) or ""
-        return Taking.LIKELY if _is_replaced(text, self.targets) else Taking.UNKNOWN
+        return Taken.LIKELY if _is_replaced(text, self.targets) else Taken.UNKNOWN
 
     def _take(
         self,
@@ -255,9 +254,9 @@ class DonationCalls(DonationLibraries):
         is_sure: bool,
     ) -> None:
         taking = self._taking(donor, each, donated)
-        if taking is Taking.NEVER:
+        if taking is Taken.NEVER:
             return
-        if taking is Taking.UNLIKELY:
+        if taking is Taken.UNLIKELY:
             self._note_idle(node, each, "no output has its shape")
             return
         to, text = dotted(node.func) or "a compiled function", text_of(each.node)
@@ -265,8 +264,8 @@ class DonationCalls(DonationLibraries):
             self._note_idle(node, each, "it is no JAX array")
             return
         where: tuple[int, ...] | None = self.where
-        surety = Surety.DEFINITE if taking is Taking.SURE else Surety.LIKELY
-        if taking is Taking.UNKNOWN and self._may_be_numpy(each.things):
+        surety = Surety.DEFINITE if taking is Taken.SURE else Surety.LIKELY
+        if taking is Taken.UNKNOWN and self._may_be_numpy(each.things):
             surety, where = Surety.MAYBE, None
         if not donor.jit.is_certain or not is_sure:
             surety = min(surety, Surety.LIKELY)
@@ -283,7 +282,7 @@ class DonationCalls(DonationLibraries):
                 found, where = Surety.MAYBE, None
             self.state.kill(leaf, Death(node, self.stack, text, to, found, where, under=self.where))
         for part in each.things:
-            if isinstance(part, Part) and len(each.things) == 1 and part.root:
+            if isinstance(part, BufferPart) and len(each.things) == 1 and part.root:
                 death = Death(node, self.stack, text, to, surety, where, under=self.where)
                 if self.roots[part.root].nature is not Nature.TREE or part.keys:
                     self.state.kill(part, death)
@@ -291,7 +290,7 @@ class DonationCalls(DonationLibraries):
     def _may_be_numpy(self, things: Things) -> bool:
         """Return whether something may be no JAX array: an iterator gave it, or a caller."""
         return any(
-            isinstance(each, Part) and self.roots[each.root].nature is Nature.UNKNOWN
+            isinstance(each, BufferPart) and self.roots[each.root].nature is Nature.UNKNOWN
             for each in things
         )
 
@@ -303,7 +302,7 @@ class DonationCalls(DonationLibraries):
         others: Sequence[Given],
     ) -> None:
         """Note a buffer that a call is given twice, and donated once at least."""
-        found: dict[Part, tuple[Given, bool]] = {}
+        found: dict[BufferPart, tuple[Given, bool]] = {}
         for each in [*donated, *others]:
             is_donated = each in donated
             for leaf, is_there in self.state.leaves(each.things, self.roots):
@@ -331,9 +330,9 @@ class DonationCalls(DonationLibraries):
             if is_one
         ]
         surety = Surety.LIKELY
-        if all(taking is Taking.SURE for taking in takings) and not self.cautious:
+        if all(taking is Taken.SURE for taking in takings) and not self.cautious:
             surety = Surety.DEFINITE
-        if min(takings) <= Taking.UNLIKELY:
+        if min(takings) <= Taken.UNLIKELY:
             return
         text = text_of(each.node) or text_of(before[0].node)
         to = dotted(node.func) or "a compiled function"
@@ -389,7 +388,7 @@ class DonationCalls(DonationLibraries):
             cls = only
         return None
 
-    def class_attribute(self, cls: cst.ClassDef, name: str, owner: Part | None) -> Things:
+    def class_attribute(self, cls: cst.ClassDef, name: str, owner: BufferPart | None) -> Things:
         """Return what can be called by an attribute of a class, or of its objects."""
         method = self._method_named(cls, name)
         if method is not None:
@@ -400,7 +399,7 @@ class DonationCalls(DonationLibraries):
             self._outer[key] = self._assigned_in(cls, name)
         return self._outer[key]
 
-    def _bound_to(self, thing: Thing, owner: Part | None) -> Thing:
+    def _bound_to(self, thing: Thing, owner: BufferPart | None) -> Thing:
         if isinstance(thing, Defined) and owner is not None:
             return replace(thing, owner=owner)
         if isinstance(thing, Donor) and owner is not None:
@@ -451,7 +450,7 @@ class DonationCalls(DonationLibraries):
     def _bind_parameters(
         self,
         function: cst.FunctionDef | cst.Lambda,
-        owner: Part | None,
+        owner: BufferPart | None,
         given: Sequence[Given],
         frame: int,
     ) -> None:
@@ -483,9 +482,9 @@ _PLAIN_DECORATORS = frozenset({
 })  # fmt: skip
 
 
-def _around(leaf: Part) -> list[Part]:
+def _around(leaf: BufferPart) -> list[BufferPart]:
     """Return what a thing is a part of, the whole first, and itself."""
-    return [Part(leaf.root, leaf.keys[:count]) for count in range(len(leaf.keys) + 1)]
+    return [BufferPart(leaf.root, leaf.keys[:count]) for count in range(len(leaf.keys) + 1)]
 
 
 def _is_replaced(text: str, targets: Sequence[str]) -> bool:
@@ -495,10 +494,7 @@ def _is_replaced(text: str, targets: Sequence[str]) -> bool:
 
 
 def _stem(text: str) -> str:
-    last = text.rpartition(".")[2]
-    for _ in range(3):
-        shorter = _NEW.sub("", last)
-        if not shorter or shorter == last:
-            break
-        last = shorter
-    return last.strip("_")
+    """Return the last part of a name without what says which of several values it is."""
+    last = text.rpartition(".")[2].rstrip("0123456789_")
+    words = [word for word in last.split("_") if word and word not in _NEW]
+    return "_".join(words)

@@ -14,12 +14,12 @@ from placement_lint.semantic.donation.buffers import (
     NOTHING,
     Buffers,
     Nature,
-    Part,
     Root,
     Surety,
     joined,
 )
 from placement_lint.semantic.donation.callables import Defined, OfClass
+from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.syntax.calls import integer_value, string_value
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.tree import children
@@ -27,12 +27,13 @@ from placement_lint.syntax.tree import children
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from placement_lint.semantic.donation.buffers import Death, Keys, Thing, Things
+    from placement_lint.semantic.donation.buffers import Death, Thing, Things
+    from placement_lint.semantic.donation.parts import Keys
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.definitions import Function
     from placement_lint.syntax.names import Scope
 
-DATA = frozenset({Part(0)})
+DATA = frozenset({BufferPart(0)})
 """A value that has no buffer: a number, a text, what NumPy has."""
 _MOST_STEPS = 60
 """For each node of a file, how many are executed at most: functions are executed once a call."""
@@ -125,21 +126,21 @@ class DonationExpressions(ABC):
         nature: Nature = Nature.UNKNOWN,
         *,
         cls: cst.ClassDef | None = None,
-        base: Part | None = None,
+        base: BufferPart | None = None,
         is_drawn: bool = False,
-    ) -> Part:
+    ) -> BufferPart:
         self.roots.append(Root(nature, cls, base, is_drawn))
-        return Part(len(self.roots) - 1)
+        return BufferPart(len(self.roots) - 1)
 
     def nature(self, things: Things) -> Nature:
         """Return what a thing is; UNKNOWN where it may be several."""
         found = {
-            self.roots[each.root].nature if isinstance(each, Part) else Nature.UNKNOWN
+            self.roots[each.root].nature if isinstance(each, BufferPart) else Nature.UNKNOWN
             for each in things
         }
         only = found.pop() if len(found) == 1 else Nature.UNKNOWN
         part = next(iter(things), None)
-        if only is Nature.TREE and isinstance(part, Part) and part.keys:
+        if only is Nature.TREE and isinstance(part, BufferPart) and part.keys:
             return Nature.UNKNOWN
         return only
 
@@ -177,13 +178,13 @@ class DonationExpressions(ABC):
 
     def _death_inside(self, things: Things) -> Death | None:
         """Return what deleted a part of a thing."""
-        parts = [each for each in things if isinstance(each, Part)]
+        parts = [each for each in things if isinstance(each, BufferPart)]
         for part in parts:
             count = len(part.keys)
             for keys, death in self.state.dead.get(part.root, {}).items():
                 if keys[:count] == part.keys and self.state.load(
-                    Part(part.root, keys), self.roots
-                ) == {Part(part.root, keys)}:
+                    BufferPart(part.root, keys), self.roots
+                ) == {BufferPart(part.root, keys)}:
                     return death
         for leaf, is_sure in self.state.leaves(things, self.roots):
             found = self.state.death(leaf)
@@ -272,7 +273,7 @@ class DonationExpressions(ABC):
             self.stack, self.where, self.targets = kept
             self.expecting -= 1
             self.inert -= 1
-        return NOTHING if any(isinstance(each, Part) for each in things) else things
+        return NOTHING if any(isinstance(each, BufferPart) for each in things) else things
 
     # -- expressions ------------------------------------------------------------------------------
 
@@ -318,13 +319,13 @@ class DonationExpressions(ABC):
             return held
         found: set[Thing] = set()
         for each in held:
-            if isinstance(each, Part):
+            if isinstance(each, BufferPart):
                 found |= self._part_named(each, name)
             elif isinstance(each, OfClass):
                 found |= self.class_attribute(each.node, name, None)
         return frozenset(found) or self.fresh()
 
-    def _part_named(self, part: Part, name: str) -> Things:
+    def _part_named(self, part: BufferPart, name: str) -> Things:
         if part.root == 0:
             return DATA
         own = part.at(f".{name}")
@@ -351,7 +352,7 @@ class DonationExpressions(ABC):
                 return self.fresh(Nature.ARRAY)
             found: set[Thing] = set()
             for each in held:
-                if isinstance(each, Part):
+                if isinstance(each, BufferPart):
                     found |= DATA if each.root == 0 else self.state.load(each.at(key), self.roots)
             things: Things = frozenset(found) or self.fresh()
             self._see(node, things)
@@ -374,7 +375,7 @@ class DonationExpressions(ABC):
         if self.nature(held) is Nature.DATA:
             return DATA
         return (
-            frozenset(each.at(self.new_key()) for each in held if isinstance(each, Part))
+            frozenset(each.at(self.new_key()) for each in held if isinstance(each, BufferPart))
             or self.fresh()
         )
 
@@ -458,18 +459,18 @@ class DonationExpressions(ABC):
     def _inside(self, held: Things) -> Things:
         """Return what the things in a container are, which another one has by other keys."""
         return frozenset(
-            each.at(self.new_key()) if isinstance(each, Part) and each.root else each
+            each.at(self.new_key()) if isinstance(each, BufferPart) and each.root else each
             for each in held
         )
 
     def mapping(self, node: cst.Dict) -> Things:
         found: dict[Keys, Things] = {}
-        base: Part | None = None
+        base: BufferPart | None = None
         for each in node.elements:
             held = self.evaluate(each.value)
             if not isinstance(each, cst.DictElement):
                 only = next(iter(held)) if len(held) == 1 else None
-                base = only if isinstance(only, Part) and only.root else base
+                base = only if isinstance(only, BufferPart) and only.root else base
                 continue
             self.evaluate(each.key)
             found[(literal_key(each.key) or self.new_key(),)] = held
@@ -561,7 +562,7 @@ class DonationExpressions(ABC):
         """Return what the name of a function stands for."""
 
     @abstractmethod
-    def class_attribute(self, cls: cst.ClassDef, name: str, owner: Part | None) -> Things:
+    def class_attribute(self, cls: cst.ClassDef, name: str, owner: BufferPart | None) -> Things:
         """Return what can be called by an attribute of a class, or of its objects."""
 
     @abstractmethod

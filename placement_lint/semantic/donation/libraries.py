@@ -25,7 +25,6 @@ from placement_lint.jaxmodel.donation import (
 from placement_lint.semantic.donation.buffers import (
     NOTHING,
     Nature,
-    Part,
     Surety,
 )
 from placement_lint.semantic.donation.callables import (
@@ -36,6 +35,7 @@ from placement_lint.semantic.donation.expressions import (
     DonationExpressions,
     literal_key,
 )
+from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.tree import children
@@ -97,7 +97,7 @@ class DonationLibraries(DonationExpressions):
     def _may_change(self, things: Things) -> None:
         """Know nothing more of what an object holds, after it went where nobody follows."""
         for each in things:
-            if isinstance(each, Part) and self.roots[each.root].nature is not Nature.ARRAY:
+            if isinstance(each, BufferPart) and self.roots[each.root].nature is not Nature.ARRAY:
                 self.state.forget(each, itself=False)
 
     # -- libraries --------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ class DonationLibraries(DonationExpressions):
                 self.read(each.node, each.things, deep=not name.startswith("builtins."))
             if name in {"numpy.asarray", "numpy.array", "jax.device_get"}:
                 # The CPU lends NumPy its buffers, and keeps them for as long.
-                roots = {each.root for each in first if isinstance(each, Part)}
+                roots = {each.root for each in first if isinstance(each, BufferPart)}
                 self.state.viewed |= roots
             if name.startswith("numpy.") or name in {"jax.device_get", "builtins.float"}:
                 return DATA
@@ -225,7 +225,7 @@ class DonationLibraries(DonationExpressions):
         if len(things) != 1 or self.nature(things) is Nature.ARRAY:
             return self.fresh(self.nature(things))
         only = next(iter(things))
-        if not isinstance(only, Part) or not only.root:
+        if not isinstance(only, BufferPart) or not only.root:
             return things
         if self.nature(things) is not Nature.TREE:
             return self.fresh()
@@ -239,7 +239,7 @@ class DonationLibraries(DonationExpressions):
         if len(things) != 1:
             return self.fresh()
         only = next(iter(things))
-        if not isinstance(only, Part):
+        if not isinstance(only, BufferPart):
             return self.fresh()
         part = self.root(Nature.TREE, base=only)
         self.state.parts[part.root] = {
@@ -254,14 +254,18 @@ class DonationLibraries(DonationExpressions):
         donors = [each for each in held if isinstance(each, Donor)]
         if donors and len(donors) == len(held):
             return self._of_donor(node, donors[0], method)
-        if any(not isinstance(each, Part) for each in held):
+        if any(not isinstance(each, BufferPart) for each in held):
             return None
         for each in held:
-            if isinstance(each, Part) and not each.keys and self.roots[each.root].cls is not None:
+            if (
+                isinstance(each, BufferPart)
+                and not each.keys
+                and self.roots[each.root].cls is not None
+            ):
                 return None
-            if isinstance(each, Part) and self.state.load(each.at(f".{method}"), self.roots) != {
-                each.at(f".{method}")
-            }:
+            if isinstance(each, BufferPart) and self.state.load(
+                each.at(f".{method}"), self.roots
+            ) != {each.at(f".{method}")}:
                 return None
         receiver = node.func.value if isinstance(node.func, cst.Attribute) else node.func
         nature = self.nature(held)
@@ -304,7 +308,7 @@ class DonationLibraries(DonationExpressions):
         if method in {"pop", "popitem", "clear", "remove"}:
             self._arguments(node)
             for each in held:
-                if isinstance(each, Part) and each.root:
+                if isinstance(each, BufferPart) and each.root:
                     self.state.forget(each)
                     self.state.drop_parts(each)
             return self.fresh()
@@ -326,7 +330,7 @@ class DonationLibraries(DonationExpressions):
             if key is not None:
                 found: set[Thing] = set()
                 for each in held:
-                    if isinstance(each, Part) and each.root:
+                    if isinstance(each, BufferPart) and each.root:
                         found |= self.state.load(each.at(key), self.roots)
                 return frozenset(found) or self.fresh()
         if method == "keys":
@@ -335,7 +339,7 @@ class DonationLibraries(DonationExpressions):
 
     def _store(self, held: Things, given: Sequence[Given]) -> None:
         for each in held:
-            if isinstance(each, Part) and each.root:
+            if isinstance(each, BufferPart) and each.root:
                 for item in given:
                     self.state.set_part(each.at(self.new_key()), item.things)
 

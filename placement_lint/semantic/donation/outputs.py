@@ -37,7 +37,7 @@ _ELEMENTWISE = frozenset({
 })  # fmt: skip
 
 
-class Taking(enum.IntEnum):
+class Taken(enum.IntEnum):
     """Whether an output takes the buffer of an argument."""
 
     NEVER = 0
@@ -49,7 +49,7 @@ class Taking(enum.IntEnum):
     SURE = 4
 
 
-class Outputs:
+class DonationOutputs:
     """What the functions of one file give, as far as it is like one of their arguments."""
 
     def __init__(self, facts: ModuleFacts) -> None:
@@ -65,14 +65,14 @@ class Outputs:
             self._read[id(function)] = frozenset(each.value for each in found)
         return parameter in self._read[id(function)]
 
-    def taking(self, function: Function, parameter: str, donated: list[str]) -> Taking:
+    def taking(self, function: Function, parameter: str, donated: list[str]) -> Taken:
         """Return whether an output takes the buffer of a parameter, one of those donated."""
         if parameter not in parameters_of(function):
             names = {each.name.value for each in function.params.kwonly_params}
             if parameter not in names:
-                return Taking.UNKNOWN
+                return Taken.UNKNOWN
         if not self.reads(function, parameter):
-            return Taking.NEVER
+            return Taken.NEVER
         if id(function) not in self._known:
             self._known[id(function)] = list(self._outputs(function))
         known = self._known[id(function)]
@@ -82,10 +82,10 @@ class Outputs:
             if taker is not None:
                 free.remove(taker)
                 if taker == parameter:
-                    return Taking.SURE
+                    return Taken.SURE
         if any(parameter in like for like in known):
-            return Taking.LIKELY
-        return Taking.UNKNOWN if any("" in like for like in known) else Taking.UNLIKELY
+            return Taken.LIKELY
+        return Taken.UNKNOWN if any("" in like for like in known) else Taken.UNLIKELY
 
     def _outputs(self, function: Function) -> Iterator[_Like]:
         if isinstance(function, cst.Lambda):

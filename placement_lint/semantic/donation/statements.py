@@ -12,13 +12,13 @@ from placement_lint.semantic.donation.buffers import (
     Buffers,
     Death,
     Nature,
-    Part,
     Surety,
     joined,
 )
 from placement_lint.semantic.donation.callables import OfClass
 from placement_lint.semantic.donation.calls import DonationCalls
 from placement_lint.semantic.donation.expressions import DATA, item_key
+from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.syntax.calls import Arguments, integer_value
 from placement_lint.syntax.dotted import dotted
 
@@ -183,7 +183,7 @@ class DonationStatements(DonationCalls):
                 continue
             found: set[Thing] = set()
             for thing in held:
-                if isinstance(thing, Part):
+                if isinstance(thing, BufferPart):
                     found |= (
                         DATA
                         if not thing.root
@@ -192,7 +192,7 @@ class DonationStatements(DonationCalls):
             self.bind(each.value, frozenset(found) or self.fresh())
 
     def _set(self, owners: Things, key: str, held: Things) -> None:
-        parts = [each for each in owners if isinstance(each, Part) and each.root]
+        parts = [each for each in owners if isinstance(each, BufferPart) and each.root]
         for part in parts:
             here = part.at(key)
             if len(owners) == 1:
@@ -202,7 +202,7 @@ class DonationStatements(DonationCalls):
 
     def _store_somewhere(self, owners: Things, held: Things) -> None:
         for part in owners:
-            if isinstance(part, Part) and part.root:
+            if isinstance(part, BufferPart) and part.root:
                 self.state.forget(part, itself=False)
                 self.state.set_part(part.at(self.new_key()), held)
 
@@ -438,7 +438,7 @@ class DonationStatements(DonationCalls):
 
     def _drawn(self, held: Things) -> Things:
         only = next(iter(held)) if len(held) == 1 else None
-        if isinstance(only, Part) and only.root:
+        if isinstance(only, BufferPart) and only.root:
             if self.nature(held) is Nature.ARRAY:
                 return self.fresh(Nature.ARRAY)
             known = [
