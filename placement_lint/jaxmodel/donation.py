@@ -21,13 +21,6 @@ FILTERING = frozenset({"equinox.filter_jit", "equinox.filter_pmap"})
 EVERY = {"all": 0, "warn": 0, "all-except-first": 1, "warn-except-first": 1}
 """From which argument on such a word donates."""
 
-TRANSFORMING = frozenset({
-    "jax.checkpoint", "jax.grad", "jax.hessian", "jax.jacfwd", "jax.jacrev", "jax.jit",
-    "jax.value_and_grad", "jax.vmap", "equinox.filter_grad", "equinox.filter_value_and_grad",
-    "equinox.filter_vmap",
-})  # fmt: skip
-"""What makes a function of one that reads its arguments."""
-
 SHARING = frozenset({
     "flax.core.freeze", "flax.core.frozen_dict.freeze", "flax.core.frozen_dict.unfreeze",
     "flax.core.unfreeze", "flax.nnx.state", "flax.serialization.to_state_dict",

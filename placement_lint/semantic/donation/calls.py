@@ -31,7 +31,7 @@ from placement_lint.semantic.donation.expressions import (
     text_of,
 )
 from placement_lint.semantic.donation.libraries import DonationLibraries, Given
-from placement_lint.semantic.donation.outputs import DonationOutputs, Taken
+from placement_lint.semantic.donation.outputs import DonationOutputs, Takeover
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import is_generator
@@ -231,7 +231,7 @@ class DonationCalls(DonationLibraries):
             return True
         return self.outputs.reads(donor.inner.node, parameter)
 
-    def _taking(self, donor: Donor, each: Given, donated: Sequence[Given]) -> Taken:
+    def _taking(self, donor: Donor, each: Given, donated: Sequence[Given]) -> Takeover:
         if donor.inner is not None and each.at is not None:
             parameter = donor.parameter(each.at)
             every = [donor.parameter(other.at) for other in donated if other.at is not None]
@@ -239,10 +239,10 @@ class DonationCalls(DonationLibraries):
                 found = self.outputs.taking(
                     donor.inner.node, parameter, [name for name in every if name is not None]
                 )
-                if found is not Taken.UNKNOWN:
+                if found is not Takeover.UNKNOWN:
                     return found
         text = text_of(each.node) or ""
-        return Taken.LIKELY if _is_replaced(text, self.targets) else Taken.UNKNOWN
+        return Takeover.LIKELY if _is_replaced(text, self.targets) else Takeover.UNKNOWN
 
     def _take(
         self,
@@ -254,9 +254,9 @@ class DonationCalls(DonationLibraries):
         is_sure: bool,
     ) -> None:
         taking = self._taking(donor, each, donated)
-        if taking is Taken.NEVER:
+        if taking is Takeover.NEVER:
             return
-        if taking is Taken.UNLIKELY:
+        if taking is Takeover.UNLIKELY:
             self._note_idle(node, each, "no output has its shape")
             return
         to, text = dotted(node.func) or "a compiled function", text_of(each.node)
@@ -264,8 +264,8 @@ class DonationCalls(DonationLibraries):
             self._note_idle(node, each, "it is no JAX array")
             return
         where: tuple[int, ...] | None = self.where
-        surety = Surety.DEFINITE if taking is Taken.SURE else Surety.LIKELY
-        if taking is Taken.UNKNOWN and self._may_be_numpy(each.things):
+        surety = Surety.DEFINITE if taking is Takeover.SURE else Surety.LIKELY
+        if taking is Takeover.UNKNOWN and self._may_be_numpy(each.things):
             surety, where = Surety.MAYBE, None
         if not donor.jit.is_certain or not is_sure:
             surety = min(surety, Surety.LIKELY)
@@ -330,9 +330,9 @@ class DonationCalls(DonationLibraries):
             if is_one
         ]
         surety = Surety.LIKELY
-        if all(taking is Taken.SURE for taking in takings) and not self.cautious:
+        if all(taking is Takeover.SURE for taking in takings) and not self.cautious:
             surety = Surety.DEFINITE
-        if min(takings) <= Taken.UNLIKELY:
+        if min(takings) <= Takeover.UNLIKELY:
             return
         text = text_of(each.node) or text_of(before[0].node)
         to = dotted(node.func) or "a compiled function"

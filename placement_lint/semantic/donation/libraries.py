@@ -257,15 +257,12 @@ class DonationLibraries(DonationExpressions):
         if any(not isinstance(each, BufferPart) for each in held):
             return None
         for each in held:
-            if (
-                isinstance(each, BufferPart)
-                and not each.keys
-                and self.roots[each.root].cls is not None
-            ):
+            if not isinstance(each, BufferPart):
+                continue
+            if not each.keys and self.roots[each.root].cls is not None:
                 return None
-            if isinstance(each, BufferPart) and self.state.load(
-                each.at(f".{method}"), self.roots
-            ) != {each.at(f".{method}")}:
+            own = each.at(f".{method}")
+            if self.state.load(own, self.roots) != {own}:
                 return None
         receiver = node.func.value if isinstance(node.func, cst.Attribute) else node.func
         nature = self.nature(held)

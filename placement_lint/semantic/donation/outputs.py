@@ -37,7 +37,7 @@ _ELEMENTWISE = frozenset({
 })  # fmt: skip
 
 
-class Taken(enum.IntEnum):
+class Takeover(enum.IntEnum):
     """Whether an output takes the buffer of an argument."""
 
     NEVER = 0
@@ -65,14 +65,14 @@ class DonationOutputs:
             self._read[id(function)] = frozenset(each.value for each in found)
         return parameter in self._read[id(function)]
 
-    def taking(self, function: Function, parameter: str, donated: list[str]) -> Taken:
+    def taking(self, function: Function, parameter: str, donated: list[str]) -> Takeover:
         """Return whether an output takes the buffer of a parameter, one of those donated."""
         if parameter not in parameters_of(function):
             names = {each.name.value for each in function.params.kwonly_params}
             if parameter not in names:
-                return Taken.UNKNOWN
+                return Takeover.UNKNOWN
         if not self.reads(function, parameter):
-            return Taken.NEVER
+            return Takeover.NEVER
         if id(function) not in self._known:
             self._known[id(function)] = list(self._outputs(function))
         known = self._known[id(function)]
@@ -82,10 +82,10 @@ class DonationOutputs:
             if taker is not None:
                 free.remove(taker)
                 if taker == parameter:
-                    return Taken.SURE
+                    return Takeover.SURE
         if any(parameter in like for like in known):
-            return Taken.LIKELY
-        return Taken.UNKNOWN if any("" in like for like in known) else Taken.UNLIKELY
+            return Takeover.LIKELY
+        return Takeover.UNKNOWN if any("" in like for like in known) else Takeover.UNLIKELY
 
     def _outputs(self, function: Function) -> Iterator[_Like]:
         if isinstance(function, cst.Lambda):
