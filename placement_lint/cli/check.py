@@ -8,6 +8,7 @@ import time
 
 from placement_lint.cli import streams
 from placement_lint.cli.parser import USAGE_ERROR, Parser, add_color, add_setting, settings_in
+from placement_lint.config.options import SEVERITIES
 from placement_lint.report.escape import escape, escape_line, escape_path, inert_toml
 from placement_lint.timing import FINDING_FILES, IMPORTING, REPORT, timed, watch
 
@@ -32,9 +33,10 @@ _STDIN = "-"
 _STDIN_NAME = "stdin"
 _TOOL_CODES = "JDP9"
 _SHOWN_SKIPS = 10
-_SEVERITIES = ("error", "warning", "info")
-"""The worst comes first."""
-_SELECTOR_FIELDS = ("select", "extend_select", "ignore", "extend_ignore")
+_SELECTOR_FIELDS = (
+    *("select", "extend_select", "ignore", "extend_ignore", "fixable", "unfixable"),
+    *("extend_safe_fixes", "extend_unsafe_fixes", "severity"),
+)
 
 _DESCRIPTION = """\
 Find, explain and fix device-placement mistakes in JAX code.
@@ -67,7 +69,9 @@ def main(arguments: Sequence[str]) -> int:
         try:
             return _CheckCommand(args, parser, outputs).run()
         except SettingsError as error:
-            streams.fail(str(error))
+            from placement_lint.cli import settings_errors
+
+            settings_errors.fail(error)
             outputs.write_failure(str(error), args.output_format)
             return FAILED
     except streams.OutputError as error:
@@ -106,6 +110,8 @@ def _parser() -> Parser:
     fixes = parser.add_argument_group("Fixes")
     add_setting(fixes, "fix")
     add_setting(fixes, "unsafe-fixes")
+    add_setting(fixes, "fixable")
+    add_setting(fixes, "unfixable")
     fixes.add_argument(
         "--diff", action="store_true", help="print what --fix would change, and change nothing"
     )
@@ -243,7 +249,7 @@ class _CheckCommand:
             found = find_files(paths, filters_by(self.loader))
         for failed in found.failed:
             self.failed = True
-            streams.fail(f"{failed.path}: {failed.reason}")
+            streams.fail(f"{failed.path}: {failed.reason}{_command_hint(failed.path)}")
         for each in found.unread:
             where = escape(os.path.relpath(each.path))
             self._warn(f"{where} is not read, and ignores nothing: {each.reason}")
@@ -438,8 +444,10 @@ class _CheckCommand:
         try:
             select_rules(settings, "")
         except UnknownSelectorError as error:
-            message = f"{self._origin(settings, error.selector)}: {error}"
-            raise SettingsError(message) from error
+            origin = self._origin(settings, error.selector)
+            path = origin if origin == str(settings.source) else None
+            message = f"{origin}: {error}"
+            raise SettingsError(message, path=path, key=error.selector) from error
 
     def _origin(self, settings: Settings, selector: str) -> str:
         """Return where a selector was written, for an error message."""
@@ -522,6 +530,7 @@ class _CheckCommand:
 
     def _diff(self, outcome: Outcome) -> None:
         from placement_lint.report import diff
+        from placement_lint.report.colour import Colours
 
         text = diff.render(outcome.fixed)
         if self.outputs.file is not None:
@@ -529,7 +538,8 @@ class _CheckCommand:
             return
         if streams.is_terminal(sys.stdout) or streams.is_log(os.environ):
             text = "\n".join(map(escape_line, text.split("\n")))
-        streams.write(text)
+        enabled = streams.use_colour(self.args.color, sys.stdout, os.environ)
+        streams.write(diff.painted(text, Colours(enabled)))
 
     def _summarise(self, outcome: Outcome) -> None:
         from placement_lint.report import summary
@@ -608,12 +618,22 @@ class _CheckCommand:
         findings: Iterable[Finding] = outcome.findings
         if self.failed or any(finding.code == INTERNAL_ERROR for finding in findings):
             return FAILED
-        counted = _SEVERITIES[: _SEVERITIES.index(settings.fail_on) + 1]
+        counted = SEVERITIES[: SEVERITIES.index(settings.fail_on) + 1]
         counting = [finding for finding in findings if finding.severity.value in counted]
         found: Iterable[object] = counting
         if self.args.diff:
             found = [*outcome.fixed, *_of_tool(counting)]
         return FINDINGS if found and not self.args.exit_zero else CLEAN
+
+
+def _command_hint(path: str) -> str:
+    """Return what to add about a path that is not there, if it is meant as a command."""
+    if os.path.lexists(path) or not path.isidentifier():
+        return ""
+    from placement_lint.cli.hints import command_hint
+
+    hint = command_hint(path)
+    return "" if hint is None else f"; {hint}"
 
 
 def _selectors(settings: Settings) -> list[str]:
@@ -624,7 +644,7 @@ def _selectors(settings: Settings) -> list[str]:
 def _selectors_at(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
     if key in {"per_file_ignores", "extend_per_file_ignores"}:
         return tuple(selector for selectors in table[key].values() for selector in selectors)
-    return (table[key] or ()) if key in _SELECTOR_FIELDS else ()
+    return tuple(table[key] or ()) if key in _SELECTOR_FIELDS else ()
 
 
 def _of_tool(findings: Iterable[Finding]) -> Iterable[Finding]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 from typing import TYPE_CHECKING
 
 from placement_lint.config.rebase import alternatives
+from placement_lint.config.suggest import nearest, nearest_code
 from placement_lint.files.discovery import is_matched
 from placement_lint.rules.redirects import redirected
 from placement_lint.rules.registry import all_rules
@@ -24,11 +24,11 @@ _PREFIX = re.compile(r"JDP[0-9]{0,2}")
 class UnknownSelectorError(ValueError):
     """A selector that names no rule."""
 
-    def __init__(self, selector: str, nearest: str | None) -> None:
-        hint = f"; did you mean {nearest}?" if nearest else ""
-        super().__init__(f"unknown rule {selector!r}{hint}")
+    def __init__(self, selector: str, near: str | None) -> None:
+        hint = f"; did you mean `{near}`?" if near else ""
+        super().__init__(f"unknown rule `{selector}`{hint}")
         self.selector = selector
-        self.nearest = nearest
+        self.nearest = near
 
 
 def matching_codes(selector: str) -> frozenset[str]:
@@ -46,11 +46,9 @@ def matching_codes(selector: str) -> frozenset[str]:
         or (_PREFIX.fullmatch(upper) and rule.code.startswith(upper))
     )
     if not codes:
-        known = [text for rule in rules for text in (rule.code, rule.name)]
-        near = difflib.get_close_matches(upper, known, 1) or difflib.get_close_matches(
-            lower, known, 1
-        )
-        raise UnknownSelectorError(selector, near[0] if near else None)
+        names = [rule.name for rule in rules]
+        near = nearest_code(upper, [rule.code for rule in rules]) or nearest(lower, names)
+        raise UnknownSelectorError(selector, near)
     return codes
 
 
@@ -60,6 +58,13 @@ def select_rules(settings: Settings, path: str) -> tuple[type[Rule], ...]:
     A longer selector wins over a shorter one, and where both are equally long, ignoring wins.
     Raises UnknownSelectorError.
     """
+    _demand_known(
+        (
+            *(settings.fixable or ()),
+            *(*settings.unfixable, *settings.severity),
+            *(*settings.extend_safe_fixes, *settings.extend_unsafe_fixes),
+        )
+    )
     ignored_here: list[str] = []
     for ignores in (settings.per_file_ignores, settings.extend_per_file_ignores):
         for pattern, selectors in ignores.items():
@@ -84,9 +89,9 @@ def _selected(
     ignore: tuple[str, ...],
     ignored_here: tuple[str, ...],
 ) -> tuple[type[Rule], ...]:
-    wanted = _weights((*(select or ()), *extend_select))
-    unwanted = _weights(ignore)
-    never = _weights(ignored_here)
+    wanted = weights((*(select or ()), *extend_select))
+    unwanted = weights(ignore)
+    never = weights(ignored_here)
     chosen = []
     for rule in all_rules():
         weight = wanted.get(rule.code, -1)
@@ -97,7 +102,7 @@ def _selected(
     return tuple(chosen)
 
 
-def _weights(selectors: Iterable[str]) -> dict[str, int]:
+def weights(selectors: Iterable[str]) -> dict[str, int]:
     """Return, for each code, how precisely the most precise selector names it."""
     weights: dict[str, int] = {}
     for selector in selectors:
@@ -105,6 +110,11 @@ def _weights(selectors: Iterable[str]) -> dict[str, int]:
         for code in matching_codes(selector):
             weights[code] = max(weights.get(code, 0), precise)
     return weights
+
+
+@functools.cache
+def _demand_known(selectors: tuple[str, ...]) -> None:
+    _check(selectors)
 
 
 def _check(selectors: Iterable[str]) -> None:

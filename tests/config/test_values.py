@@ -6,7 +6,8 @@ import pytest
 
 from placement_lint.config.options import OPTIONS, OptionKind
 from placement_lint.config.settings import Settings
-from placement_lint.config.values import SettingsError, check_table, nearest
+from placement_lint.config.suggest import nearest
+from placement_lint.config.values import SettingsError, check_table
 
 
 def test_every_setting_is_in_the_table_once() -> None:
@@ -22,6 +23,8 @@ def test_values_of_every_kind_are_taken() -> None:
         OptionKind.VERSION: "0.7.2",
         OptionKind.NUMBER: 0,
         OptionKind.PATH: "known.json",
+        OptionKind.LEVELS: {"JDP4": "info"},
+        OptionKind.VERSIONS: ">=0.1,<0.2",
     }
     for option in OPTIONS:
         value = values.get(option.kind, option.choices[0] if option.choices else None)
@@ -56,6 +59,8 @@ def test_values_of_every_kind_are_taken() -> None:
         ("max-findings", True, "whole number, 0 or more, not true"),
         ("max-findings", "3", "whole number, 0 or more, not a string"),
         ("fail-on", "bad", "`fail-on` must be one of `error`, `warning`, `info`, not `bad`"),
+        ("severity", {"JDP4": "bad"}, "must be a table of severities: error, warning or info"),
+        ("required-version", ">=", "must be versions, such as `>=0.1,<0.2`, as a string"),
         ("baseline", "", "`baseline` must be a path, as a string, not a string"),
         ("baseline", ["x"], "`baseline` must be a path, as a string, not a list"),
         ("extend", "x.toml", "`extend` belongs in a settings file"),
@@ -71,3 +76,20 @@ def test_what_is_wrong_is_said(key: str, value: object, message: str) -> None:
 def test_nearest() -> None:
     assert nearest("ignroe", ["select", "ignore"]) == "ignore"
     assert nearest("zzz", ["select", "ignore"]) is None
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("--watch", None),
+        ("--nocache", "--no-cache"),
+        ("--slect", "--select"),
+        ("--ingore", "--ignore"),
+        ("lint", None),
+        ("chekc", "check"),
+        ("x" * 100_000, None),
+        ("", None),
+    ],
+)
+def test_only_a_few_letters_may_be_wrong(word: str, meant: str | None) -> None:
+    assert nearest(word, ["--no-cache", "--select", "--ignore", "baseline", "check"]) == meant
