@@ -152,7 +152,9 @@ class _Tracing:
         self._closed = [(place, on.closed_over(held, state)) for place, held in laid_out.operands]
         every = [held for _, held in self._spread]
         self._is_followed = (
-            on.program.is_tracing or on.program.follows_compiled or is_worth_following(every, state)
+            on.program.is_tracing
+            or on.program.follows_compiled_calls
+            or is_worth_following(every, state)
         )
         is_compiled = is_staged and call.name in OVER_WHOLE_ARRAYS
         self.trace = Trace(on, node, state, is_compiled=is_compiled)
@@ -287,7 +289,8 @@ class _Tracing:
             if number not in self._numbers
         ]
         closed = [(place, held) for place, held in self._closed if held]
-        placed = self._on.computed(self._node, [*used, *closed], self._state)
+        pins = [(self._on.index(self._node), pin) for pin in self.trace.pins]
+        placed = self._on.computed(self._node, [*used, *closed, *pins], self._state)
         if made is None or not self._is_followed:
             return tree_of(placed) if self._is_staged else UNKNOWN
         return self.trace.given(made, placed)
