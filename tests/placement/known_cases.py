@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from placement_lint.placement.domain.places import Place
-    from placement_lint.placement.domain.record import Use
+    from placement_lint.placement.domain.record import Seat, Use
     from placement_lint.placement.domain.values import Atom, Value
 
 FOLDER = Path(__file__).parent / "known"
@@ -359,9 +359,11 @@ class Known:
         return f"partial({', '.join([self._atom(atom.function), *given])})"
 
 
-def _device(device: Device | None) -> str:
+def _device(device: Seat | None) -> str:
     if device is None:
         return "any"
+    if not isinstance(device, Device):
+        return str(device)
     if device == SYSTEM_DEFAULT:
         return "def"
     if device in {Device("cpu", 0), Device("gpu", 1)}:

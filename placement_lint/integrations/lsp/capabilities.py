@@ -18,6 +18,8 @@ class EditorCapabilities:
     editor that does the one and not the other is sent them, as ever: it would not learn that a
     change in one file has fixed another. Nobody is given both: they would be shown twice."""
     shows_related: bool = False
+    links_codes: bool = False
+    """It makes the code of a diagnostic a link to a page about it."""
     versioned_edits: bool = False
     resolves_edits: bool = False
     shows_documents: bool = False
@@ -43,6 +45,10 @@ class EditorCapabilities:
             shows_related=bool(
                 has("text_document.publish_diagnostics.related_information")
                 or has("text_document.diagnostic.related_information")
+            ),
+            links_codes=bool(
+                has("text_document.publish_diagnostics.code_description_support")
+                or has("text_document.diagnostic.code_description_support")
             ),
             versioned_edits=bool(has("workspace.workspace_edit.document_changes")),
             resolves_edits="edit" in resolved

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 FIX_ALL = f"{CodeActionKind.SourceFixAll.value}.placementLint"
 EXPLAIN = "placement-lint.explain"
+APPLY_ALL = "placement-lint.fixAll"
+"""The command that does what FIX_ALL does, for editors that offer commands but no such actions."""
 
 
 def wants(only: Sequence[str] | None, kind: str) -> bool:
@@ -72,7 +74,7 @@ class CodeActions:
             )
 
     def has_safe_fix(self, path: str) -> bool:
-        """Return whether anything in a file can be fixes without a second thought."""
+        """Return whether a finding in a file has a safe fix."""
         return any(
             finding.fix is not None and finding.fix.applicability is Applicability.SAFE
             for finding in self._told.seen.findings.get(path, ())

@@ -8,6 +8,7 @@ import os
 from typing import TYPE_CHECKING
 
 from lsprotocol.types import (
+    CodeDescription,
     Diagnostic,
     DiagnosticRelatedInformation,
     DiagnosticSeverity,
@@ -24,7 +25,7 @@ from placement_lint.integrations.lsp.text_documents import Notebook, Text
 from placement_lint.integrations.lsp.uris import uri_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from placement_lint.findings import Finding, Related
     from placement_lint.integrations.lsp.analysis import Snapshot, SnapshotResult
@@ -46,9 +47,20 @@ _TAGS = {
 class DiagnosticConverter:
     """Writes the findings of one snapshot as diagnostics."""
 
-    def __init__(self, seen: SnapshotResult, encoding: str, *, related: bool) -> None:
-        """Take what was found, and whether the editor shows related places."""
+    def __init__(
+        self,
+        seen: SnapshotResult,
+        encoding: str,
+        *,
+        related: bool,
+        link: Callable[[str], str | None] | None = None,
+    ) -> None:
+        """Take what was found, and whether the editor shows related places.
+
+        `link` gives the URL of the page of a rule; None where the editor makes no use of it.
+        """
         self.seen = seen
+        self._link = link
         self._encoding = encoding
         self._related = related
         self._files = FileStore()
@@ -112,11 +124,16 @@ class DiagnosticConverter:
             message=message,
             severity=_SEVERITIES[finding.severity],
             code=finding.code,
+            code_description=self._description(finding.code),
             source=SOURCE,
             tags=_TAGS.get(finding.code),
             related_information=shown or None,
             data=_data(finding),
         )
+
+    def _description(self, code: str) -> CodeDescription | None:
+        url = None if self._link is None else self._link(code)
+        return None if url is None else CodeDescription(url)
 
     def _location(self, related: Related) -> DiagnosticRelatedInformation | None:
         is_open = related.path in self.seen.snapshot.documents

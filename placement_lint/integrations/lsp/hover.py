@@ -1,9 +1,8 @@
-"""What is shown for a place: what is known of a name, and the page of a rule; as Markdown."""
+"""What is shown for a place: what is known of a name, and of a finding; as Markdown."""
 
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING
 
 from lsprotocol.types import (
@@ -25,59 +24,85 @@ if TYPE_CHECKING:
     from placement_lint.integrations.lsp.analysis import Snapshot
     from placement_lint.integrations.lsp.positions import Places
     from placement_lint.lint.lookup import NameInfo
-    from placement_lint.rules.pages import Page
 
-_HEADING = re.compile(r"^##(?= )", re.MULTILINE)
-
-
-def page_of(code: str) -> str | None:
-    """Return a rule's page as Markdown; None where there is no such rule."""
-    page = find_page(code)
-    return None if page is None else _markdown(page)
-
-
-def _markdown(page: Page) -> str:
-    fix = "no fix" if page.fix is None else f"{page.fix} fix"
-    return f"# {page.code} `{page.name}`\n\n*{page.severity}, {fix}*\n\n{page.text}\n"
+MOST_LINES = 10
+"""Of one hover: editors cover the code with it, and show what is longer in a box that scrolls."""
+_LINE_END = "  \n"
+"""Ends a line of Markdown within a paragraph."""
+_DOES = {
+    Applicability.SAFE: "Fix",
+    Applicability.UNSAFE: "Unsafe fix",
+    Applicability.DISPLAY: "Suggestion",
+}
 
 
-def about(finding: Finding) -> str:
-    """Return what was found, and why that matters."""
-    said = [f"**{finding.code}** `{finding.name}`: {finding.message}"]
+def about(finding: Finding, link: str | None, *, reason: bool) -> list[str]:
+    """Return what was found, in at most four lines; why it matters only with `reason`."""
+    lines = [f"**{finding.code}** `{finding.name}`: {_in_one_line(finding.message)}"]
+    page = find_page(finding.code) if reason else None
+    why = "" if page is None else first_sentence(page.section("Why is this bad?"))
+    if why:
+        lines.append(f"Why: {why}")
     fix = finding.fix
     if fix is not None:
-        does = {
-            Applicability.SAFE: "Fix",
-            Applicability.UNSAFE: "Unsafe fix",
-            Applicability.DISPLAY: "Suggestion",
-        }[fix.applicability]
-        said.append(f"{does}: {fix.message}")
+        lines.append(f"{_DOES[fix.applicability]}: {_in_one_line(fix.message)}")
     elif finding.advice:
-        said.append(f"Help: {finding.advice}")
-    page = find_page(finding.code)
-    if page is not None:
-        # Smaller headings: what was found is the head of this.
-        said.append(_HEADING.sub("####", page.text))
-    return "\n\n".join(said)
+        lines.append(f"Help: {_in_one_line(finding.advice)}")
+    if link is not None:
+        lines.append(f"[More about {finding.code}]({link})")
+    return lines
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of the first paragraph of a page's section, in one line."""
+    sentence, full_stop, _ = _in_one_line(text.strip().split("\n\n")[0]).partition(". ")
+    return sentence + full_stop.strip()
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def hover(
-    told: NameInfo | None, findings: list[Finding], places: Places, lines_before: int
+    told: NameInfo | None,
+    findings: list[Finding],
+    places: Places,
+    lines_before: int,
+    link: Callable[[str], str | None],
 ) -> Hover | None:
-    """Return what is known of a name, and what was found there.
+    """Return what is known of a name, and what was found there, in at most MOST_LINES lines.
 
-    What is known is told by lines of all cells of a notebook; that many are before this one's.
+    `link` gives the URL of the page of a rule, which has the rest. The lines of a NameInfo are
+    those of all cells of a notebook; `lines_before` are in the cells before this one.
     """
-    said = [] if told is None else [f"`{told.name}`: {told.description}"]
-    said += [about(each) for each in findings]
-    if not said:
+    paragraphs = [] if told is None else [[f"`{told.name}`: {_in_one_line(told.description)}"]]
+    paragraphs += _paragraphs(findings, link, MOST_LINES - 2 * len(paragraphs))
+    if not paragraphs:
         return None
     span = findings[0].span if findings else None
     if told is not None:
         first, last = told.span.line - lines_before, told.span.end_line - lines_before
         span = Span(first, told.span.column, last, told.span.end_column)
-    contents = MarkupContent(MarkupKind.Markdown, "\n\n---\n\n".join(said))
-    return Hover(contents, None if span is None else places.range(span))
+    contents = "\n\n".join(_LINE_END.join(lines) for lines in paragraphs)
+    markup = MarkupContent(MarkupKind.Markdown, contents)
+    return Hover(markup, None if span is None else places.range(span))
+
+
+def _paragraphs(
+    findings: list[Finding], link: Callable[[str], str | None], room: int
+) -> list[list[str]]:
+    """Return a paragraph for each finding that there is room for, and how many there are beside."""
+    said: list[list[str]] = []
+    for left, finding in zip(range(len(findings), 0, -1), findings, strict=True):
+        lines = about(finding, link(finding.code), reason=len(findings) == 1)
+        # The blank line before it, and the line that may have to follow the last one.
+        needed = len(lines) + bool(said) + (left > 1)
+        if needed > room:
+            said[-1].append(f"… and {left} more finding{'s' * (left > 1)} here")
+            break
+        room -= len(lines) + bool(said)
+        said.append(lines)
+    return said
 
 
 def linked(snapshot: Snapshot) -> Callable[[str, int], str]:

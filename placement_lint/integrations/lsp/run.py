@@ -45,7 +45,7 @@ def run() -> int:
     server = Server()
 
     def end(code: int) -> NoReturn:
-        server.forget_pages()
+        server.delete_pages()
         # An analysis that still runs, and a thread that still reads, are not waited for.
         os._exit(code)
 

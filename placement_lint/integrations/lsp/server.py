@@ -6,11 +6,8 @@ import asyncio
 import contextlib
 import inspect
 import os
-import shutil
 import sys
-import tempfile
 import traceback
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from lsprotocol import types
@@ -21,10 +18,18 @@ from placement_lint.config.values import SettingsError
 from placement_lint.files.store import FileStore
 from placement_lint.integrations.lsp import hover, parent_process
 from placement_lint.integrations.lsp.capabilities import EditorCapabilities
-from placement_lint.integrations.lsp.code_actions import EXPLAIN, FIX_ALL, CodeActions, touch, wants
+from placement_lint.integrations.lsp.code_actions import (
+    APPLY_ALL,
+    EXPLAIN,
+    FIX_ALL,
+    CodeActions,
+    touch,
+    wants,
+)
 from placement_lint.integrations.lsp.diagnostics import DiagnosticConverter
 from placement_lint.integrations.lsp.protocol import Protocol
 from placement_lint.integrations.lsp.publish import Publisher, every
+from placement_lint.integrations.lsp.rule_pages import RulePages, page_of
 from placement_lint.integrations.lsp.scheduler import Scheduler
 from placement_lint.integrations.lsp.settings import EditorSettings, is_told, read_settings
 from placement_lint.integrations.lsp.text_documents import Notebook, Text
@@ -68,7 +73,7 @@ class Server:
         )
         self._shown: set[str] = set()
         self._wrong_settings: str | None = None
-        self._pages: str | None = None
+        self._pages = RulePages()
         self._news = asyncio.Event()
         self._register()
 
@@ -101,6 +106,10 @@ class Server:
         @self.pygls.command(EXPLAIN)
         async def explain(code: str) -> str:
             return await self._explain(code)
+
+        @self.pygls.command(APPLY_ALL)
+        async def fix_all(uri: str) -> bool:
+            return await self._apply_all(uri)
 
     def _feature(self, method: str, handler: Callable[[Any], Any], options: Any = None) -> None:
         """Have a method of the protocol answered. pygls marks functions, which methods refuse."""
@@ -339,7 +348,10 @@ class Server:
 
     def _told(self, seen: SnapshotResult) -> DiagnosticConverter:
         return DiagnosticConverter(
-            seen, self.workspace.encoding, related=self.capabilities.shows_related
+            seen,
+            self.workspace.encoding,
+            related=self.capabilities.shows_related,
+            link=self._pages.link if self.capabilities.links_codes else None,
         )
 
     # -- what can be done -----------------------------------------------------------------------
@@ -364,34 +376,48 @@ class Server:
                 kind=FIX_ALL,
                 data={"path": path},
             )
-            if not self.capabilities.resolves_edits:
+            # One that asks for these alone, as on each save, is about to apply them.
+            if only or not self.capabilities.resolves_edits:
                 action = await self._resolve(action)
             actions.append(action)
         return actions
 
     async def _resolve(self, action: types.CodeAction) -> types.CodeAction:
         path = _plain(action.data).get("path") if action.data else None
-        seen = await self.scheduler.current()
-        if isinstance(path, str) and path in seen.snapshot.documents:
-            fixes = await self.scheduler.ask(self.scheduler.analysis.fixes, seen, path)
-            edit = self._writer(self._told(seen)).of_changes(fixes)
-            action.edit = edit or types.WorkspaceEdit(changes={})
+        if isinstance(path, str):
+            action.edit = await self._all_safe_fixes(path) or types.WorkspaceEdit(changes={})
         return action
+
+    async def _all_safe_fixes(self, path: str) -> types.WorkspaceEdit | None:
+        seen = await self.scheduler.current()
+        if path not in seen.snapshot.documents:
+            return None
+        fixes = await self.scheduler.ask(self.scheduler.analysis.fixes, seen, path)
+        return self._writer(self._told(seen)).of_changes(fixes)
+
+    async def _apply_all(self, uri: str) -> bool:
+        """Have the editor apply all safe fixes of a document; return whether it applied any."""
+        path = self.workspace.path_of(uri)
+        if path is None:
+            message = f"{uri} is not open"
+            raise JsonRpcInvalidParams(message)
+        edit = await self._all_safe_fixes(path)
+        if edit is None or not (edit.changes or edit.document_changes):
+            return False
+        params = types.ApplyWorkspaceEditParams(edit, label="Apply all safe fixes (placement-lint)")
+        return bool((await self.pygls.workspace_apply_edit_async(params)).applied)
 
     def _writer(self, told: DiagnosticConverter) -> EditWriter:
         return EditWriter(told, versioned=self.capabilities.versioned_edits)
 
     async def _explain(self, code: str) -> str:
-        page = hover.page_of(code)
+        page = page_of(code)
         if page is None:
             message = f"there is no rule {code}"
             raise JsonRpcInvalidParams(message)
-        if self.capabilities.shows_documents:
-            # Not in the workspace: that is the user's.
-            self._pages = self._pages or tempfile.mkdtemp(prefix="placement-lint-")
-            path = Path(self._pages, f"{code}.md")
-            path.write_text(page, encoding="utf-8")
-            params = types.ShowDocumentParams(path.as_uri(), take_focus=True)
+        file = self._pages.file(code) if self.capabilities.shows_documents else None
+        if file is not None:
+            params = types.ShowDocumentParams(file, take_focus=True)
             with contextlib.suppress(JsonRpcException):
                 await self.pygls.window_show_document_async(params)
         else:
@@ -425,7 +451,8 @@ class Server:
             for finding in seen.findings.get(path, ())
             if finding.cell == cell and touch(text.places.range(finding.span), here)
         ]
-        return hover.hover(known, findings, text.places, self._lines_before(seen, path, cell))
+        before = self._lines_before(seen, path, cell)
+        return hover.hover(known, findings, text.places, before, self._pages.link)
 
     async def _inlay_hints(self, params: types.InlayHintParams) -> list[types.InlayHint]:
         if not self.workspace.settings.inlay_hints:
@@ -476,10 +503,9 @@ class Server:
         self.pygls.window_log_message(types.LogMessageParams(types.MessageType.Error, text))
         self._show(message, types.MessageType.Error)
 
-    def forget_pages(self) -> None:
-        """Delete the pages that were written to be shown."""
-        if self._pages is not None:
-            shutil.rmtree(self._pages, ignore_errors=True)
+    def delete_pages(self) -> None:
+        """Delete the pages of rules that were written to be shown."""
+        self._pages.delete()
 
 
 def _plain(value: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.placement.domain.devices import Device, is_host
 from placement_lint.placement.domain.keys import Member
+from placement_lint.placement.domain.mesh_devices import MeshDevices
 from placement_lint.placement.domain.places import NO_CAUSES, NOWHERE
 from placement_lint.placement.domain.values import (
     ANYTHING,
@@ -188,7 +189,9 @@ def element_of(of: Value, key: Key | None = None) -> Value:
         elif isinstance(atom, Plain):
             found.append(PLAIN)
         elif isinstance(atom, DeviceList):
-            index = key if isinstance(key, int) and key >= 0 else None
+            index = None
+            if isinstance(key, int) and key >= 0:
+                index = MeshDevices(atom.platform, atom.part).at(key)
             found.append(frozenset({TheDevice(Device(atom.platform, index))}))
         elif not isinstance(atom, Array):
             found.append(UNKNOWN)

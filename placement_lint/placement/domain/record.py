@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.placement.domain.pulls import Pulls
 from placement_lint.placement.domain.sharded_calls import ShardedCalls
@@ -18,8 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from placement_lint.placement.domain.devices import Device
+    from placement_lint.placement.domain.mesh_devices import MeshDevices
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.state import DefaultDevice
+
+Seat: TypeAlias = "Device | MeshDevices"
+"""Where an array is committed: one device, or those of a mesh."""
 
 
 class UseKind(enum.Enum):
@@ -55,8 +59,8 @@ class Mixture:
     """One operation whose operands are committed to different devices: JAX refuses it."""
 
     node: int
-    operands: set[tuple[int, Device]] = field(default_factory=set)
-    """The operands that surely are committed, each with its device."""
+    operands: set[tuple[int, Seat]] = field(default_factory=set)
+    """The operands that surely are committed, each with its device, or those of its mesh."""
     always: bool = True
     """Every time that the operation was executed."""
     held: dict[int, Value] = field(default_factory=dict)
@@ -134,7 +138,7 @@ class Record:
         use.in_loop |= in_loop
 
     def saw_operands(
-        self, node: int, mixed: set[tuple[int, Device]], operands: Iterable[tuple[int, Value]]
+        self, node: int, mixed: set[tuple[int, Seat]], operands: Iterable[tuple[int, Value]]
     ) -> None:
         """Remember which operands of an operation are committed to different devices."""
         if mixed:

@@ -7,6 +7,7 @@ file, only with the mesh that it meets: most specs are for a mesh that a caller 
 from __future__ import annotations
 
 import enum
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,6 +16,7 @@ from placement_lint.placement.domain.sized import Sized
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from placement_lint.placement.domain.mesh_devices import MeshDevices
     from placement_lint.placement.domain.places import Place
 
 
@@ -42,6 +44,15 @@ Part: TypeAlias = "str | tuple[str, ...] | UnknownPart | None"
 
 
 @dataclass(frozen=True)
+class DeviceGrid(Sized):
+    """A NumPy array of devices, of which a mesh is made."""
+
+    devices: MeshDevices | None
+    shape: tuple[int | None, ...] | None = None
+    """None for what is not known of it."""
+
+
+@dataclass(frozen=True)
 class Mesh(Sized):
     """A mesh: devices in a grid, of which each direction is an axis with a name."""
 
@@ -53,6 +64,14 @@ class Mesh(Sized):
     """The types of the axes, one for each or the same for all."""
     made: Place | None = None
     """The expression that made it."""
+    devices: MeshDevices | None = None
+
+    @property
+    def number(self) -> int | None:
+        """How many devices it has; None where that is not known."""
+        if self.sizes is None or None in self.sizes:
+            return None if self.devices is None else self.devices.number
+        return math.prod(size for size in self.sizes if size is not None)
 
     @property
     def names(self) -> tuple[str, ...] | None:

@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from placement_lint.placement.domain.keys import key_order
+from placement_lint.placement.domain.mesh_devices import EVERY
 from placement_lint.placement.domain.places import (
     NO_CAUSES,
     NOWHERE,
@@ -22,7 +23,7 @@ from placement_lint.placement.domain.places import (
     Place,
     Site,
 )
-from placement_lint.placement.domain.sharding import Mesh, Sharding, Spec
+from placement_lint.placement.domain.sharding import DeviceGrid, Mesh, Sharding, Spec
 from placement_lint.placement.domain.sized import Sized
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.domain.devices import Device
     from placement_lint.placement.domain.keys import Key, Member
+    from placement_lint.placement.domain.mesh_devices import Part
     from placement_lint.placement.domain.transformations import Step, Usage
 
 MAX_ALTERNATIVES = 12
@@ -126,9 +128,10 @@ class TheDevice(Sized):
 
 @dataclass(frozen=True)
 class DeviceList(Sized):
-    """What `jax.devices(platform)` gives."""
+    """What `jax.devices(platform)` gives, or a part of it."""
 
     platform: str | None
+    part: Part = EVERY
 
 
 @dataclass(frozen=True)
@@ -547,7 +550,8 @@ class Anything(Sized):
 
 
 Atom: TypeAlias = (
-    Array | Host | Optimizer | Pickled | Plain | TheDevice | DeviceList | Mesh | Spec | Sharding
+    Array | Host | Optimizer | Pickled | Plain | TheDevice | DeviceList | DeviceGrid | Mesh | Spec
+    | Sharding
     | DefaultDeviceContext | PlainContext | ContextFactory | Dispatched | Executor | ExitStack
     | Future | Getter | TensorFile | Thread | Sequence | NamedTupleType | Mapping | AnyTree
     | Function | Class | Instance | LibraryMethod | Method | Partial | External | Generator | Lazy

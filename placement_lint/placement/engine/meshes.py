@@ -1,24 +1,38 @@
-"""The attributes of meshes, specs and shardings, and the constants of JAX that they are made of."""
+"""The attributes of meshes, specs and shardings, the constants of JAX that they are made of, and
+the arrays of devices.
+"""
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
+from placement_lint.placement.domain.devices import Device
 from placement_lint.placement.domain.keys import Member
-from placement_lint.placement.domain.sharding import AxisType, Mesh, Sharding, Spec
+from placement_lint.placement.domain.mesh_devices import MeshDevices
+from placement_lint.placement.domain.sharding import AxisType, DeviceGrid, Mesh, Sharding, Spec
 from placement_lint.placement.domain.values import (
     PLAIN,
     UNKNOWN,
     Array,
+    DeviceList,
     Plain,
     Sequence,
+    TheDevice,
     Value,
     join,
+    sole,
     value,
 )
+from placement_lint.syntax.calls import integer_value
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.values import Atom
+    from placement_lint.syntax.calls import Arguments
+    from placement_lint.syntax.names import Names
 
 _AXIS_TYPES = {
     f"jax.sharding.{cls}.{name}": axis_type
@@ -49,6 +63,10 @@ def shardings_of(held: Value) -> Value:
 
 def mesh_attribute(atom: Mesh | Sharding | Spec, name: str) -> Value:
     """Read an attribute of a mesh, a spec or a sharding."""
+    if isinstance(atom, Mesh) and name == "devices":
+        return value(DeviceGrid(atom.devices, atom.sizes))
+    if isinstance(atom, Mesh) and name == "abstract_mesh":
+        return value(replace(atom, devices=None))
     if isinstance(atom, Mesh) and name == "axis_names" and atom.axes is not None:
         names = tuple(value(Plain(axis)) for axis in atom.axes)
         return value(Sequence(names, join(*names) if names else PLAIN))
@@ -57,3 +75,93 @@ def mesh_attribute(atom: Mesh | Sharding | Spec, name: str) -> Value:
         if part is not None:
             return value(part)
     return UNKNOWN
+
+
+def grid_of(held: Value) -> DeviceGrid | None:
+    """Return the devices in a value, as an array of them; None where it is something else.
+
+    A list of devices is one of one dimension; what is nested is as its author wrote it.
+    """
+    only = sole(held)
+    if isinstance(only, DeviceGrid):
+        return only
+    if isinstance(only, DeviceList):
+        return DeviceGrid(MeshDevices(only.platform, only.part), (None,))
+    if not isinstance(only, Sequence) or not only.items:
+        return None
+    rows = [grid_of(item) if _is_row(item) else _one(item) for item in only.items]
+    if None in rows:
+        return None
+    known = [row for row in rows if row is not None]
+    shapes = {row.shape for row in known}
+    listed = [None if row.devices is None else row.devices.listed for row in known]
+    platforms = {row.devices.platform for row in known if row.devices is not None}
+    devices = None
+    if None not in listed and len(platforms) == 1:
+        every = tuple(index for indices in listed for index in indices or ())
+        devices = MeshDevices(platforms.pop(), listed=every, number=len(every))
+    shape = shapes.pop() if len(shapes) == 1 else None
+    return DeviceGrid(devices, None if shape is None else (len(known), *shape))
+
+
+def _is_row(held: Value) -> bool:
+    return not isinstance(sole(held), TheDevice)
+
+
+def _one(held: Value) -> DeviceGrid:
+    """Return a device as an array without dimensions."""
+    only = sole(held)
+    device = only.device if isinstance(only, TheDevice) else None
+    if not isinstance(device, Device) or device.index is None:
+        return DeviceGrid(None, ())
+    return DeviceGrid(MeshDevices(device.platform, listed=(device.index,), number=1), ())
+
+
+def reshaped(grid: DeviceGrid, shape: tuple[int | None, ...] | None) -> DeviceGrid:
+    """Return devices in another shape; None in it for what is not known or -1."""
+    devices = grid.devices
+    if shape is None or any(size is not None and size < 0 for size in shape):
+        sizes = shape and tuple(None if size is None or size < 0 else size for size in shape)
+        return DeviceGrid(devices, sizes)
+    sizes = tuple(size for size in shape if size is not None)
+    if devices is not None and len(sizes) == len(shape):
+        devices = replace(devices, number=math.prod(sizes))
+    return DeviceGrid(devices, shape)
+
+
+def grid_method(grid: DeviceGrid, name: str, arguments: Arguments, names: Names) -> Value:
+    """Return what a method of an array of devices gives."""
+    if name == "reshape":
+        known = not arguments.is_open and not arguments.keywords.keys() - {"newshape", "shape"}
+        shape = arguments.get(None, "newshape", "shape")
+        given = arguments.positional or ([] if shape is None else [shape])
+        return value(reshaped(grid, written_shape(given, names) if known and given else None))
+    if name in {"flatten", "ravel"}:
+        return value(DeviceGrid(grid.devices, (None,)))
+    if name in {"transpose", "swapaxes", "squeeze"}:
+        return value(DeviceGrid(None))
+    return UNKNOWN
+
+
+def written_shape(given: list[cst.BaseExpression], names: Names) -> tuple[int | None, ...] | None:
+    """Return a shape that is written as one tuple, or as several numbers; None: how many of them
+    there are is not known.
+    """
+    if len(given) == 1:
+        only = _followed(given[0], names)
+        if isinstance(only, cst.Tuple | cst.List):
+            given = [element.value for element in only.elements]
+            if any(isinstance(element, cst.StarredElement) for element in only.elements):
+                return None
+        elif integer_value(only) is None:
+            return None
+    return tuple(integer_value(_followed(each, names)) for each in given)
+
+
+def _followed(node: cst.BaseExpression, names: Names) -> cst.BaseExpression:
+    """Return what a name stands for that is bound once."""
+    if isinstance(node, cst.Name):
+        bindings = names.bindings(node)
+        bound = bindings[0].value if len(bindings) == 1 else None
+        return node if bound is None else bound
+    return node

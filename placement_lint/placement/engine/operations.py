@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, Device, differ
+from placement_lint.placement.domain.mesh_devices import MeshDevices, mix
 from placement_lint.placement.domain.places import NO_CAUSES, NOWHERE, ArrayOrigin, Place
 from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.placement.domain.values import (
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.placement.domain.places import Causes
-    from placement_lint.placement.domain.record import Record, UseKind
+    from placement_lint.placement.domain.record import Record, Seat, UseKind
     from placement_lint.placement.domain.state import Devices, State
     from placement_lint.placement.domain.values import Atom
     from placement_lint.placement.engine.supposition import Supposition
@@ -218,7 +220,7 @@ class Operations:
             if array.origin is not None and not array.committed:
                 self.record.companions.setdefault(array.origin.created, set()).update(devices)
 
-    def _mixed(self, operands: abc.Sequence[tuple[int, Value]]) -> set[tuple[int, Device]]:
+    def _mixed(self, operands: abc.Sequence[tuple[int, Value]]) -> set[tuple[int, Seat]]:
         """Return the operands that surely are committed to different devices."""
         committed = dict.fromkeys(
             (place, frozenset(devices))
@@ -226,17 +228,20 @@ class Operations:
             for part in _parts(held)
             if (devices := _surely_committed_to(part))
         )
-        found: set[tuple[int, Device]] = set()
+        found: set[tuple[int, Seat]] = set()
         for one, other in itertools.combinations(committed, 2):
-            if all(
-                differ(here, there, accelerator=self.accelerator)
-                for here in one[1]
-                for there in other[1]
-            ):
+            if all(self._are_apart(here, there) for here in one[1] for there in other[1]):
                 found.update(
                     (place, device) for place, devices in (one, other) for device in devices
                 )
         return found
+
+    def _are_apart(self, one: Seat, other: Seat) -> bool:
+        """Return whether arrays in two places surely cannot be computed with together."""
+        if isinstance(one, Device) and isinstance(other, Device):
+            return differ(one, other, accelerator=self.accelerator) is True
+        # A mesh is meant to be of several devices.
+        return mix(one, other, accelerator=self.accelerator) is not False
 
     def _judge(
         self,
@@ -386,14 +391,25 @@ def _is_empty(atom: Atom) -> bool:
     return isinstance(atom, SequenceOf | Mapping) and not any(atom.parts())
 
 
-def _surely_committed_to(held: Value) -> set[Device]:
-    """Return the devices to one of which a value surely is committed; none where that is unsure."""
-    found: set[Device] = set()
+def _surely_committed_to(held: Value) -> set[Seat]:
+    """Return where a value surely is committed, to one of these; nothing where that is unsure."""
+    found: set[Seat] = set()
     for atom in held:
-        if not isinstance(atom, Array) or not atom.committed or atom.device is None:
+        if not isinstance(atom, Array) or not atom.committed:
             return set()
-        found.add(atom.device)
+        seat = atom.device if atom.sharding is None else seat_of(atom.sharding)
+        if seat is None:
+            return set()
+        found.add(seat)
     return found
+
+
+def seat_of(sharding: Sharding) -> MeshDevices | None:
+    """Return the devices of the mesh of a sharding; None where they are not known."""
+    mesh = sharding.mesh
+    if mesh is None or mesh.devices is None:
+        return None
+    return mesh.devices if mesh.number is None else replace(mesh.devices, number=mesh.number)
 
 
 def _is_only_open(

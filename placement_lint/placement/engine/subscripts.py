@@ -15,6 +15,7 @@ from placement_lint.placement.domain.containers import (
 )
 from placement_lint.placement.domain.contents import element_of, without_parts
 from placement_lint.placement.domain.keys import Key, Member
+from placement_lint.placement.domain.mesh_devices import MeshDevices
 from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.values import (
     ANYTHING,
@@ -42,6 +43,7 @@ from placement_lint.syntax.calls import integer_value
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
+    from placement_lint.placement.domain.mesh_devices import Part
     from placement_lint.placement.domain.state import State
     from placement_lint.placement.engine.arguments import Operand
     from placement_lint.placement.engine.protocols import Evaluator
@@ -79,7 +81,7 @@ class Subscripts:
         if isinstance(node.slice[0].slice, cst.Slice) and any(
             isinstance(atom, DeviceList) for atom in held
         ):
-            return value(Sequence(None, element_of(held)))
+            return _part_of_devices(held, node) or value(Sequence(None, element_of(held)))
         part = _literal_slice(held, node)
         if part is not None:
             return value(replace(part, site=self.on.targets.made(node)))
@@ -153,18 +155,33 @@ def _arrays_of(tree: AnyTree) -> Value:
     return found or value(tree)
 
 
-def _literal_slice(held: Value, node: cst.Subscript) -> Sequence | None:
-    """Return the part of a list of known length that a slice with literal bounds takes."""
-    only = sole(held)
+def _part_of_devices(held: Value, node: cst.Subscript) -> Value | None:
+    """Return a part of a list of devices; None where the bounds of the slice are not known."""
+    only, part = sole(held), _bounds(node)
+    if not isinstance(only, DeviceList) or part is None:
+        return None
+    devices = MeshDevices(only.platform, only.part).sliced(part)
+    return None if devices is None else value(DeviceList(only.platform, devices.part))
+
+
+def _bounds(node: cst.Subscript) -> Part | None:
+    """Return the bounds and the step of a slice; None where one of them is not written out."""
     index = node.slice[0].slice
-    if not isinstance(only, Sequence) or only.items is None or not isinstance(index, cst.Slice):
+    if len(node.slice) != 1 or not isinstance(index, cst.Slice):
         return None
     bounds = (index.lower, index.upper, index.step)
     numbers = [integer_value(bound) for bound in bounds]
-    missing = [bound is None for bound in bounds]
-    if any(n is None and not none for n, none in zip(numbers, missing, strict=True)):
+    if any(n is None and b is not None for n, b in zip(numbers, bounds, strict=True)):
         return None
-    return of_items(only.items[slice(*numbers)] if numbers[2] != 0 else ())
+    return numbers[0], numbers[1], numbers[2]
+
+
+def _literal_slice(held: Value, node: cst.Subscript) -> Sequence | None:
+    """Return the part of a list of known length that a slice with literal bounds takes."""
+    only, part = sole(held), _bounds(node)
+    if not isinstance(only, Sequence) or only.items is None or part is None:
+        return None
+    return of_items(only.items[slice(*part)] if part[2] != 0 else ())
 
 
 def _is_whole(node: cst.Subscript) -> bool:

@@ -38,6 +38,7 @@ from placement_lint.placement.domain.values import (
 from placement_lint.placement.engine.arguments import CallArguments
 from placement_lint.placement.overlays.higher_order import apply
 from placement_lint.placement.overlays.jax_devices import devices_of
+from placement_lint.placement.overlays.jax_sharding import array_of_devices
 from placement_lint.placement.overlays.registry import LibraryCall, models
 from placement_lint.syntax.calls import string_value
 
@@ -58,7 +59,7 @@ def numpy_function(call: LibraryCall) -> Value:
         if any(isinstance(atom, Array) for atom in first):
             return call.computed(operands[:1])
     if call.name in {"numpy.array", "numpy.asarray"}:
-        return call.on.read(call.node, operands)
+        return array_of_devices(call, operands) or call.on.read(call.node, operands)
     return value(Host(from_file=call.name in transfer.NUMPY_LOADERS))
 
 

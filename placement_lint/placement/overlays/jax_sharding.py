@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.placement.domain.mesh_devices import MeshDevices
 from placement_lint.placement.domain.sharding import (
     UNKNOWN_PART,
     AxisType,
+    DeviceGrid,
     Mesh,
     Part,
     Sharding,
@@ -25,12 +28,16 @@ from placement_lint.placement.domain.values import (
     sole,
     value,
 )
-from placement_lint.placement.engine.meshes import axis_type
+from placement_lint.placement.engine.meshes import (
+    axis_type,
+    grid_of,
+    reshaped,
+    written_shape,
+)
 from placement_lint.placement.overlays.registry import LibraryCall, models
-from placement_lint.syntax.calls import integer_value
 
 if TYPE_CHECKING:
-    from placement_lint.placement.engine.arguments import CallArguments
+    from placement_lint.placement.engine.arguments import CallArguments, Operand
 
 
 @models("jax.P", "jax.sharding.PartitionSpec")
@@ -90,7 +97,24 @@ def mesh(call: LibraryCall) -> Value:
     passed = _passed(call)
     names = _names(_argument(passed, 1, "axis_names"))
     types = _types(passed, AxisType.AUTO)
-    return value(Mesh(names, None, types, call.place))
+    grid = grid_of(_argument(passed, 0, "devices"))
+    if grid is None:
+        return value(Mesh(names, None, types, call.place))
+    sizes = grid.shape if names is not None and len(grid.shape or ()) == len(names) else None
+    return value(Mesh(names, sizes, types, call.place, grid.devices))
+
+
+@models("jax.sharding.AbstractMesh")
+def abstract_mesh(call: LibraryCall) -> Value:
+    """`AbstractMesh((4, 2), ("data", "model"))`: a mesh without devices.
+
+    Until JAX 0.5 it takes pairs of names and sizes.
+    """
+    call.program.reach.touches()
+    passed = _passed(call)
+    names = _names(_argument(passed, 1, "axis_names"))
+    sizes = _sizes(call.arguments.get(0, "axis_sizes"), names, call)
+    return value(Mesh(names, sizes, _types(passed, AxisType.AUTO, 2), call.place))
 
 
 @models("jax.make_mesh")
@@ -99,13 +123,53 @@ def made_mesh(call: LibraryCall) -> Value:
     call.program.reach.touches()
     passed = _passed(call)
     names = _names(_argument(passed, 1, "axis_names"))
-    shape = call.arguments.get(0, "axis_shapes", "axis_sizes")
-    sizes: tuple[int | None, ...] | None = None
-    if isinstance(shape, cst.Tuple | cst.List) and names is not None:
-        sizes = tuple(integer_value(element.value) for element in shape.elements)
-        sizes = sizes if len(sizes) == len(names) else None
+    sizes = _sizes(call.arguments.get(0, "axis_shapes", "axis_sizes"), names, call)
     types = _types(passed, AxisType.BY_VERSION, 2)
-    return value(Mesh(names, sizes, types, call.place))
+    made = Mesh(names, sizes, types, call.place)
+    given = passed.keywords.get("devices")
+    every = DeviceGrid(MeshDevices()) if given is None or given == NONE else grid_of(given)
+    if every is None or every.devices is None or passed.more is not None:
+        return value(made)
+    number = made.number if every.devices.number is None else every.devices.number
+    return value(replace(made, devices=replace(every.devices, is_arranged=True, number=number)))
+
+
+@models("jax.experimental.mesh_utils.create_device_mesh")
+def device_mesh(call: LibraryCall) -> Value:
+    """`create_device_mesh((4, 2))`: an array of all devices, or of those that it is given."""
+    call.program.reach.touches()
+    passed = _passed(call)
+    given = _argument(passed, 1, "devices")
+    is_given = "devices" in passed.keywords or len(passed.positional) > 1
+    every = grid_of(given) if is_given and given != NONE else DeviceGrid(MeshDevices())
+    shape = call.arguments.get(0, "mesh_shape")
+    sizes = None if shape is None else written_shape([shape], call.on.names)
+    if every is None or every.devices is None or call.arguments.is_open:
+        return value(DeviceGrid(None, sizes))
+    return value(reshaped(DeviceGrid(replace(every.devices, is_arranged=True)), sizes))
+
+
+def array_of_devices(call: LibraryCall, operands: list[Operand]) -> Value | None:
+    """`np.array(jax.devices())`: None where something else is in it."""
+    first = call.arguments.get(0, "object", "a")
+    if first is None or not operands:
+        return None
+    if not isinstance(first, cst.List | cst.Tuple):
+        grid = grid_of(operands[0][1])
+    elif any(isinstance(element, cst.StarredElement) for element in first.elements):
+        return None
+    else:
+        rows = tuple(held for _, held in operands[: len(first.elements)])
+        grid = grid_of(value(Sequence(rows, UNKNOWN)))
+    return None if grid is None else value(grid)
+
+
+def _sizes(
+    shape: cst.BaseExpression | None, names: tuple[str | None, ...] | None, call: LibraryCall
+) -> tuple[int | None, ...] | None:
+    """Return the sizes of the axes of a mesh, as many as it has names."""
+    sizes = None if shape is None or names is None else written_shape([shape], call.on.names)
+    return sizes if sizes is not None and names is not None and len(sizes) == len(names) else None
 
 
 def _names(held: Value) -> tuple[str | None, ...] | None:

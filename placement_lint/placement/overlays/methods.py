@@ -19,8 +19,14 @@ from placement_lint.placement.domain.containers import (
     with_more,
     without_item,
 )
-from placement_lint.placement.domain.contents import committed_to, element_of, without_parts
+from placement_lint.placement.domain.contents import (
+    committed_to,
+    element_of,
+    map_arrays,
+    without_parts,
+)
 from placement_lint.placement.domain.keys import Key, sorted_items
+from placement_lint.placement.domain.sharding import DeviceGrid
 from placement_lint.placement.domain.state import chosen_defaults
 from placement_lint.placement.domain.values import (
     HOST,
@@ -57,6 +63,7 @@ from placement_lint.placement.engine.contexts import (
     entered_default,
     is_neutral_context,
 )
+from placement_lint.placement.engine.meshes import grid_method
 from placement_lint.placement.overlays.jax_devices import devices_of
 from placement_lint.placement.overlays.registry import LibraryCall
 from placement_lint.placement.overlays.stdlib import executed, of_future, of_thread
@@ -177,6 +184,8 @@ class MethodCalls:
             return UNKNOWN
         if isinstance(atom, Host):
             return _host_method(atom, name)
+        if isinstance(atom, DeviceGrid):
+            return grid_method(atom, name, Arguments(node), self.names)
         if isinstance(atom, Mapping):
             return self._mapping_method(atom, name, node, operands)
         if isinstance(atom, Sequence):
@@ -222,6 +231,9 @@ class MethodCalls:
         state: State,
     ) -> Value:
         own = frozenset(atom for atom in held if isinstance(atom, Array))
+        if name == "addressable_data":
+            # Of one on a mesh it is the part that a single device has.
+            return map_arrays(own, lambda array: replace(array, sharding=None))
         if name in transfer.IDENTITY_METHODS:
             return own
         if name == "to_device":

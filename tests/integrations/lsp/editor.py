@@ -54,6 +54,7 @@ class Editor:
         encodings: list[types.PositionEncodingKind] | None = None,
         settings: object = None,
         related: bool = True,
+        links: bool = True,
         environment: dict[str, str] | None = None,
         **capabilities: Any,
     ) -> None:
@@ -64,11 +65,13 @@ class Editor:
         self.encodings = encodings
         self.settings = settings
         self.related = related
+        self.links = links
         self.environment = environment
         self.capabilities = capabilities
         self.published: dict[str, types.PublishDiagnosticsParams] = {}
         self.publications: list[types.PublishDiagnosticsParams] = []
         self.messages: list[str] = []
+        self.applied: list[types.WorkspaceEdit] = []
         self.shown: list[str] = []
         self.refreshes = 0
         self.registered: list[str] = []
@@ -116,7 +119,9 @@ class Editor:
         return process
 
     def _capabilities(self) -> types.ClientCapabilities:
-        diagnostics = types.PublishDiagnosticsClientCapabilities(related_information=self.related)
+        diagnostics = types.PublishDiagnosticsClientCapabilities(
+            related_information=self.related, code_description_support=self.links
+        )
         text = types.TextDocumentClientCapabilities(publish_diagnostics=diagnostics)
         workspace = types.WorkspaceClientCapabilities(
             workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=True),
@@ -156,6 +161,11 @@ class Editor:
         async def show_document(params: types.ShowDocumentParams) -> types.ShowDocumentResult:
             self.shown.append(params.uri)
             return types.ShowDocumentResult(True)
+
+        @client.feature(types.WORKSPACE_APPLY_EDIT)
+        async def apply(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
+            self.applied.append(params.edit)
+            return types.ApplyWorkspaceEditResult(True)
 
         @client.feature(types.WORKSPACE_DIAGNOSTIC_REFRESH)
         async def refresh(params: None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,19 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from placement_lint.integrations.lsp.code_actions import EXPLAIN, FIX_ALL
-from placement_lint.integrations.lsp.uris import uri_of
+from placement_lint.integrations.lsp.code_actions import APPLY_ALL, EXPLAIN, FIX_ALL
+from placement_lint.integrations.lsp.hover import MOST_LINES
+from placement_lint.integrations.lsp.uris import path_of, uri_of
+from placement_lint.report.site import VARIABLE
 from tests.faults.injection import Fault, within
-from tests.integrations.lsp.editor import Editor, applied, codes, conversation, edits_of
+from tests.integrations.lsp.editor import (
+    Editor,
+    applied,
+    codes,
+    conversation,
+    edits_of,
+    environment,
+)
 
 HAZARD = """\
 import jax
@@ -70,7 +80,9 @@ async def test_a_finding_is_told_with_all_that_is_known_of_it(project: Path) -> 
         assert (found.code, found.source) == ("JDP201", "placement-lint")
         assert found.severity is types.DiagnosticSeverity.Warning
         assert found.range == types.Range(types.Position(4, 12), types.Position(4, 18))
-        assert found.code_description is None
+        assert found.code_description is not None
+        page = Path(str(path_of(found.code_description.href)))
+        assert page.read_text("utf-8").startswith("# JDP201 `uncommitted-array-indexed`")
         (related,) = list(found.related_information or ())
         assert related.location.uri == uri_of(str(project / "data.py"))
         assert related.location.range.start == types.Position(8, 15)
@@ -79,6 +91,20 @@ async def test_a_finding_is_told_with_all_that_is_known_of_it(project: Path) -> 
         assert (data["name"], data["confidence"]) == ("uncommitted-array-indexed", "definite")
         assert data["fix"]["applicability"] == "safe"
     assert snapshot(project) == before, "nothing is written into the workspace"
+    assert not page.parent.exists(), "and nothing is left elsewhere"
+
+
+@conversation
+async def test_a_code_is_a_link_where_the_editor_makes_it_one(project: Path) -> None:
+    async with Editor(project, links=False) as editor:
+        (found,) = await editor.diagnostics(editor.open(project / "train.py"))
+        assert found.code_description is None
+    site = {**environment(), VARIABLE: "https://example.org/docs"}
+    async with Editor(project, pulls=True, environment=site) as editor:
+        report = await editor.pull(editor.open(project / "train.py"))
+        assert [each.code_description.href for each in report.items] == [
+            "https://example.org/docs/rules/JDP201/"
+        ]
 
 
 @conversation
@@ -317,12 +343,34 @@ async def test_all_safe_fixes_are_applied_across_files_at_their_versions(project
     async with Editor(project, text_document=capable) as editor:
         uri = editor.open(project / "hazard.py")
         await editor.diagnostics(uri)
-        (action,) = await editor.actions(uri, 1, FIX_ALL)
-        assert action.edit is None
+        fixed = HAZARD.replace("    jax.", "    x = jax.")
+        (action,) = [each for each in await editor.actions(uri, 1) if each.kind == FIX_ALL]
+        assert action.edit is None, "the lamp of each line needs no edits"
         resolved = await editor.client.code_action_resolve_async(action)
         (change,) = resolved.edit.document_changes
         assert change.text_document.version == 1
-        assert applied(HAZARD, list(change.edits)) == HAZARD.replace("    jax.", "    x = jax.")
+        assert applied(HAZARD, list(change.edits)) == fixed
+        (action,) = await editor.actions(uri, 1, FIX_ALL)
+        assert applied(HAZARD, edits_of(action.edit)[uri]) == fixed, "on save nothing is resolved"
+
+
+@conversation
+async def test_all_safe_fixes_are_a_command_too(project: Path) -> None:
+    async with Editor(project) as editor:
+        options = editor.server.execute_command_provider
+        assert options is not None
+        assert {APPLY_ALL, EXPLAIN} <= {*options.commands}
+        uri = editor.open(project / "hazard.py")
+        await editor.diagnostics(uri)
+        ask = editor.client.workspace_execute_command_async
+        assert await ask(types.ExecuteCommandParams(APPLY_ALL, [uri])) is True
+        (edit,) = editor.applied
+        fixed = applied(HAZARD, edits_of(edit)[uri])
+        assert fixed == HAZARD.replace("    jax.", "    x = jax.")
+        await editor.codes(uri, editor.write(uri, fixed))
+        assert await ask(types.ExecuteCommandParams(APPLY_ALL, [uri])) is False
+        with pytest.raises(JsonRpcException, match="not open"):
+            await ask(types.ExecuteCommandParams(APPLY_ALL, ["file:///elsewhere.py"]))
 
 
 @conversation
@@ -357,7 +405,13 @@ async def test_hovering_tells_where_an_array_lives(project: Path) -> None:
         on_finding = await editor.hover(train, 5, 14)
         assert on_finding.startswith(said)
         assert "**JDP201** `uncommitted-array-indexed`" in on_finding
-        assert "#### Why is this bad?" in on_finding
+        lines = on_finding.splitlines()
+        assert len(lines) <= MOST_LINES
+        assert [line.split(":")[0] for line in lines[3:5]] == ["Why", "Fix"]
+        more = re.fullmatch(r"\[More about JDP201\]\((.*)\)", lines[5])
+        assert more is not None
+        page = Path(str(path_of(more[1]))).read_text("utf-8")
+        assert "## Why is this bad?" in page
         assert "`batch`: a JAX array, uncommitted on jax.devices()[0]" in await editor.hover(
             train, 5, 6
         )

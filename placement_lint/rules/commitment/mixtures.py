@@ -1,0 +1,297 @@
+"""Operations whose operands are committed apart: where JAX surely refuses them, for which reason.
+
+Whoever reports one takes those seats that it is about: devices, or meshes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.placement.domain import contents, values
+from placement_lint.placement.engine.operations import seat_of
+from placement_lint.rules.commitment.combining import COMBINING, COMBINING_TREES
+from placement_lint.rules.commitment.dependence import needed_parts
+from placement_lint.semantic.enclosing import failure_is_expected, is_caught
+from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.syntax.dotted import dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.domain.record import Mixture, Seat
+    from placement_lint.placement.domain.values import Value
+    from placement_lint.placement.facts.module import Module
+    from placement_lint.rules.context import Context
+    from placement_lint.semantic.model import ModuleFacts
+
+_UPDATES = frozenset({"add", "divide", "max", "min", "multiply", "power", "set"})
+_EXCEPTIONS = frozenset({"builtins.ValueError", "builtins.Exception", "builtins.BaseException"})
+
+
+@dataclass(frozen=True)
+class Clash:
+    """An operation that surely takes operands from several places."""
+
+    operation: cst.CSTNode
+    seats: dict[Seat, cst.CSTNode]
+    """For each place one operand from there."""
+    is_always: bool
+    """Every time that it is executed."""
+
+
+def clashes(ctx: Context) -> Iterator[Clash]:
+    """Yield the operations of a file that JAX refuses, in source order.
+
+    An operation counts also where of its seats only some differ: see `Operations`.
+    """
+    for place in sorted(ctx.flow.record.mixtures):
+        mixture = ctx.flow.record.mixtures[place]
+        operation = ctx.tree.nodes[mixture.node]
+        seats: dict[Seat, cst.CSTNode] = {}
+        for operand, seat in _counting(operation, mixture, ctx):
+            seats.setdefault(seat, ctx.tree.nodes[operand])
+        operands = list(seats.values())
+        if not (
+            len(operands) < 2
+            or _may_fail(operation, ctx)
+            or _is_excused_by_callers(operation, ctx, set())
+            or _may_be_constants(operation, operands, ctx)
+            or any(_is_reassigned(operand, ctx) for operand in operands)
+        ):
+            yield Clash(operation, seats, mixture.always)
+
+
+def described(seats: Mapping[Seat, cst.CSTNode]) -> str:
+    """Say of the first two operands where they are committed."""
+    (first, one), (second, other), *_ = seats.items()
+    if one is other or not dotted(one) or not dotted(other):
+        return f"operands are committed to {first} and to {second}: ValueError"
+    return f"`{dotted(one)}` is committed to {first} and `{dotted(other)}` to {second}: ValueError"
+
+
+def _counting(operation: cst.CSTNode, mixture: Mixture, ctx: Context) -> list[tuple[int, Seat]]:
+    """Return the operands that surely take part in an operation, each with its place."""
+    every = sorted(mixture.operands, key=str)
+    if isinstance(operation, cst.BinaryOperation | cst.AugAssign):
+        return every
+    if isinstance(operation, cst.Comparison):
+        searches = any(isinstance(c.operator, cst.In | cst.NotIn) for c in operation.comparisons)
+        return [] if searches else every
+    if not isinstance(operation, cst.Call):
+        return []
+    called = ctx.called(operation)
+    if called in COMBINING or _is_method(operation):
+        return every
+    if called in COMBINING_TREES:
+        # Leaf by leaf: trees that are on several devices each may agree.
+        at = Counter(operand for operand, _ in every)
+        return [(operand, device) for operand, device in every if at[operand] == 1]
+    function = _function(operation.func, ctx)
+    if function is None:
+        return []
+    found = [
+        (operand, device)
+        for operand, devices in _operands_that_count(operation, function, mixture, ctx)
+        if len(devices) == 1
+        for device in devices
+    ]
+    return [each for each in found if each in mixture.operands]
+
+
+def _is_method(call: cst.Call) -> bool:
+    """Return whether a call is `x.dot(y)` or `x.at[i].set(y)`: of arrays, as both were operands."""
+    function = call.func
+    if not isinstance(function, cst.Attribute):
+        return False
+    updated = function.value
+    if isinstance(updated, cst.Subscript) and isinstance(updated.value, cst.Attribute):
+        return updated.value.attr.value == "at" and function.attr.value in _UPDATES
+    return function.attr.value == "dot"
+
+
+def _may_fail(operation: cst.CSTNode, ctx: Context) -> bool:
+    return failure_is_expected(operation, ctx) or is_caught(operation, ctx, _EXCEPTIONS)
+
+
+def _is_excused_by_callers(node: cst.CSTNode, ctx: Context, seen: set[int]) -> bool:
+    """Return whether a function is called only where its failure is caught, or while it is traced.
+
+    Arrays that a traced function has from outside do not clash: it makes constants of them.
+    """
+    function = ctx.function(node)
+    if not isinstance(function, cst.FunctionDef) or id(function) in seen:
+        return False
+    seen.add(id(function))
+    calls = list(_calls_by_name(function.name.value, ctx))
+    return bool(calls) and all(
+        there.flow.is_traced(call)
+        or _may_fail(call, there)
+        or _is_excused_by_callers(call, there, seen)
+        for call, there in calls
+    )
+
+
+def _calls_by_name(name: str, ctx: Context) -> Iterator[tuple[cst.Call, Context]]:
+    """Yield every call in the program of something with a name, and the file that it is in."""
+    for path in ctx.flow.program.modules:
+        there = ctx.beside(path)
+        if there is not None:
+            for node in there.module.fact(_calls_by_last_name).get(name, ()):
+                yield node, there
+
+
+def _calls_by_last_name(facts: ModuleFacts) -> dict[str, list[cst.Call]]:
+    """Return the calls of one file by the last part of what they call."""
+    found: dict[str, list[cst.Call]] = {}
+    for node in facts.tree.every(cst.Call):
+        called = node.func.attr if isinstance(node.func, cst.Attribute) else node.func
+        if isinstance(called, cst.Name):
+            found.setdefault(called.value, []).append(node)
+    return found
+
+
+def _may_be_constants(operation: cst.CSTNode, operands: list[cst.CSTNode], ctx: Context) -> bool:
+    """Return whether a function has its operands from outside.
+
+    They do not clash where the function is called by a traced one: it makes constants of them.
+    """
+    function = ctx.function(operation)
+    if not isinstance(function, cst.FunctionDef):
+        return False
+    inner = ctx.names.scope(function.body)
+    return all(
+        isinstance(operand, cst.Name)
+        and ctx.names.owner(operand.value, ctx.names.scope(operand)) is not inner
+        for operand in operands
+    )
+
+
+def _is_reassigned(operand: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether an operand is an attribute that is set in several places.
+
+    Users of a class may call the methods that do so in any order.
+    """
+    seen: set[int] = set()
+    while isinstance(operand, cst.Name) and id(operand) not in seen:
+        seen.add(id(operand))
+        bindings = ctx.names.bindings(operand)
+        value = bindings[0].value if len(bindings) == 1 else None
+        operand = operand if value is None else value
+    if not isinstance(operand, cst.Attribute):
+        return False
+    return ctx.module.fact(_set_attributes)[operand.attr.value] > 1
+
+
+def _set_attributes(facts: ModuleFacts) -> Counter[str]:
+    return Counter(
+        target.attr.value
+        for node in facts.tree.every(cst.AssignTarget, cst.AnnAssign, cst.AugAssign)
+        if isinstance(target := node.target, cst.Attribute)
+    )
+
+
+# -- jitted functions: which arguments does the result surely depend on? --------------------------
+
+
+def _function(called: cst.BaseExpression, ctx: Context) -> Place | None:
+    """Return the function that is run by calling what a transformation made of it."""
+    held = ctx.flow.value(called)
+    if len(held) != 1:
+        return None
+    (atom,) = held
+    return atom.function if isinstance(atom, values.Computation) else None
+
+
+def _operands_that_count(
+    call: cst.Call, function: Place, mixture: Mixture, ctx: Context
+) -> Iterator[tuple[int, set[Seat]]]:
+    """Yield what a function surely computes with, and where it is committed."""
+    arguments = Arguments(call)
+    module = ctx.flow.program.modules[function.module]
+    node = module.tree.nodes[function.node]
+    if arguments.is_open or not isinstance(node, cst.FunctionDef | cst.Lambda):
+        return
+    parameters = [*node.params.posonly_params, *node.params.params]
+    names = [parameter.name.value for parameter in parameters]
+    given = dict(zip(names, arguments.positional, strict=False)) | arguments.keywords
+    program = ctx.flow.program
+
+    def found(asker: Module, name: str) -> tuple[Module, str] | None:
+        located = program.linking.find(asker.name, name)
+        there = None if located is None else program.modules.get(located[0])
+        return None if located is None or there is None else (there, located[1])
+
+    for part in sorted(needed_parts(node, module, found), key=str):
+        if part.parameter in given:
+            for operand, path in _written(given[part.parameter], part.path):
+                place = ctx.tree.index(operand)
+                yield place, _seats_of(_at(mixture.held.get(place, values.UNKNOWN), path))
+
+
+def _written(
+    node: cst.BaseExpression, path: tuple[str | int, ...]
+) -> list[tuple[cst.BaseExpression, tuple[str | int, ...]]]:
+    """Return the operand that a path leads to in an argument, and what is left of the path.
+
+    Of a list or a dict that is written out, each element is an operand.
+    """
+    while path:
+        if isinstance(node, cst.Tuple | cst.List) and isinstance(path[0], int):
+            if not -len(node.elements) <= path[0] < len(node.elements):
+                return []
+            node = node.elements[path[0]].value
+        elif isinstance(node, cst.Dict):
+            named = [
+                each.value
+                for each in node.elements
+                if isinstance(each, cst.DictElement) and string_value(each.key) == path[0]
+            ]
+            if len(named) != 1:
+                return []
+            (node,) = named
+        else:
+            break
+        path = path[1:]
+    if isinstance(node, cst.Tuple | cst.List | cst.Dict):
+        # One of them, nobody knows which.
+        elements = [each.value for each in node.elements]
+        return _written(elements[0], ()) if len(elements) == 1 else []
+    return [(node, path)]
+
+
+def _at(held: Value, path: tuple[str | int, ...]) -> Value:
+    """Return the part of a tree that a path leads to; an array is a part of itself."""
+    for key in path:
+        containers = [a for a in held if isinstance(a, values.Sequence | values.Mapping)]
+        if len(containers) < len(held):
+            return held
+        found: list[Value] = []
+        for atom in containers:
+            if isinstance(atom, values.Mapping):
+                found.append(dict(atom.items).get(key, atom.element))
+            elif isinstance(key, int):
+                found.append(contents.element_of(frozenset({atom}), key))
+            else:
+                items = dict(zip(atom.names, atom.items or (), strict=False))
+                found.append(items.get(key, values.NOTHING))
+        held = values.join(*found)
+    return held
+
+
+def _seats_of(held: Value) -> set[Seat]:
+    """Return where all leaves of a tree are committed; nothing where one of them may not be."""
+    found: set[Seat] = set()
+    for leaf in contents.leaves_of(held):
+        for atom in leaf:
+            if not isinstance(atom, values.Array) or not atom.committed:
+                return set()
+            seat = atom.device if atom.sharding is None else seat_of(atom.sharding)
+            if seat is None:
+                return set()
+            found.add(seat)
+    return found

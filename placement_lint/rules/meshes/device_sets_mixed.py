@@ -1,0 +1,117 @@
+"""JDP709."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from placement_lint.findings import Confidence, Severity
+from placement_lint.placement.domain.mesh_devices import MeshDevices, mix
+from placement_lint.prefilter.conditions import COMMITTED, LISTED_DEVICES, AllOf, AnyOf, Uses
+from placement_lint.rules.base import Rule
+from placement_lint.rules.commitment.mixtures import clashes, described
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from placement_lint.placement.domain.record import Seat
+    from placement_lint.rules.context import Context
+
+
+class DeviceSetsMixed(Rule):
+    """An operation on arrays that are on different sets of devices, or on one set in two orders.
+
+    ## What it does
+    Finds operators, `jnp`, `jax.lax` and `jax.random` functions, `x.at[…].set(…)`, and calls of
+    jitted, mapped or differentiated functions, of which one operand is on a mesh, and another one
+    on a single device, on a mesh of other devices, or on one of the same devices in another order;
+    through names, attributes, functions and the files of a run. Of a mesh it has to be known which
+    devices it is of: `jax.devices()`, a literal slice of them, some that are listed, or all by
+    `jax.make_mesh` and `create_device_mesh`.
+
+    ## Why is this bad?
+    JAX never moves a committed array by itself, and an array on a mesh is committed to all of its
+    devices. `ValueError: Received incompatible devices for jitted computation`, also where both
+    arrays are replicated. On a machine with one device it works, so the error first appears where
+    the program is meant to run. The usual causes are parameters, a moving average or a restored
+    checkpoint that are on one device, beside a batch that is split over all of them.
+
+    ## Example
+    ```python
+    import jax
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    mesh = Mesh(np.array(jax.devices()), ("data",))
+    params = jax.device_put(np.ones((64, 10)), jax.devices()[0])
+    batch = jax.device_put(np.ones((32, 64)), NamedSharding(mesh, PartitionSpec("data")))
+    logits = batch @ params
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    mesh = Mesh(np.array(jax.devices()), ("data",))
+    params = jax.device_put(np.ones((64, 10)), NamedSharding(mesh, PartitionSpec()))
+    batch = jax.device_put(np.ones((32, 64)), NamedSharding(mesh, PartitionSpec("data")))
+    logits = batch @ params
+    ```
+
+    ## Fix safety
+    No fix: which of the arrays is in the wrong place only the author knows.
+
+    ## What it does not flag
+    Operands of which one is uncommitted, or a NumPy array: those are copied to the mesh. Two meshes
+    of the same devices in the same order, whatever their shapes and the names of their axes. Two
+    meshes that `jax.make_mesh` or `create_device_mesh` makes: the order depends on the machine.
+    Meshes of one device, and devices that are chosen when the program runs. An argument of a jitted
+    function that the result does not surely depend on, and what a traced function closes over. What
+    is expected to fail, or caught, also by every caller of the function that it is in.
+
+    ## Verified by
+    The proof multiplies an array that is split over eight devices by one that is on a single
+    device: ValueError. With both on the mesh the product is there.
+
+    ## References
+    - [jax-ml/jax#15903](https://github.com/jax-ml/jax/issues/15903): replicated over the same
+      devices in another order
+    - [Physical-Intelligence/openpi#261](https://github.com/Physical-Intelligence/openpi/issues/261):
+      on two devices, not on one
+    - Measured on JAX 0.4.30, 0.5.3, 0.6.2, 0.7.2, 0.10.2 and 0.12.0.1
+    """
+
+    code, name = "JDP709", "device-sets-mixed"
+    advice = "Put the operands on one mesh first, with `jax.device_put(x, sharding)`"
+    severity = Severity.ERROR
+    follows_callers = True
+    needs = AllOf(
+        COMMITTED,
+        AnyOf(LISTED_DEVICES, Uses("jax.make_mesh", "jax.experimental.mesh_utils.*")),
+    )
+
+    def visit_Module(self, node: cst.Module, ctx: Context) -> None:
+        for clash in clashes(ctx):
+            pair = _apart(clash.seats, ctx)
+            if pair is not None:
+                seats, is_everywhere = pair
+                is_sure = clash.is_always and is_everywhere
+                ctx.report(
+                    clash.operation,
+                    described(seats),
+                    confidence=Confidence.DEFINITE if is_sure else Confidence.LIKELY,
+                )
+
+
+def _apart(
+    seats: dict[Seat, cst.CSTNode], ctx: Context
+) -> tuple[dict[Seat, cst.CSTNode], bool] | None:
+    """Return two operands that do not agree, one of them on a mesh, and whether on any machine."""
+    for one, other in itertools.combinations(seats, 2):
+        if isinstance(one, MeshDevices) or isinstance(other, MeshDevices):
+            differ = mix(one, other, accelerator=ctx.flow.accelerator)
+            if differ is not False:
+                return {one: seats[one], other: seats[other]}, differ is True
+    return None
