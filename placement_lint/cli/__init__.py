@@ -71,7 +71,7 @@ def _print_help() -> bool:
     """Print the text that the parser of options would make; tell whether it was there."""
     from placement_lint.cli.help import kept
 
-    text = kept()
+    text = kept() if streams.columns(sys.stdout) >= streams.HELP_WIDTH else None
     if text is None:
         return False
     streams.write(text)

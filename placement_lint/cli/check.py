@@ -67,7 +67,9 @@ def main(arguments: Sequence[str]) -> int:
         try:
             return _CheckCommand(args, parser, outputs).run()
         except SettingsError as error:
-            streams.fail(str(error))
+            from placement_lint.cli import settings_errors
+
+            settings_errors.fail(error)
             outputs.write_failure(str(error), args.output_format)
             return FAILED
     except streams.OutputError as error:
@@ -243,7 +245,7 @@ class _CheckCommand:
             found = find_files(paths, filters_by(self.loader))
         for failed in found.failed:
             self.failed = True
-            streams.fail(f"{failed.path}: {failed.reason}")
+            streams.fail(f"{failed.path}: {failed.reason}{_command_hint(failed.path)}")
         for each in found.unread:
             where = escape(os.path.relpath(each.path))
             self._warn(f"{where} is not read, and ignores nothing: {each.reason}")
@@ -438,8 +440,10 @@ class _CheckCommand:
         try:
             select_rules(settings, "")
         except UnknownSelectorError as error:
-            message = f"{self._origin(settings, error.selector)}: {error}"
-            raise SettingsError(message) from error
+            origin = self._origin(settings, error.selector)
+            path = origin if origin == str(settings.source) else None
+            message = f"{origin}: {error}"
+            raise SettingsError(message, path=path, key=error.selector) from error
 
     def _origin(self, settings: Settings, selector: str) -> str:
         """Return where a selector was written, for an error message."""
@@ -522,6 +526,7 @@ class _CheckCommand:
 
     def _diff(self, outcome: Outcome) -> None:
         from placement_lint.report import diff
+        from placement_lint.report.colour import Colours
 
         text = diff.render(outcome.fixed)
         if self.outputs.file is not None:
@@ -529,7 +534,8 @@ class _CheckCommand:
             return
         if streams.is_terminal(sys.stdout) or streams.is_log(os.environ):
             text = "\n".join(map(escape_line, text.split("\n")))
-        streams.write(text)
+        enabled = streams.use_colour(self.args.color, sys.stdout, os.environ)
+        streams.write(diff.painted(text, Colours(enabled)))
 
     def _summarise(self, outcome: Outcome) -> None:
         from placement_lint.report import summary
@@ -614,6 +620,16 @@ class _CheckCommand:
         if self.args.diff:
             found = [*outcome.fixed, *_of_tool(counting)]
         return FINDINGS if found and not self.args.exit_zero else CLEAN
+
+
+def _command_hint(path: str) -> str:
+    """Return what to add about a path that is not there, if it is meant as a command."""
+    if os.path.lexists(path) or not path.isidentifier():
+        return ""
+    from placement_lint.cli.hints import command_hint
+
+    hint = command_hint(path)
+    return "" if hint is None else f"; {hint}"
 
 
 def _selectors(settings: Settings) -> list[str]:

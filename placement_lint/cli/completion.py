@@ -21,7 +21,7 @@ NAME = "generate-shell-completion"
 _PROGRAM = "placement-lint"
 _DEFAULT = "check"
 _SCRIPT = "SCRIPT"
-_CODES = re.compile(r"CODE|CODES|CODE\|NAME")
+_CODES = re.compile(r"CODE|CODES|RULE")
 _PATHS = re.compile(r"FILE|PATH|DIR|SCRIPT")
 
 _EPILOG = """\

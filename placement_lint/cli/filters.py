@@ -22,7 +22,9 @@ def filters_by(loader: SettingsLoader) -> Callable[[str], Settings]:
         try:
             return loader.for_folder(folder)
         except SettingsError as error:
-            message = f"not linted: {error}"
+            from placement_lint.cli.settings_errors import located
+
+            message = f"not linted: {located(error)}"
             raise FiltersError(message) from error
 
     return settings_of

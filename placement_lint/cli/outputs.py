@@ -7,7 +7,7 @@ import sys
 
 from placement_lint.cli import streams
 from placement_lint.config.options import FORMATS
-from placement_lint.report.colour import Colours
+from placement_lint.report.colour import WIDEST, Colours
 from placement_lint.report.formats import render, render_statistics
 from placement_lint.report.report import Report
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 STANDARD_OUTPUT = "-"
 _STATISTICS = ("flake8", "full", "json")
 """What `--statistics` can be written as; the first two are one text."""
+_LONGEST_FORMAT = 12
+"""A longer word in front of a colon is the beginning of a file's name."""
 _ROOTED = ("github", "gitlab", "sarif")
 """What has paths from the top of the repository on."""
 
@@ -182,14 +184,28 @@ class Outputs:
             return Colours()
         painted = streams.use_colour(self._color, stream, os.environ)
         linked = stream is not None and streams.use_links(self._color, stream, os.environ)
-        return Colours(painted, links=linked)
+        return Colours(painted, links=linked, width=min(streams.columns(stream), WIDEST))
 
 
 def _output(asked: str) -> Output:
     form, colon, file = asked.partition(":")
-    if not colon or form not in FORMATS:
+    if not colon or (form not in FORMATS and not _is_meant_as_format(form)):
         return Output(_named(asked), None)
+    if form not in FORMATS:
+        from placement_lint.config.suggest import nearest
+
+        near = nearest(form, FORMATS)
+        hint = f"did you mean `{near}`?" if near else f"use one of {', '.join(FORMATS)}"
+        message = (
+            f"--output-file: unknown format `{form}`; {hint} (a file of this name: `./{asked}`)"
+        )
+        raise streams.OutputError(message)
     return Output(_named(file), form)
+
+
+def _is_meant_as_format(word: str) -> bool:
+    """Return whether a word before a colon can be the name of a format, and no drive or path."""
+    return 1 < len(word) <= _LONGEST_FORMAT and word.replace("-", "").isalnum()
 
 
 def _named(file: str) -> str:

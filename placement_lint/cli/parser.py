@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
+from placement_lint.cli import streams
 from placement_lint.config.options import OPTIONS, Option, OptionKind
 
 TYPE_CHECKING = False
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 USAGE_ERROR = 2
+_NARROWEST = 40
 
 
 class _DescribedError(Exception):
@@ -76,27 +79,42 @@ class Parser(argparse.ArgumentParser):
         """Print what is wrong with the arguments in one or two lines, and exit."""
         from placement_lint.report.escape import escape, shortened
 
-        shown = escape(shortened(message))
-        self.exit(
-            USAGE_ERROR,
-            f"error: {shown}{self._hint(message)}\nSee `{self.prog} --help` for the options.\n",
-        )
+        shown = escape(shortened(self._said_in_our_words(message)))
+        self.exit(USAGE_ERROR, f"error: {shown}\nSee `{self.prog} --help` for the options.\n")
 
-    def _hint(self, message: str) -> str:
-        from placement_lint.config.values import nearest
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            from placement_lint.config.suggest import nearest
 
+            choices = [*map(str, action.choices)]
+            near = nearest(str(value), choices)
+            *others, last = (f"`{each}`" for each in choices)
+            hint = f"did you mean `{near}`?" if near else f"use {', '.join(others)} or {last}"
+            raise argparse.ArgumentError(action, f"unknown value `{value}`; {hint}")
+
+    def _said_in_our_words(self, message: str) -> str:
+        """Return a message of argparse in the style of all others."""
+        message = message.removeprefix("argument ").replace(": expected one argument", ": no value")
         _, found, words = message.partition("unrecognized arguments: ")
-        word = words.split()[0].split("=")[0] if found and words.split() else ""
+        if not found:
+            return message
+        word = next(iter(words.split()), "").split("=")[0]
+        if not word.startswith("-"):
+            return f"unexpected argument `{word}`"
+        from placement_lint.cli.hints import option_hint
+
         known = [name for action in self._actions for name in action.option_strings]
-        near = nearest(word, known) if word.startswith("--") else None
-        return f"; did you mean `{near}`?" if near else ""
+        hint = option_hint(word, known)
+        return f"unknown option `{word}`" + ("" if hint is None else f"; {hint}")
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Short and aligned help, the same on every terminal."""
+    """Short and aligned help, the same on every terminal that is wide enough."""
 
     def __init__(self, prog: str, **kwargs: Any) -> None:
-        super().__init__(prog, **{**kwargs, "max_help_position": 32, "width": 96})
+        width = min(streams.HELP_WIDTH, max(streams.columns(sys.stdout), _NARROWEST))
+        position = 32 if width == streams.HELP_WIDTH else 8
+        super().__init__(prog, **{**kwargs, "max_help_position": position, "width": width})
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
         if isinstance(action, argparse.BooleanOptionalAction):

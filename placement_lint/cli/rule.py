@@ -1,4 +1,4 @@
-"""`placement-lint rule [CODE|NAME|--all]`: what a rule says, why, and what it does not flag."""
+"""`placement-lint rule [RULE ...]`: what a rule says, why, and what it does not flag."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command and give its exit code."""
     if len(arguments) == 1 and not arguments[0].startswith("-"):
         # What people ask for: it needs no parser of options, which takes longer than all of it.
-        return _show([_find(arguments[0])], "text", "auto", pages=True)
+        return _show(_find(arguments[0]), "text", "auto", pages=True)
     parser = _parser()
     args = parser.parse_mixed(arguments, "rules")
     if args.all and args.rules:
         parser.error("--all explains every rule: name none beside it")
-    pages = [_find(word) for word in args.rules] or all_pages()
+    pages = [page for word in args.rules for page in _find(word)] or all_pages()
     return _show(pages, args.output_format, args.color, pages=args.all or bool(args.rules))
 
 
@@ -51,7 +51,9 @@ def _parser() -> Parser:
         "placement-lint rule",
         description="Explain rules. Without an argument: list them.",
     )
-    parser.add_argument("rules", nargs="*", metavar="CODE|NAME", help="the rules to explain")
+    parser.add_argument(
+        "rules", nargs="*", metavar="RULE", help="codes, prefixes of codes, names or ALL"
+    )
     parser.add_argument("--all", action="store_true", help="explain every rule")
     parser.add_argument(
         "--output-format",
@@ -64,16 +66,25 @@ def _parser() -> Parser:
     return parser
 
 
-def _find(word: str) -> Page:
+def _find(word: str) -> list[Page]:
+    """Return the rules of a code, the beginning of one, a name or ALL; end the run for others."""
     page = find_page(word)
-    return page or next((page for page in all_pages() if page.is_called(word)), None) or _fail(word)
-
-
-def _fail(word: str) -> NoReturn:
-    from placement_lint.config.values import nearest
-
+    if page is not None:
+        return [page]
     known = all_pages()
-    near = nearest(word.upper(), [page.code for page in known]) or nearest(
+    upper = word.upper()
+    is_prefix = upper.startswith("JDP")
+    return (
+        [page for page in known if page.is_called(word)]
+        or [page for page in known if upper == "ALL" or (is_prefix and page.code.startswith(upper))]
+        or _fail(word, known)
+    )
+
+
+def _fail(word: str, known: list[Page]) -> NoReturn:
+    from placement_lint.config.suggest import nearest, nearest_code
+
+    near = nearest_code(word.upper(), [page.code for page in known]) or nearest(
         word.lower(), [page.name for page in known]
     )
     hint = f"; did you mean `{near}`?" if near else ""

@@ -19,6 +19,10 @@ _FIRST_LINKING_VTE = 5001
 """0.50 has links, and falls over them; see github.com/Alhadis/OSC8-Adoption for all of these."""
 
 
+HELP_WIDTH = 96
+"""Columns of the kept text of `--help`; on a narrower terminal it is worked out."""
+
+
 class OutputError(Exception):
     """Output that could not be written; the message says where and why."""
 
@@ -98,6 +102,17 @@ def _why_not(path: str, error: OSError) -> str:
 def is_terminal(stream: TextIO | None) -> bool:
     """Return whether a person reads a stream."""
     return stream is not None and stream.isatty()
+
+
+def columns(stream: TextIO | None) -> int:
+    """Return the width of a terminal; of what is none, that of a line of text of any length."""
+    if stream is None or not is_terminal(stream):
+        return sys.maxsize
+    try:
+        # 0 is what some say who do not know.
+        return os.get_terminal_size(stream.fileno()).columns or sys.maxsize
+    except (OSError, ValueError):
+        return sys.maxsize
 
 
 def is_log(environment: Mapping[str, str]) -> bool:

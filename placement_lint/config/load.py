@@ -1,15 +1,17 @@
 """Which settings hold for a file: the nearest settings file above it, and the command line.
 
-A folder's settings are the first of `placement-lint.toml` and a `pyproject.toml` that has a
-`[tool.placement-lint]` section, looked for in the folder and then in each one above it. Files are
-not merged, the nearest wins, unless it names another one: `extend = "../base.toml"`. Then what the
-nearer one sets replaces what the other one sets, `extend-…` lists are added to its lists, and with
-`select` the rules are chosen again. Paths and globs are relative to the file that they stand in.
+A folder's settings are the first of `.placement-lint.toml`, `placement-lint.toml` and a
+`pyproject.toml` that has a `[tool.placement-lint]` section, looked for in the folder and then in
+each one above it. Files are not merged, the nearest wins, unless it names another one:
+`extend = "../base.toml"`. Then what the nearer one sets replaces what the other one sets,
+`extend-…` lists are added to its lists, and with `select` the rules are chosen again. Paths and
+globs are relative to the file that they stand in.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,11 +31,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 OWN_FILE = "placement-lint.toml"
+HIDDEN_FILE = ".placement-lint.toml"
 PROJECT_FILE = "pyproject.toml"
 SECTION = "placement-lint"
+_MISSPELT = "placement_lint"
 
 _MOST_EXTENDED = 50
 """Settings files that extend one another; more than anybody needs."""
+
+_UNREAD_FILES = ("setup.cfg", "tox.ini")
+"""Where other tools have settings, and we have none."""
+_UNREAD_SECTION = re.compile(rb"^\[(tool:)?placement[-_]lint", re.MULTILINE)
 
 # Naming rules with --select is a fresh start: what a file adds or leaves out goes with its own.
 _SET_ASIDE_BY_SELECT = ("select", "extend_select", "ignore", "extend_ignore")
@@ -101,7 +109,7 @@ class SettingsLoader:
         return found
 
     def _read_folder(self, folder: Path) -> Settings | None:
-        for name in (OWN_FILE, PROJECT_FILE):
+        for name in (HIDDEN_FILE, OWN_FILE, PROJECT_FILE):
             path = folder / name
             # A folder of that name is none, and neither is a link to nothing.
             if os.path.exists(path) and not os.path.isdir(path):
@@ -109,6 +117,8 @@ class SettingsLoader:
                 if layer is not None:
                     values, root = _whole(layer, folder)
                     return self._resolve(values, path, root, project=folder)
+        for name in _UNREAD_FILES:
+            _demand_no_section(folder / name)
         return None
 
     def _resolve(
@@ -249,7 +259,8 @@ def _layer_of(path: Path, *, must_have_section: bool, is_given: bool) -> _Layer 
         raise SettingsError(message) from error
     whole = path.name != PROJECT_FILE
     # A project file that never names us is not parsed: it may be a template and no TOML at all.
-    if not whole and not must_have_section and SECTION.encode() not in data:
+    is_named = SECTION.encode() in data or _MISSPELT.encode() in data
+    if not whole and not must_have_section and not is_named:
         return None
     from placement_lint.config import toml  # most runs have no settings to read
 
@@ -260,7 +271,9 @@ def _layer_of(path: Path, *, must_have_section: bool, is_given: bool) -> _Layer 
         raise SettingsError(message) from error
     except ValueError as error:
         message = f"{path}: not valid TOML: {error}"
-        raise SettingsError(message, place=toml.place_of(error)) from error
+        # Without a place it is the end.
+        end = (data.rstrip().count(b"\n") + 1, 1)
+        raise SettingsError(message, place=toml.place_of(error) or end) from error
     except RecursionError as error:
         message = f"{path}: nested too deeply"
         raise SettingsError(message) from error
@@ -268,6 +281,7 @@ def _layer_of(path: Path, *, must_have_section: bool, is_given: bool) -> _Layer 
         tool = table.get("tool")
         section = tool.get(SECTION) if isinstance(tool, dict) else None
         if section is None:
+            _demand_right_name(path, table, tool)
             if must_have_section:
                 message = f"{path}: there is no [tool.{SECTION}] section in it"
                 raise SettingsError(message)
@@ -276,6 +290,9 @@ def _layer_of(path: Path, *, must_have_section: bool, is_given: bool) -> _Layer 
             message = f"{path}: `tool.{SECTION}` must be a table"
             raise SettingsError(message)
         table = section
+    elif isinstance(table.get("tool"), dict) and SECTION in table["tool"]:
+        message = f"{path}: settings stand in this file without a table: remove [tool.{SECTION}]"
+        raise SettingsError(message, key=SECTION)
     given = dict(table)
     extends = given.pop(EXTEND.name, None)
     values = check_table(given, str(path), is_file=True)
@@ -283,6 +300,34 @@ def _layer_of(path: Path, *, must_have_section: bool, is_given: bool) -> _Layer 
         values["baseline"] = str(_beside(path, str(values["baseline"])))
     base = None if extends is None else _beside(path, check_extend(extends, str(path)))
     return _Layer(path, values, base)
+
+
+def _demand_right_name(path: Path, table: Mapping[str, Any], tool: object) -> None:
+    """Raise SettingsError for a table that is meant to be ours and has another name."""
+    names = [name for name in (SECTION, _MISSPELT) if isinstance(table.get(name), dict)]
+    if isinstance(tool, dict) and isinstance(tool.get(_MISSPELT), dict):
+        names.append(f"tool.{_MISSPELT}")
+    if names:
+        message = f"{path}: unknown table [{names[-1]}]; did you mean [tool.{SECTION}]?"
+        raise SettingsError(message, key=names[-1])
+
+
+def _demand_no_section(path: Path) -> None:
+    """Raise SettingsError for a file with settings that nobody reads."""
+    if not os.path.isfile(path):
+        return
+    try:
+        data = read_regular(path, MOST_OF_SETTINGS)
+    except OSError:
+        return
+    found = _UNREAD_SECTION.search(data)
+    if found is not None:
+        message = (
+            f"{path}: settings are not read from this file: "
+            f"put them into [tool.{SECTION}] in {PROJECT_FILE}"
+        )
+        line = data.count(b"\n", 0, found.start()) + 1
+        raise SettingsError(message, path=str(path), place=(line, 1))
 
 
 def _beside(path: Path, name: str) -> Path:

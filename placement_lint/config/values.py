@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from placement_lint.config.options import BY_NAME, EXTEND, Option, OptionKind
+from placement_lint.config.suggest import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 VERSION = re.compile(r"v?[0-9]+(\.[0-9]+)*((a|b|rc|\.?dev|\.post|\+)[A-Za-z0-9_.]*)?")
 """What is taken for a version; the JSON schema has it too."""
@@ -58,13 +59,6 @@ def check_table(
 def check_extend(value: object, where: str) -> str:
     """Return the path in `extend`. Raises SettingsError for what is no path."""
     return str(_check(EXTEND, value, where))
-
-
-def nearest(word: str, words: Iterable[str]) -> str | None:
-    """Return the one of the words that the given one was probably meant to be."""
-    import difflib
-
-    return next(iter(difflib.get_close_matches(word, list(words), n=1, cutoff=0.5)), None)
 
 
 def _known(key: str, where: str) -> Option:

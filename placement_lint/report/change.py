@@ -55,19 +55,18 @@ def change(source: Source, edits: Sequence[Edit], colours: Colours) -> list[str]
 
 def _lines(old: list[str], new: list[str], first: int, colours: Colours) -> list[str]:
     width = len(str(first + max(len(old), len(new))))
+    widest = colours.width - width - 5
     shown = []
     # At most a few dozen lines, so that the cost of the matcher does not matter.
     for tag, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag == "equal":
             continue
-        shown += [
-            f"{colours.frame(f'{first + a + number:>{width}}')} {colours.bad(f'- {text}')}"
-            for number, text in enumerate(map(_show, old[a:b]))
-        ]
-        shown += [
-            f"{colours.frame(f'{first + c + number:>{width}}')} {colours.good(f'+ {text}')}"
-            for number, text in enumerate(map(_show, new[c:d]))
-        ]
+        for number, text in enumerate(old[a:b], first + a):
+            line = colours.bad(f"- {_show(text, widest)}")
+            shown.append(f"{colours.frame(f'{number:>{width}}')} {line}")
+        for number, text in enumerate(new[c:d], first + c):
+            line = colours.good(f"+ {_show(text, widest)}")
+            shown.append(f"{colours.frame(f'{number:>{width}}')} {line}")
     if len(shown) > _MOST_LINES:
         left = len(shown) - _MOST_LINES
         shown = [*shown[:_MOST_LINES], f"{' ' * width} ... {left} more changed lines"]
@@ -79,5 +78,5 @@ def _split(text: str) -> list[str]:
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def _show(text: str) -> str:
-    return crop(printable(text))
+def _show(text: str, widest: int) -> str:
+    return crop(printable(text), widest)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+WIDEST = 140
+"""Columns: a longer line is hard to read on any terminal."""
+_LEVELS = {"error": "1;31", "warning": "1;33", "info": "1;34"}
+
 
 class Colours:
-    """Paints text and makes links of it, or leaves it as it is."""
+    """Paints text and makes links of it, or leaves it as it is; `width`: of a line, in columns."""
 
-    def __init__(self, enabled: bool = False, *, links: bool = False) -> None:
+    def __init__(self, enabled: bool = False, *, links: bool = False, width: int = WIDEST) -> None:
         self.enabled = enabled
         self.links = links
+        self.width = width
 
     def bold(self, text: str) -> str:
         """Paint what is to be read first."""
@@ -17,6 +22,10 @@ class Colours:
     def bad(self, text: str) -> str:
         """Paint a code, an underline, and what is taken away."""
         return self._paint("1;31", text)
+
+    def level(self, severity: str, text: str) -> str:
+        """Paint what has a severity."""
+        return self._paint(_LEVELS[severity], text)
 
     def good(self, text: str) -> str:
         """Paint what is put in."""

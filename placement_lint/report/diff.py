@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from placement_lint.lint.results import FixedFile
+    from placement_lint.report.colour import Colours
 
 
 def render(fixed: Iterable[FixedFile]) -> str:
@@ -23,6 +24,23 @@ def _diff(file: FixedFile) -> str:
     return "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
     )
+
+
+def painted(text: str, colours: Colours) -> str:
+    """Return a diff for a terminal: what goes and what comes in colours of their own."""
+    if not colours.enabled:
+        return text
+    return "\n".join(_paint(line, colours) for line in text.split("\n"))
+
+
+def _paint(line: str, colours: Colours) -> str:
+    if line.startswith(("--- ", "+++ ")):
+        return colours.bold(line)
+    if line.startswith("@@"):
+        return colours.frame(line)
+    if line.startswith("-"):
+        return colours.bad(line)
+    return colours.good(line) if line.startswith("+") else line
 
 
 def _lines(text: str) -> list[str]:

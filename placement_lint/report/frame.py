@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from placement_lint.report.colour import Colours
 
 _TAB = 4
-_WIDEST = 140
+_LEAST = 40
+"""Columns of source that are shown however narrow the terminal is."""
 _LEAD = 30
 _MOST_LINES = 6
 
@@ -44,6 +45,7 @@ def frame(
         return []
     width = gutter or gutter_width(span)
     blank = " " * width + " " + colours.frame("|")
+    widest = max(colours.width - width - 3, _LEAST)
     lines = [blank]
     for number in numbers:
         if number is None:
@@ -52,7 +54,7 @@ def frame(
         text = source.shown_line(first + number - 1)
         start = span.column - 1 if number == span.line else len(text) - len(text.lstrip())
         end = span.end_column - 1 if number == span.end_line else len(text)
-        shown, marked_from, marked = _underlined(text, start, end)
+        shown, marked_from, marked = _underlined(text, start, end, widest)
         lines.append(f"{colours.frame(f'{number:>{width}} |')} {shown}".rstrip())
         lines.append(f"{blank} {' ' * marked_from}{colours.bad(mark * marked)}")
     lines.append(blank)
@@ -76,9 +78,10 @@ def printable(text: str) -> str:
     return "".join(_cells(text))
 
 
-def crop(text: str) -> str:
+def crop(text: str, widest: int) -> str:
     """Cut a line that is too long to be read."""
-    return text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."
+    widest = max(widest, _LEAST)
+    return text if len(text) <= widest else text[: widest - 3] + "..."
 
 
 def _shown(span: Span) -> Sequence[int | None]:
@@ -91,18 +94,19 @@ def _shown(span: Span) -> Sequence[int | None]:
     return numbers
 
 
-def _underlined(text: str, start: int, end: int) -> tuple[str, int, int]:
+def _underlined(text: str, start: int, end: int, widest: int) -> tuple[str, int, int]:
     """Return a line as it is shown, and where its underlining begins and how long it is."""
     start = min(max(start, 0), len(text))
     end = min(max(end, start), len(text))
-    cut = max(start - _LEAD, 0) if len(text) > _WIDEST else 0
+    cut = max(start - min(_LEAD, widest // 3), 0) if len(text) > widest else 0
     cells = _cells(text)
     before, inside, after = map("".join, (cells[cut:start], cells[start:end], cells[end:]))
     if cut:
         before = "..." + before
-    if len(text) > _WIDEST:
-        inside = crop(inside)
-        after = crop(after) if len(before) + len(inside) < _WIDEST else ""
+    if len(text) > widest:
+        inside = crop(inside, widest - len(before))
+        left = widest - len(before) - len(inside)
+        after = after if len(after) <= left else after[: left - 3] + "..." if left > 3 else ""
     return before + inside + after, _width(before), max(_width(inside), 1)
 
 

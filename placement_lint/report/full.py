@@ -36,8 +36,9 @@ def render(
 
 def _finding(finding: Finding, source_of: Callable[[str], Source | None], paint: Colours) -> str:
     doubt = " (likely)" if finding.confidence is Confidence.LIKELY else ""
-    code = paint.link(paint.bad(finding.code), finding.code)
-    lines = [f"{code} {paint.bold(escape(finding.message))}{doubt}"]
+    level = finding.severity.value
+    head = paint.link(paint.level(level, f"{level}[{finding.code}]"), finding.code)
+    lines = [f"{head}: {paint.bold(escape(finding.message))}{doubt}"]
     gutter = gutter_width(finding.span, *(related.span for related in finding.related))
     arrow = " " * gutter + paint.frame("-->")
     lines.append(f"{arrow} {place(finding.path, finding.span, finding.cell)}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 from typing import TYPE_CHECKING
 
 from placement_lint.config.rebase import alternatives
+from placement_lint.config.suggest import nearest, nearest_code
 from placement_lint.files.discovery import is_matched
 from placement_lint.rules.redirects import redirected
 from placement_lint.rules.registry import all_rules
@@ -24,11 +24,11 @@ _PREFIX = re.compile(r"JDP[0-9]{0,2}")
 class UnknownSelectorError(ValueError):
     """A selector that names no rule."""
 
-    def __init__(self, selector: str, nearest: str | None) -> None:
-        hint = f"; did you mean {nearest}?" if nearest else ""
-        super().__init__(f"unknown rule {selector!r}{hint}")
+    def __init__(self, selector: str, near: str | None) -> None:
+        hint = f"; did you mean `{near}`?" if near else ""
+        super().__init__(f"unknown rule `{selector}`{hint}")
         self.selector = selector
-        self.nearest = nearest
+        self.nearest = near
 
 
 def matching_codes(selector: str) -> frozenset[str]:
@@ -46,11 +46,9 @@ def matching_codes(selector: str) -> frozenset[str]:
         or (_PREFIX.fullmatch(upper) and rule.code.startswith(upper))
     )
     if not codes:
-        known = [text for rule in rules for text in (rule.code, rule.name)]
-        near = difflib.get_close_matches(upper, known, 1) or difflib.get_close_matches(
-            lower, known, 1
-        )
-        raise UnknownSelectorError(selector, near[0] if near else None)
+        names = [rule.name for rule in rules]
+        near = nearest_code(upper, [rule.code for rule in rules]) or nearest(lower, names)
+        raise UnknownSelectorError(selector, near)
     return codes
 
 

@@ -68,15 +68,18 @@ class TestExitCodes:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["--slect", "X"], "unrecognized arguments: --slect; did you mean `--select`?"),
-            (["--output-format", "yaml"], "invalid choice: 'yaml'"),
+            (["--slect", "X"], "unknown option `--slect`; did you mean `--select`?"),
+            (
+                ["--output-format", "yaml"],
+                "--output-format: unknown value `yaml`; use `flake8`, ",
+            ),
             (["-j", "0"], "'0' is neither a number of processes nor auto"),
             (["--per-file-ignores", "x"], "'x' is not PATTERN:CODES"),
             (["-", "x.py"], "standard input is linted alone"),
-            (["--select"], "expected one argument"),
-            (["--select", "JDP999"], "--select: unknown rule 'JDP999'"),
-            (["--ignore", "device-put-discardd"], "did you mean device-put-discarded?"),
-            (["--per-file-ignores", "a:NOPE"], "--per-file-ignores: unknown rule 'NOPE'"),
+            (["--select"], "--select: no value"),
+            (["--select", "JDP999"], "--select: unknown rule `JDP999`"),
+            (["--ignore", "device-put-discardd"], "did you mean `device-put-discarded`?"),
+            (["--per-file-ignores", "a:NOPE"], "--per-file-ignores: unknown rule `NOPE`"),
             (["--config", "fix=3"], "--config fix=3: `fix` must be true or false"),
             (["--config", "nosuch.toml"], "nosuch.toml: cannot be read"),
             (
@@ -95,7 +98,7 @@ class TestExitCodes:
         Path("placement-lint.toml").write_text("selct = []\n", encoding="utf-8")
         code, _, err = lint("clean.py")
         assert code == 2
-        assert "placement-lint.toml: unknown setting `selct`; did you mean `select`?" in err
+        assert "placement-lint.toml:1:1: unknown setting `selct`; did you mean `select`?" in err
         assert lint("clean.py", "--isolated")[0] == 0
 
     def test_an_unknown_rule_in_a_settings_file_names_it(self, lint: Lint) -> None:
@@ -103,7 +106,7 @@ class TestExitCodes:
         path.write_text('ignore = ["JDP999"]\n', encoding="utf-8")
         code, _, err = lint("clean.py")
         assert code == 2
-        assert err.startswith(f"error: {path}: unknown rule 'JDP999'")
+        assert err.startswith(f"error: {path}:1:12: unknown rule `JDP999`")
 
 
 class TestSelection:
@@ -199,6 +202,10 @@ class TestFixes:
         assert err == "Would fix 1 finding (0 remaining).\n"
         assert Path("hazard.py").read_text(encoding="utf-8") == before
         assert lint("clean.py", "--diff") == (0, "", "Nothing to fix.\n")
+        painted = lint("hazard.py", "--diff", "--color", "always")[1].splitlines()
+        assert painted[0] == "\x1b[1m--- hazard.py\x1b[0m"
+        assert "\x1b[32m+    x = jax.device_put(x, d)\x1b[0m" in painted
+        assert "\x1b[1;31m-    jax.device_put(x, d)\x1b[0m" in painted
 
     def test_diff_is_not_clean_where_a_file_was_not_read(self, lint: Lint) -> None:
         code, out, err = lint("broken.py", "--diff")
@@ -244,7 +251,7 @@ class TestFormats:
         assert " --> hazard.py:5:5\n  |\n5 |     jax.device_put(x, d)\n" in out
         assert "\x1b" not in out
         _, out, _ = lint("hazard.py", "--output-format", "full", "--color", "always")
-        assert "\x1b[1;31mJDP204\x1b[0m" in out
+        assert "\x1b[1;31merror[JDP204]\x1b[0m: " in out
 
     def test_full_is_the_default_on_a_terminal(
         self, lint: Lint, monkeypatch: pytest.MonkeyPatch

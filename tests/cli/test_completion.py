@@ -71,7 +71,7 @@ def test_the_options_are_those_of_the_help(capsys: pytest.CaptureFixture[str]) -
 
 def test_another_shell(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["generate-shell-completion", "tcsh"]) == 2
-    assert "invalid choice: 'tcsh'" in capsys.readouterr().err
+    assert "unknown value `tcsh`" in capsys.readouterr().err
     assert cli.main(["generate-shell-completion"]) == 2
 
 

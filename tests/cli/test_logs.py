@@ -126,6 +126,7 @@ def test_a_diff_that_is_read_is_not_obeyed(
     files: Path, lint: Lint, monkeypatch: pytest.MonkeyPatch, variable: str | None
 ) -> None:
     """On a terminal, and in the log of a build; a file that is asked for has it as it is."""
+    monkeypatch.setenv("NO_COLOR", "1")
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
     hunk(files, "'plain'")

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from placement_lint import cli
 from placement_lint.cli import check, main
+from placement_lint.cli.hints import COMMANDS
 from placement_lint.version import __version__
 
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
@@ -27,7 +29,7 @@ def test_help_names_every_command_and_is_short(process: Process) -> None:
     for word in ("rule", "verify", "--select", "--fix", "--diff", "--output-format", "--config"):
         assert word in text
     assert max(map(len, text.splitlines())) <= 100
-    assert len(text.splitlines()) < 90
+    assert len(text.splitlines()) < 115
 
 
 @pytest.mark.parametrize("command", ["check", "rule", "verify"])
@@ -141,3 +143,30 @@ def test_nothing_is_imported_from_the_current_folder(files: Path) -> None:
         env={**os.environ, "PYTHONPATH": TOP},
     )
     assert (run.returncode, run.stderr[:5]) == (1, b"Found")
+
+
+def test_what_is_suggested_are_commands() -> None:
+    assert (*cli._COMMANDS,) == COMMANDS
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("chekc", "; did you mean `placement-lint check`?"),
+        ("lint", "; use `placement-lint [PATH ...]`"),
+        ("help", "; use `placement-lint --help`"),
+        ("baseline", ""),
+        ("src/chekc", ""),
+        ("train.py", ""),
+    ],
+)
+def test_a_path_that_is_meant_as_a_command(
+    path: str,
+    hint: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([path]) == 2
+    assert capsys.readouterr().err == f"error: {path}: No such file or directory{hint}\n"

@@ -48,6 +48,15 @@ class TestSeveralAtOnce:
         assert lint("hazard.py", "--output-format", "jsonl", "--output-file", "a.txt")[1] == ""
         assert json.loads(text_of("a.txt"))["code"] == "JDP204"
 
+    @pytest.mark.parametrize(
+        ("form", "hint"), [("sarfi", "did you mean `sarif`?"), ("html", "use one of flake8, full")]
+    )
+    def test_an_unknown_format_loses_no_report(self, form: str, hint: str, lint: Lint) -> None:
+        code, out, err = lint("hazard.py", "--output-file", f"{form}:x")
+        assert (code, out) == (2, "")
+        assert err.startswith(f"error: --output-file: unknown format `{form}`; {hint}")
+        assert not Path(f"{form}:x").exists()
+
     def test_a_dash_is_standard_output(self, lint: Lint) -> None:
         assert lint("hazard.py", "--output-file", "-")[1] == lint("hazard.py")[1]
         code, out, _ = lint("hazard.py", "--output-file", "jsonl:-", "--output-file", "a.txt")
@@ -55,7 +64,7 @@ class TestSeveralAtOnce:
         assert not Path("-").exists()
 
     def test_a_colon_in_a_name(self, lint: Lint) -> None:
-        lint("hazard.py", "--output-file", "yaml:x")
+        lint("hazard.py", "--output-file", "./yaml:x")
         assert text_of("yaml:x").startswith(FOUND)
         lint("hazard.py", "--output-file", "json:json:x")
         assert json.loads(text_of("json:x"))["version"] == 1
@@ -183,7 +192,7 @@ class TestFailOn:
     def test_a_level_there_is_not(self, lint: Lint) -> None:
         code, _, err = lint("clean.py", "--fail-on", "fatal")
         assert code == 2
-        assert "invalid choice: 'fatal'" in err
+        assert "--fail-on: unknown value `fatal`" in err
 
 
 class TestMaxFindings:
@@ -370,7 +379,9 @@ class TestLinks:
         assert "\x1b" not in lint(*full)[1]
         monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
         monkeypatch.setenv("TERM", "xterm-kitty")
-        assert lint(*full)[1].startswith(f"{self.LINK}\x1b[1;31mJDP204\x1b[0m\x1b]8;;\x1b\\ ")
+        assert lint(*full)[1].startswith(
+            f"{self.LINK}\x1b[1;31merror[JDP204]\x1b[0m\x1b]8;;\x1b\\: "
+        )
         assert lint("hazard.py", "--statistics")[1].startswith(f"1  {self.LINK}")
         assert "\x1b]8" not in lint(*full, "--color", "never")[1]
         monkeypatch.setenv("NO_COLOR", "1")
@@ -379,7 +390,7 @@ class TestLinks:
     def test_forced(self, lint: Lint, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("FORCE_HYPERLINK", "1")
         out = lint("hazard.py", "--output-format", "full")[1]
-        assert out.startswith(f"{self.LINK}JDP204\x1b]8;;\x1b\\ ")
+        assert out.startswith(f"{self.LINK}error[JDP204]\x1b]8;;\x1b\\: ")
         assert "\x1b" not in lint("hazard.py")[1]
         lint("hazard.py", "--output-file", "full:a")
         assert "\x1b" not in text_of("a")

@@ -71,7 +71,10 @@ def test_all_pages(form: str, capsys: Captured) -> None:
         (["JDP2044"], "error: unknown rule `JDP2044`; did you mean `JDP204`?\n"),
         (["device-put-discard"], "did you mean `device-put-discarded`?"),
         (["--all", "JDP204"], "--all explains every rule"),
-        (["--output-format", "yaml"], "invalid choice"),
+        (
+            ["--output-format", "yaml"],
+            "unknown value `yaml`; use `text`, `markdown` or `json`",
+        ),
     ],
 )
 def test_wrong_usage_is_2(arguments: list[str], message: str, capsys: Captured) -> None:

@@ -249,8 +249,8 @@ def test_a_jax_without_what_is_wrapped_is_refused(folder: Path) -> None:
         (("--devices", "virtual", "nosuch.py"), "nosuch.py: no such file"),
         (("--devices", "virtual", "."), ". is a directory: name the file in it to run"),
         (("--devices", "virtual", "-m", "no.such"), "No module named no.such"),
-        (("--device", "gpu", "x.py"), "unrecognized arguments: --device; did you mean `--devices`"),
-        (("--devices", "tpu", "x.py"), "invalid choice: 'tpu'"),
+        (("--device", "gpu", "x.py"), "unknown option `--device`; did you mean `--devices`"),
+        (("--devices", "tpu", "x.py"), "unknown value `tpu`"),
         (("--output-file", "no/such/folder", "--devices", "virtual", "a.py"), "no/such/folder: "),
     ],
 )  # fmt: skip

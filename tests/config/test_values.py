@@ -6,7 +6,8 @@ import pytest
 
 from placement_lint.config.options import OPTIONS, OptionKind
 from placement_lint.config.settings import Settings
-from placement_lint.config.values import SettingsError, check_table, nearest
+from placement_lint.config.suggest import nearest
+from placement_lint.config.values import SettingsError, check_table
 
 
 def test_every_setting_is_in_the_table_once() -> None:
@@ -71,3 +72,20 @@ def test_what_is_wrong_is_said(key: str, value: object, message: str) -> None:
 def test_nearest() -> None:
     assert nearest("ignroe", ["select", "ignore"]) == "ignore"
     assert nearest("zzz", ["select", "ignore"]) is None
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("--watch", None),
+        ("--nocache", "--no-cache"),
+        ("--slect", "--select"),
+        ("--ingore", "--ignore"),
+        ("lint", None),
+        ("chekc", "check"),
+        ("x" * 100_000, None),
+        ("", None),
+    ],
+)
+def test_only_a_few_letters_may_be_wrong(word: str, meant: str | None) -> None:
+    assert nearest(word, ["--no-cache", "--select", "--ignore", "baseline", "check"]) == meant

@@ -163,7 +163,7 @@ class TestSettings:
         file.write_text('select = ["JDP998"]\n', encoding="utf-8")
         code, out = flake8(tmp_path, "-j", jobs, *paths)
         assert code == 1
-        message = f"placement-lint: {file}: unknown rule 'JDP998'; did you mean JDP904?"
+        message = f"placement-lint: {file}: unknown rule `JDP998`"
         assert out.splitlines()[-1] == message
 
     def test_wrong_ones_in_one_of_several_processes_are_a_finding(

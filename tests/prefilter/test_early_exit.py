@@ -118,7 +118,7 @@ def test_a_wrong_selector_is_wrong_for_plain_files_too(
     (tmp_path / "a.py").write_bytes(PLAIN)
     (tmp_path / "placement-lint.toml").write_text('ignore = ["JDP999"]\n', encoding="utf-8")
     assert main([str(tmp_path / "a.py"), "--no-cache"]) == 2
-    assert "unknown rule 'JDP999'" in capsys.readouterr().err
+    assert "unknown rule `JDP999`" in capsys.readouterr().err
 
 
 def test_no_rule_is_imported_for_plain_files(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_a_finding_in_two_files(make_finding: Make) -> None:
         ),
     )
     assert render([finding], sources.get) == (
-        "JDP201 each lookup copies the whole array (likely)\n"
+        "error[JDP201]: each lookup copies the whole array (likely)\n"
         " --> train.py:6:12\n"
         "  |\n"
         "6 |     item = tokens[i]\n"
@@ -77,7 +77,7 @@ def test_without_a_source_and_with_an_unsafe_fix(make_finding: Make) -> None:
     edit = Edit("a.py", Span(2, 5, 2, 8), "x")
     finding = make_finding(fix=Fix(Applicability.UNSAFE, "do it", (edit,)))
     assert render([finding], lambda _: None) == (
-        "JDP204 nothing moves\n --> a.py:2:5\nhelp: do it (--fix --unsafe-fixes)\n\n"
+        "error[JDP204]: nothing moves\n --> a.py:2:5\nhelp: do it (--fix --unsafe-fixes)\n\n"
     )
 
 
@@ -109,7 +109,7 @@ def test_a_notebook_shows_the_line_as_written(make_finding: Make) -> None:
         fix=Fix(Applicability.SAFE, "mend it", (other, edit)),
     )
     assert render([finding], lambda _: source) == (
-        "JDP204 nothing moves\n"
+        "error[JDP204]: nothing moves\n"
         " --> n.ipynb:cell 3:1:9\n"
         "  |\n"
         "1 | %timeit x[0]\n"
@@ -137,12 +137,12 @@ def test_colour_only_when_asked(make_finding: Make) -> None:
     plain = render([finding], lambda _: source)
     painted = render([finding], lambda _: source, Colours(enabled=True))
     assert "\x1b" not in plain
-    assert "\x1b[1;31mJDP204\x1b[0m" in painted
+    assert "\x1b[1;31merror[JDP204]\x1b[0m" in painted
 
 
 def test_hostile_text_is_escaped(make_finding: Make) -> None:
     source = Source("a\x1b.py", "x\ny = \x1b[2J\n")
     finding = make_finding(path="a\x1b.py", message="m\x07")
     assert render([finding], lambda _: source) == (
-        "JDP204 m\\x07\n --> a\\x1b.py:2:5\n  |\n2 | y = \\x1b[2J\n  |     ^^^^^^\n  |\n\n"
+        "error[JDP204]: m\\x07\n --> a\\x1b.py:2:5\n  |\n2 | y = \\x1b[2J\n  |     ^^^^^^\n  |\n\n"
     )

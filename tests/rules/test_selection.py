@@ -45,6 +45,8 @@ class TestSelectors:
         [
             ("JDP2041", "JDP204"),
             ("jdp1001", "JDP101"),
+            ("JDP299", None),  # nobody can tell which
+            ("JPD201", "JDP201"),
             ("device-put-discard", "device-put-discarded"),
             ("Device-Put-Discard", "device-put-discarded"),
             ("Q000", None),
@@ -56,8 +58,8 @@ class TestSelectors:
     def test_unknown(self, selector: str, nearest: str | None) -> None:
         with pytest.raises(UnknownSelectorError) as caught:
             matching_codes(selector)
-        hint = f"; did you mean {nearest}?" if nearest else ""
-        assert str(caught.value) == f"unknown rule {selector!r}{hint}"
+        hint = f"; did you mean `{nearest}`?" if nearest else ""
+        assert str(caught.value) == f"unknown rule `{selector}`{hint}"
         assert (caught.value.selector, caught.value.nearest) == (selector, nearest)
 
     @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.config.load import SettingsLoader
 from placement_lint.config.values import SettingsError
-from placement_lint.regular import MOST_OF_SETTINGS, read_regular
+from placement_lint.config.where import place_of
 from placement_lint.rules.selection import UnknownSelectorError, select_rules
 
 if TYPE_CHECKING:
@@ -79,19 +79,6 @@ class ProjectSettings:
 def _problem(error: SettingsError) -> Problem:
     if error.path is None:
         return Problem(None, 1, 1, str(error))
-    line, column = error.place or (_line_of(error.path, error.key), 1)
+    place = place_of(error)
+    line, column = (1, 1) if place is None else (place.line, place.column)
     return Problem(error.path, line, column, str(error))
-
-
-def _line_of(path: str, key: str | None) -> int:
-    """Return the first line of a settings file that has a word, else the one with our name."""
-    try:
-        text = read_regular(path, MOST_OF_SETTINGS).decode("utf-8-sig", "replace")
-    except OSError:
-        return 1
-    lines = text.split("\n")
-    for word in filter(None, (key, "placement-lint")):
-        for number, line in enumerate(lines, 1):
-            if word in line:
-                return number
-    return 1

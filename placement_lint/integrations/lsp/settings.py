@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from placement_lint.config.settings import Settings
-from placement_lint.config.values import SettingsError, check_table, nearest
+from placement_lint.config.suggest import nearest
+from placement_lint.config.values import SettingsError, check_table
 from placement_lint.rules.selection import UnknownSelectorError, select_rules
 
 if TYPE_CHECKING:

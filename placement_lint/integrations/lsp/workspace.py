@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lsprotocol import types
 
 _PYTHON = (".py", ".pyi")
-_SETTINGS_FILES = frozenset({"pyproject.toml", "placement-lint.toml"})
+_SETTINGS_FILES = frozenset({"pyproject.toml", "placement-lint.toml", ".placement-lint.toml"})
 _DECIDING = (".toml", ".cfg", ".txt", ".lock", ".gitignore", ".git")
 """The ends of the names of files that say which files count, and what they are meant for."""
 

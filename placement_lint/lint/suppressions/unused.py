@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
+from placement_lint.config.suggest import nearest
 from placement_lint.findings import Applicability, Finding, Fix
 from placement_lint.lint.file_results import ABOUT_COMMENTS, Sight
 from placement_lint.rules.registry import all_rules
@@ -58,12 +58,12 @@ class _Judge:
         for selector in directive.selectors:
             if not _is_ours(directive, selector) or _meant(selector):
                 continue
-            nearest = _nearest(selector)
-            message = UnknownCodeInSuppression.describe(selector.text, nearest)
+            meant = _nearest(selector)
+            message = UnknownCodeInSuppression.describe(selector.text, meant)
             fix = None
-            if nearest is not None:
-                edit = self.editor.replace_offsets(selector.start, selector.end, nearest)
-                fix = Fix(Applicability.UNSAFE, f"write {nearest}", (edit,))
+            if meant is not None:
+                edit = self.editor.replace_offsets(selector.start, selector.end, meant)
+                fix = Fix(Applicability.UNSAFE, f"write {meant}", (edit,))
             yield self._finding(
                 UnknownCodeInSuppression, message, selector.start, selector.end, fix
             )
@@ -162,5 +162,4 @@ def _meant(selector: Selector) -> list[type[Rule]]:
 
 def _nearest(selector: Selector) -> str | None:
     """Return the name that was probably meant; of a code nobody can tell."""
-    names = [rule.name for rule in all_rules()]
-    return next(iter(difflib.get_close_matches(selector.text.lower(), names, 1)), None)
+    return nearest(selector.text.lower(), [rule.name for rule in all_rules()])
