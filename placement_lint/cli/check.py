@@ -8,6 +8,7 @@ import time
 
 from placement_lint.cli import streams
 from placement_lint.cli.parser import USAGE_ERROR, Parser, add_color, add_setting, settings_in
+from placement_lint.config.options import SEVERITIES
 from placement_lint.report.escape import escape, escape_line, escape_path, inert_toml
 from placement_lint.timing import FINDING_FILES, IMPORTING, REPORT, timed, watch
 
@@ -32,9 +33,10 @@ _STDIN = "-"
 _STDIN_NAME = "stdin"
 _TOOL_CODES = "JDP9"
 _SHOWN_SKIPS = 10
-_SEVERITIES = ("error", "warning", "info")
-"""The worst comes first."""
-_SELECTOR_FIELDS = ("select", "extend_select", "ignore", "extend_ignore")
+_SELECTOR_FIELDS = (
+    *("select", "extend_select", "ignore", "extend_ignore", "fixable", "unfixable"),
+    *("extend_safe_fixes", "extend_unsafe_fixes", "severity"),
+)
 
 _DESCRIPTION = """\
 Find, explain and fix device-placement mistakes in JAX code.
@@ -108,6 +110,8 @@ def _parser() -> Parser:
     fixes = parser.add_argument_group("Fixes")
     add_setting(fixes, "fix")
     add_setting(fixes, "unsafe-fixes")
+    add_setting(fixes, "fixable")
+    add_setting(fixes, "unfixable")
     fixes.add_argument(
         "--diff", action="store_true", help="print what --fix would change, and change nothing"
     )
@@ -614,7 +618,7 @@ class _CheckCommand:
         findings: Iterable[Finding] = outcome.findings
         if self.failed or any(finding.code == INTERNAL_ERROR for finding in findings):
             return FAILED
-        counted = _SEVERITIES[: _SEVERITIES.index(settings.fail_on) + 1]
+        counted = SEVERITIES[: SEVERITIES.index(settings.fail_on) + 1]
         counting = [finding for finding in findings if finding.severity.value in counted]
         found: Iterable[object] = counting
         if self.args.diff:
@@ -640,7 +644,7 @@ def _selectors(settings: Settings) -> list[str]:
 def _selectors_at(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
     if key in {"per_file_ignores", "extend_per_file_ignores"}:
         return tuple(selector for selectors in table[key].values() for selector in selectors)
-    return (table[key] or ()) if key in _SELECTOR_FIELDS else ()
+    return tuple(table[key] or ()) if key in _SELECTOR_FIELDS else ()
 
 
 def _of_tool(findings: Iterable[Finding]) -> Iterable[Finding]:

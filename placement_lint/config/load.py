@@ -24,7 +24,7 @@ from placement_lint.config.rebase import (
     written_in,
 )
 from placement_lint.config.settings import Settings
-from placement_lint.config.values import SettingsError, check_extend, check_table
+from placement_lint.config.values import SettingsError, check_extend, check_table, demand_version
 from placement_lint.regular import MOST_OF_SETTINGS, read_given, read_regular
 
 if TYPE_CHECKING:
@@ -45,7 +45,10 @@ _UNREAD_SECTION = re.compile(rb"^\[(tool:)?placement[-_]lint", re.MULTILINE)
 
 # Naming rules with --select is a fresh start: what a file adds or leaves out goes with its own.
 _SET_ASIDE_BY_SELECT = ("select", "extend_select", "ignore", "extend_ignore")
-_EXTENDING = ("extend_select", "extend_ignore", "extend_exclude", "extend_per_file_ignores")
+_EXTENDING = (
+    *("extend_select", "extend_ignore", "extend_exclude", "extend_per_file_ignores"),
+    *("extend_safe_fixes", "extend_unsafe_fixes"),
+)
 _ADDING = (*_EXTENDING, "ignore")
 
 
@@ -296,6 +299,8 @@ def _layer_of(path: Path, *, must_have_section: bool, is_given: bool) -> _Layer 
     given = dict(table)
     extends = given.pop(EXTEND.name, None)
     values = check_table(given, str(path), is_file=True)
+    if "required_version" in values:
+        demand_version(str(values["required_version"]), str(path))
     if "baseline" in values:
         values["baseline"] = str(_beside(path, str(values["baseline"])))
     base = None if extends is None else _beside(path, check_extend(extends, str(path)))

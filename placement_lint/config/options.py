@@ -18,6 +18,8 @@ class OptionKind(enum.Enum):
     PATH = "a path, as a string"
     VERSION = "`auto` or a version such as `0.7.2`"
     NUMBER = "a whole number, 0 or more"
+    LEVELS = "a table of severities: error, warning or info"
+    VERSIONS = "versions, such as `>=0.1,<0.2`, as a string"
 
 
 class Option:
@@ -60,6 +62,9 @@ class Option:
 
         return getattr(Settings(), self.field)
 
+
+SEVERITIES = ("error", "warning", "info")
+"""The worst comes first."""
 
 FORMATS = ("flake8", "full", "json", "jsonl", "sarif", "github", "gitlab", "junit", "rdjson")
 
@@ -129,6 +134,44 @@ OPTIONS: tuple[Option, ...] = (
     Option("fix", OptionKind.BOOLEAN, "apply the safe fixes", in_files=False),
     Option("unsafe-fixes", OptionKind.BOOLEAN, "also apply and show unsafe fixes"),
     Option(
+        "fixable",
+        OptionKind.STRINGS,
+        "rules whose fixes may be applied (default: ALL)",
+        metavar="CODES",
+    ),
+    Option(
+        "unfixable",
+        OptionKind.STRINGS,
+        "rules whose fixes are shown and never applied",
+        metavar="CODES",
+    ),
+    Option(
+        "extend-safe-fixes",
+        OptionKind.STRINGS,
+        "rules whose unsafe fixes count as safe",
+        metavar="CODES",
+        on_command_line=False,
+    ),
+    Option(
+        "extend-unsafe-fixes",
+        OptionKind.STRINGS,
+        "rules whose safe fixes count as unsafe",
+        metavar="CODES",
+        on_command_line=False,
+    ),
+    Option(
+        "severity",
+        OptionKind.LEVELS,
+        "severity of the findings of rules, replacing that of the rule",
+        on_command_line=False,
+    ),
+    Option(
+        "required-version",
+        OptionKind.VERSIONS,
+        "versions of placement-lint that the settings are for; others end the run",
+        on_command_line=False,
+    ),
+    Option(
         "accelerator",
         OptionKind.BOOLEAN,
         "whether the program may run on an accelerator; false: the CPU is the default device",
@@ -165,7 +208,7 @@ OPTIONS: tuple[Option, ...] = (
         OptionKind.CHOICE,
         "exit with 1 only for findings of at least this severity",
         metavar="LEVEL",
-        choices=("error", "warning", "info"),
+        choices=SEVERITIES,
     ),
     Option(
         "max-findings",

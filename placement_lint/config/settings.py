@@ -57,6 +57,15 @@ class Settings:
     respect_gitignore: bool = True
     fix: bool = False
     unsafe_fixes: bool = False
+    fixable: tuple[str, ...] | None = None
+    """None: every rule that has a fix."""
+    unfixable: tuple[str, ...] = ()
+    extend_safe_fixes: tuple[str, ...] = ()
+    extend_unsafe_fixes: tuple[str, ...] = ()
+    severity: Mapping[str, str] = field(default_factory=dict)
+    """Selectors to the severity of their findings."""
+    required_version: str | None = None
+    """None: any version of the tool will do."""
     accelerator: bool = True
     """False: the program only ever runs on the CPU, so that the host is the default device."""
     target_jax: str = "auto"

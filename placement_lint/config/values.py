@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from placement_lint.config.options import BY_NAME, EXTEND, Option, OptionKind
+from placement_lint.config.options import BY_NAME, EXTEND, SEVERITIES, Option, OptionKind
 from placement_lint.config.suggest import nearest
 
 if TYPE_CHECKING:
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 VERSION = re.compile(r"v?[0-9]+(\.[0-9]+)*((a|b|rc|\.?dev|\.post|\+)[A-Za-z0-9_.]*)?")
 """What is taken for a version; the JSON schema has it too."""
 
+_ONE = r"(==|!=|<=|>=|<|>|~=) ?[0-9]+(\.[0-9]+){1,5}"
+VERSIONS = re.compile(rf"{_ONE}(, ?{_ONE})*|[0-9]+(\.[0-9]+){{1,5}}")
+"""What is taken for versions of this tool; the JSON schema has it too."""
 
 MOST = 10**9
 """The largest number that a setting may be: in seconds, thirty years."""
@@ -87,6 +90,12 @@ def _check(option: Option, value: object, where: str) -> object:
             table = {key: entry for key, entry in entries.items() if entry is not None}
             if len(table) == len(entries):
                 return table
+    elif option.kind is OptionKind.LEVELS:
+        if isinstance(value, dict) and all(level in SEVERITIES for level in value.values()):
+            return value
+    elif option.kind is OptionKind.VERSIONS:
+        if isinstance(value, str) and VERSIONS.fullmatch(value):
+            return value
     elif option.kind is OptionKind.PATH:
         if isinstance(value, str) and value:
             if "\0" in value:
@@ -112,6 +121,18 @@ def _check(option: Option, value: object, where: str) -> object:
         raise SettingsError(message, key=option.name)
     message = f"{where}: `{option.name}` must be {option.kind.value}, not {_describe(value)}"
     raise SettingsError(message, key=option.name)
+
+
+def demand_version(versions: str, where: str) -> None:
+    """Raise SettingsError if this tool is of another version than those demanded."""
+    from packaging.specifiers import SpecifierSet
+
+    from placement_lint.version import __version__
+
+    demanded = SpecifierSet(versions if versions[0] in "<>=!~" else f"=={versions}")
+    if not demanded.contains(__version__, prereleases=True):
+        message = f"{where}: placement-lint {versions} is required, and this is {__version__}"
+        raise SettingsError(message, key="required-version")
 
 
 def _strings(value: object) -> tuple[str, ...] | None:

@@ -338,8 +338,10 @@ class Analysis:
             if judged and not (self.broken or self.failures or self.failed):
                 findings += self._about_comments(suppressions)
         silent = {each for each in suppressed if self._is_sure_enough(each.finding)}
+        sure = filter(self._is_sure_enough, findings)
+        treatment = self.options.treatment
         result = FileResult(
-            tuple(filter(self._is_sure_enough, findings)),
+            tuple(sure if treatment is None else map(treatment.treated, sure)),
             True,
             editor.spans.exact,
             revealed,

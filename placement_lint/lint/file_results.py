@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from placement_lint.lint.lookup import Revealed
     from placement_lint.lint.results import Suppressed
     from placement_lint.rules.base import Rule
+    from placement_lint.rules.treatment import Treatment
     from placement_lint.syntax.parse import Unparsable
 
 ABOUT_COMMENTS: tuple[type[Rule], ...] = (UnusedSuppression, UnknownCodeInSuppression)
@@ -51,6 +52,8 @@ class FileOptions:
     """Whether a `# noqa` silences, or somebody else sees to that."""
     sight: Sight = Sight.IMPORTS
     """How much of the program is seen, which decides what is known of unused suppressions."""
+    treatment: Treatment | None = None
+    """What the settings make of findings."""
     reveal: bool = False
     """Answer the `# reveal: name` comments of the file."""
     time_limit: int = 0

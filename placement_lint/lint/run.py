@@ -34,6 +34,7 @@ from placement_lint.lint.select_files import Selection
 from placement_lint.lint.tasks import CheckedFile, Request, Task, failure
 from placement_lint.project.project import Project
 from placement_lint.rules.selection import select_rules
+from placement_lint.rules.treatment import treatment_of
 from placement_lint.syntax.deep_stack import run_deep
 from placement_lint.timing import FIXING, PROGRAM, timed, watch
 
@@ -298,6 +299,7 @@ def request_for(
         accelerator=settings.accelerator,
         target_jax=settings.target_jax,
         min_confidence=Confidence(settings.min_confidence),
+        treatment=treatment_of(settings),
         sight=sight,
         reveal=reveal,
         respect_noqa=respect_noqa,

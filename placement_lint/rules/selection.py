@@ -58,6 +58,13 @@ def select_rules(settings: Settings, path: str) -> tuple[type[Rule], ...]:
     A longer selector wins over a shorter one, and where both are equally long, ignoring wins.
     Raises UnknownSelectorError.
     """
+    _demand_known(
+        (
+            *(settings.fixable or ()),
+            *(*settings.unfixable, *settings.severity),
+            *(*settings.extend_safe_fixes, *settings.extend_unsafe_fixes),
+        )
+    )
     ignored_here: list[str] = []
     for ignores in (settings.per_file_ignores, settings.extend_per_file_ignores):
         for pattern, selectors in ignores.items():
@@ -82,9 +89,9 @@ def _selected(
     ignore: tuple[str, ...],
     ignored_here: tuple[str, ...],
 ) -> tuple[type[Rule], ...]:
-    wanted = _weights((*(select or ()), *extend_select))
-    unwanted = _weights(ignore)
-    never = _weights(ignored_here)
+    wanted = weights((*(select or ()), *extend_select))
+    unwanted = weights(ignore)
+    never = weights(ignored_here)
     chosen = []
     for rule in all_rules():
         weight = wanted.get(rule.code, -1)
@@ -95,7 +102,7 @@ def _selected(
     return tuple(chosen)
 
 
-def _weights(selectors: Iterable[str]) -> dict[str, int]:
+def weights(selectors: Iterable[str]) -> dict[str, int]:
     """Return, for each code, how precisely the most precise selector names it."""
     weights: dict[str, int] = {}
     for selector in selectors:
@@ -103,6 +110,11 @@ def _weights(selectors: Iterable[str]) -> dict[str, int]:
         for code in matching_codes(selector):
             weights[code] = max(weights.get(code, 0), precise)
     return weights
+
+
+@functools.cache
+def _demand_known(selectors: tuple[str, ...]) -> None:
+    _check(selectors)
 
 
 def _check(selectors: Iterable[str]) -> None:

@@ -23,6 +23,8 @@ def test_values_of_every_kind_are_taken() -> None:
         OptionKind.VERSION: "0.7.2",
         OptionKind.NUMBER: 0,
         OptionKind.PATH: "known.json",
+        OptionKind.LEVELS: {"JDP4": "info"},
+        OptionKind.VERSIONS: ">=0.1,<0.2",
     }
     for option in OPTIONS:
         value = values.get(option.kind, option.choices[0] if option.choices else None)
@@ -57,6 +59,8 @@ def test_values_of_every_kind_are_taken() -> None:
         ("max-findings", True, "whole number, 0 or more, not true"),
         ("max-findings", "3", "whole number, 0 or more, not a string"),
         ("fail-on", "bad", "`fail-on` must be one of `error`, `warning`, `info`, not `bad`"),
+        ("severity", {"JDP4": "bad"}, "must be a table of severities: error, warning or info"),
+        ("required-version", ">=", "must be versions, such as `>=0.1,<0.2`, as a string"),
         ("baseline", "", "`baseline` must be a path, as a string, not a string"),
         ("baseline", ["x"], "`baseline` must be a path, as a string, not a list"),
         ("extend", "x.toml", "`extend` belongs in a settings file"),

@@ -25,6 +25,8 @@ FIX_ALL = f"{CodeActionKind.SourceFixAll.value}.placementLint"
 EXPLAIN = "placement-lint.explain"
 APPLY_ALL = "placement-lint.fixAll"
 """The command that does what FIX_ALL does, for editors that offer commands but no such actions."""
+RULES = "placement-lint.rules"
+"""The command that lists the rules, for editors that have the user choose one to explain."""
 
 
 def wants(only: Sequence[str] | None, kind: str) -> bool:

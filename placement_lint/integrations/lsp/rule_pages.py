@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from placement_lint.report.site import rule_url
-from placement_lint.rules.pages import find_page
+from placement_lint.rules.pages import all_pages, find_page
 
 if TYPE_CHECKING:
     from placement_lint.rules.pages import Page
@@ -18,6 +18,11 @@ def page_of(code: str) -> str | None:
     """Return a rule's page as Markdown; None if there is no such rule."""
     page = find_page(code)
     return None if page is None else _markdown(page)
+
+
+def listed() -> list[dict[str, str]]:
+    """Return the code, name and summary of each rule, sorted by code."""
+    return [{"code": page.code, "name": page.name, "summary": page.summary} for page in all_pages()]
 
 
 class RulePages:

@@ -22,6 +22,7 @@ from placement_lint.integrations.lsp.code_actions import (
     APPLY_ALL,
     EXPLAIN,
     FIX_ALL,
+    RULES,
     CodeActions,
     touch,
     wants,
@@ -29,7 +30,7 @@ from placement_lint.integrations.lsp.code_actions import (
 from placement_lint.integrations.lsp.diagnostics import DiagnosticConverter
 from placement_lint.integrations.lsp.protocol import Protocol
 from placement_lint.integrations.lsp.publish import Publisher, every
-from placement_lint.integrations.lsp.rule_pages import RulePages, page_of
+from placement_lint.integrations.lsp.rule_pages import RulePages, listed, page_of
 from placement_lint.integrations.lsp.scheduler import Scheduler
 from placement_lint.integrations.lsp.settings import EditorSettings, is_told, read_settings
 from placement_lint.integrations.lsp.text_documents import Notebook, Text
@@ -110,6 +111,10 @@ class Server:
         @self.pygls.command(APPLY_ALL)
         async def fix_all(uri: str) -> bool:
             return await self._apply_all(uri)
+
+        @self.pygls.command(RULES)
+        async def list_rules() -> list[dict[str, str]]:
+            return listed()
 
     def _feature(self, method: str, handler: Callable[[Any], Any], options: Any = None) -> None:
         """Have a method of the protocol answered. pygls marks functions, which methods refuse."""

@@ -31,10 +31,5 @@ LIBRARY = Library(
         *rows("equinox.nn", "Linear", Effect.INITIALISE, gives=Gives.ARRAYS),
     ],
     classes={"equinox.Module": frozenset({"__call__"})},
-    taking_apart=frozenset(
-        {
-            "equinox.filter_shard",
-            "equinox.tree_at",
-        }
-    ),
+    taking_apart=frozenset({"equinox.filter_shard"}),
 )

@@ -10,9 +10,32 @@ sigmoid_binary_cross_entropy smooth_labels softmax_cross_entropy
 softmax_cross_entropy_with_integer_labels squared_error
 """
 _WITH_MOMENTS = """
-adabelief adagrad adam adamax adamaxw adamw amsgrad lamb lion nadam nadamw novograd radam rmsprop
-scale_by_adam trace yogi
+adabelief adadelta adafactor adagrad adam adamax adamaxw adamw adan amsgrad apply_every ema lamb
+lars lbfgs lion nadam nadamw novograd optimistic_adam optimistic_adam_v2
+optimistic_gradient_descent radam rmsprop rprop scale_by_adadelta scale_by_adam scale_by_adamax
+scale_by_adan scale_by_amsgrad scale_by_belief scale_by_distance_over_gradients
+scale_by_factored_rms scale_by_lbfgs scale_by_lion scale_by_novograd scale_by_optimistic_gradient
+scale_by_radam scale_by_rms scale_by_rprop scale_by_rss scale_by_sm3 scale_by_stddev scale_by_yogi
+signum sm3 trace yogi
 """
+WITHOUT_MOMENTS = tuple(
+    f"optax.{name}"
+    for name in """
+    add_decayed_weights clip clip_by_block_rms clip_by_global_norm identity scale
+    scale_by_learning_rate scale_by_schedule scale_by_trust_ratio set_to_zero sign_sgd zero_nans
+    """.split()
+)
+"""Functions that make a transformation which keeps nothing of the shapes of the parameters."""
+COMBINING = ("optax.chain", "optax.multi_transform", "optax.named_chain", "optax.partition")
+"""Functions that put transformations together."""
+WRAPPING = (
+    "optax.apply_if_finite", "optax.flatten", "optax.masked", "optax.with_extra_args_support",
+)  # fmt: skip
+"""Functions that make a transformation of another one."""
+ACCUMULATING = "optax.MultiSteps"
+"""The class that keeps a sum of gradients beside the state of an optimizer."""
+INJECTING = ("optax.inject_hyperparams", "optax.inject_stateful_hyperparams")
+"""Functions that make another one of a function that makes an optimizer."""
 
 LIBRARY = Library(
     rows=[
@@ -26,7 +49,10 @@ LIBRARY = Library(
             "optax.GradientTransformation", "update", Effect.COMPUTE, gives=Gives.ARRAYS, loses=True
         ),
     ],
-    classes={"optax.GradientTransformation": frozenset({"init", "update"})},
-    # Read in optax 0.2.8.
+    classes={
+        "optax.GradientTransformation": frozenset({"init", "update"}),
+        "optax.InjectedOptimizer": frozenset({"__call__"}),
+    },
+    # Executed with optax 0.2.8.
     optimizers_with_moments=frozenset(f"optax.{name}" for name in _WITH_MOMENTS.split()),
 )

@@ -521,7 +521,8 @@ class Computation(_Holder):
     closure: Value = frozenset()
     """The committed arrays that it closes over, where these say where it runs: not for `jit`."""
     function: Place | None = None
-    """The function that it computes, whose arguments are its own; None: that is not known."""
+    """The function that it computes, whose arguments are its own, behind those that are bound;
+    None: that is not known."""
     of: Value = frozenset()
     """What the transformations were applied to; nothing where that is not known."""
     steps: tuple[Step, ...] = ()
@@ -533,6 +534,11 @@ class Computation(_Holder):
     """It makes arrays of the shapes of arguments, and nothing says where."""
     moments: str | None = None
     """The optimizer of which it makes the moments, and nothing says where."""
+
+    @property
+    def bound_first(self) -> int:
+        """How many of the first parameters of its function it was given before."""
+        return len(self.bound) + any(isinstance(atom, Method) for atom in self.of)
 
     @property
     def is_staged(self) -> bool:

@@ -221,17 +221,15 @@ class Classes:
         if isinstance(node, cst.FunctionDef) and is_property(module, node):
             return self._program.functions.call(function, {0: value(instance)}, state, bound=True)
         computation = module.traced.computation(node) if isinstance(node, cst.FunctionDef) else None
-        if computation is None:
+        if computation is None or not isinstance(node, cst.FunctionDef):
             return value(Method(function, instance))
-        is_static = isinstance(node, cst.FunctionDef) and (
-            method_kind(module, node) == "staticmethod"
-        )
-        if is_static:
+        if method_kind(module, node) == "staticmethod":
             return value(computation)
         # The object itself is passed before all that the call passes.
         usage = None if computation.usage is None else computation.usage.bound()
         of, bound = value(Function(function)), (value(instance),)
-        return value(replace(computation, usage=usage, of=of, bound=bound))
+        own = function if module.traced.keeps_arguments(node) else None
+        return value(replace(computation, usage=usage, of=of, bound=bound, function=own))
 
     def as_annotated(self, cls: Place, name: str, held: Value) -> Value:
         """Return what a field holds, where nobody knows that but its annotation."""

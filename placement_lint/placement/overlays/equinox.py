@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from placement_lint.jaxmodel.libraries.equinox import LAYERS
 from placement_lint.placement.domain.values import (
+    NONE,
     NOTHING,
+    PLAIN,
     UNKNOWN,
     Anything,
     AnyTree,
+    Array,
+    External,
+    Host,
+    Plain,
     Value,
     join,
     value,
@@ -93,6 +99,44 @@ def combined(call: ObjectCall) -> Value:
         leaves = join(*map(call.arrays_of, given))
         return tree_of(leaves) if leaves else UNKNOWN
     return call.rebuilt(known[0], lambda leaf: leaf)
+
+
+@objects("equinox.tree_at")
+def replaced_at(call: ObjectCall) -> Value:
+    """`eqx.tree_at(where, tree, new)`: the tree with other leaves in some places.
+
+    In which ones only `where` says: of leaves that may be elsewhere than they were, nothing is
+    known.
+    """
+    tree = call.argument(1, "pytree")
+    if tree is None:
+        return UNKNOWN
+    call.program.objects.take_apart(tree)
+    old = call.arrays_of(tree)
+    new, changes = call.argument(2, "replace"), call.argument(3, "replace_fn")
+    if changes is not None:
+        new = call.called(changes, old or UNKNOWN)
+    if new is None:
+        return UNKNOWN
+    call.program.objects.take_apart(new)
+    others: Value = frozenset(a for a in call.arrays_of(new) if isinstance(a, _DATA)) - NONE
+    if not any(isinstance(atom, Array | Host) for atom in old):
+        return call.rebuilt(tree, lambda leaf: leaf) if others <= PLAIN else UNKNOWN
+    if not _places(others) <= _places(old):
+        others |= UNKNOWN
+    return call.rebuilt(tree, lambda leaf: join(leaf, others) if _is_array(leaf) else leaf)
+
+
+_DATA = (Anything, Array, External, Host, Plain)
+
+
+def _places(leaves: Value) -> set[object]:
+    """Return where arrays are, and what else there is."""
+    return {(a.device, a.committed) if isinstance(a, Array) else type(a) for a in leaves}
+
+
+def _is_array(leaf: Value) -> bool:
+    return any(isinstance(atom, Array | Host) for atom in leaf)
 
 
 @objects("equinox.nn.inference_mode", "equinox.tree_inference")

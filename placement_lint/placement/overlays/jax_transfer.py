@@ -71,7 +71,6 @@ if TYPE_CHECKING:
 _TAKING_APART = frozenset({
     "jax.tree.flatten_with_path", "jax.tree_util.tree_flatten_with_path",
 }).union(*(library.taking_apart for library in libraries()))  # fmt: skip
-_WITH_MOMENTS = frozenset().union(*(library.optimizers_with_moments for library in libraries()))
 _IMPORTS_FROM_DLPACK = frozenset({"jax.dlpack.from_dlpack", "jax.numpy.from_dlpack"})
 """From the host they give arrays committed there, whatever the default device (measured)."""
 _NAMING_THE_DEVICE = _IMPORTS_FROM_DLPACK | {"jax.device_put"}
@@ -473,20 +472,6 @@ def _pickled(call: LibraryCall, data: Value = UNKNOWN) -> Value:
     return join(*found) if found and len(found) == len(data) else UNKNOWN
 
 
-@models("optax.chain", "optax.sgd", *_WITH_MOMENTS)
-def optimizer(call: LibraryCall) -> Value:
-    """`optax.adam(…)`, `optax.chain(…)`: whether it, or a part of it, keeps moments."""
-    operands = call.operands()
-    name = call.name or ""
-    if name == "optax.chain":
-        made = [a for _, held in operands for a in held if isinstance(a, Optimizer)]
-        keeping = [optimizer for optimizer in made if optimizer.keeps_moments]
-        return value(keeping[0] if keeping else Optimizer(name, keeps_moments=False))
-    momentum = call.arguments.get(1, "momentum")
-    keeps = name != "optax.sgd" or not (momentum is None or is_none(momentum))
-    return value(Optimizer(name, keeps))
-
-
 @applies(Effect.KEY)
 def key(call: LibraryCall) -> Value:
     """Make or derive a PRNG key."""
@@ -540,9 +525,11 @@ def transform(call: LibraryCall) -> Value:
     if isinstance(given, cst.Attribute) and given.attr.value == "init":
         # Of an optimizer that another file makes, perhaps.
         held = call.on.calls.objects.read(given, held, call.state)
+    call.program.assume_traced(held)
     place = _function(call, held, call.name)
+    is_bound = any(isinstance(atom, Method) for atom in held)
     names = call.on.names
-    function = named_function(given, names)
+    function = None if is_bound else named_function(given, names)
     if place is not None and function is None:
         node_of = call.program.node(place)
         if isinstance(node_of, cst.FunctionDef | cst.Lambda):
@@ -555,6 +542,7 @@ def transform(call: LibraryCall) -> Value:
             function, names, handed_back=call.name == "jax.vmap",
             keeps_arguments=call.name in KEEPING_ARGUMENTS and place is not None,
         )  # fmt: skip
+        usage = usage.bound() if is_bound and usage is not None else usage
     else:
         usage = Usage((False,)) if alike else None
     keeps_unused = "keep_unused" in call.arguments.keywords
@@ -592,11 +580,15 @@ def _function(call: LibraryCall, held: Value, transformation: str) -> Place | No
     if len(held) != 1:
         return None
     (atom,) = held
-    if not isinstance(atom, Function):
+    if isinstance(atom, Method):
+        place = atom.function
+    elif isinstance(atom, Function):
+        place = atom.place
+    else:
         return None
     # What a function of another file closes over is not known; jit makes constants of it.
-    here = atom.place.module == call.on.module.name
-    return atom.place if here or transformation == "jax.jit" else None
+    here = place.module == call.on.module.name
+    return place if here or transformation == "jax.jit" else None
 
 
 def _moments(call: LibraryCall, held: Value, seen: frozenset[Place] = frozenset()) -> str | None:

@@ -2,17 +2,105 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from placement_lint.jaxmodel.libraries.optax import (
+    ACCUMULATING,
+    COMBINING,
+    INJECTING,
+    LIBRARY,
+    WITHOUT_MOMENTS,
+    WRAPPING,
+)
 from placement_lint.placement.domain.values import (
+    MAX_DEPTH,
+    NONE,
     UNKNOWN,
+    Anything,
     Array,
+    Function,
+    LibraryMethod,
+    Mapping,
     Optimizer,
+    Sequence,
     Value,
     join,
+    order_of,
+    sole,
     value,
 )
 from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.overlays.parameters import is_open, replaced, several
 from placement_lint.placement.overlays.registry import ObjectCall, objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+_WITH_MOMENTS = LIBRARY.optimizers_with_moments
+_INJECTED = "optax.InjectedOptimizer.__call__"
+
+
+# -- what makes optimizers -------------------------------------------------------------------------
+
+
+@objects(*_WITH_MOMENTS, *WITHOUT_MOMENTS, "optax.sgd")
+def made(call: ObjectCall) -> Value:
+    """`optax.adam(…)`: an optimizer that keeps moments, or does not."""
+    if call.name != "optax.sgd":
+        return value(Optimizer(call.name, call.name in _WITH_MOMENTS))
+    momentum = call.argument(1, "momentum")
+    return value(Optimizer(call.name, keeps_moments=momentum not in {None, NONE}))
+
+
+@objects(*COMBINING, *WRAPPING, ACCUMULATING)
+def combined(call: ObjectCall) -> Value:
+    """`optax.chain(…)`, `optax.multi_transform({…}, labels)`: keeps moments if a part does."""
+    given = [held for _, held in call.operands if call.name in COMBINING]
+    first = call.argument(0, "inner", "opt", "tx")
+    given += [] if first is None else [first]
+    parts = [each for held in given for each in _optimizers_in(held)]
+    if not parts and call.name not in COMBINING:
+        return UNKNOWN
+    keeping = [part for part in parts if part.keeps_moments]
+    if keeping:
+        return value(replace(keeping[0], is_init=False))
+    return value(Optimizer(call.name, keeps_moments=call.name == ACCUMULATING))
+
+
+def _optimizers_in(held: Value, depth: int = MAX_DEPTH) -> Iterator[Optimizer]:
+    for atom in sorted(held, key=order_of):
+        if isinstance(atom, Optimizer):
+            yield atom
+        elif isinstance(atom, Mapping | Sequence) and depth:
+            for part in atom.parts():
+                yield from _optimizers_in(part, depth - 1)
+
+
+@objects(*INJECTING)
+def injecting(call: ObjectCall) -> Value:
+    """`optax.inject_hyperparams(optax.adam)`: makes such an optimizer once it is called."""
+    name = call.named(0, "inner_factory")
+    if name in _WITH_MOMENTS:
+        return value(LibraryMethod(_INJECTED, Optimizer(name)))
+    factory = sole(call.argument(0, "inner_factory") or UNKNOWN)
+    if isinstance(factory, Function):
+        return value(LibraryMethod(_INJECTED, factory))
+    return UNKNOWN
+
+
+@objects(_INJECTED)
+def injected(call: ObjectCall) -> Value:
+    """`optax.inject_hyperparams(optax.adam)(learning_rate=0.1)`: an optimizer."""
+    if not isinstance(call.receiver, Function):
+        return UNKNOWN if call.receiver is None else value(call.receiver)
+    # The numbers that it is given become arrays.
+    objects_of = call.on.calls.objects
+    return objects_of.called_with(call.node, value(call.receiver), call.arguments, call.state)
+
+
+# -- what they make --------------------------------------------------------------------------------
 
 
 @objects("optax.GradientTransformation.init")
@@ -37,7 +125,8 @@ def state_of(call: ObjectCall) -> Value:
         if isinstance(atom, Array) and atom.committed
     )
     uncommitted = any(not isinstance(atom, Array) or not atom.committed for atom in leaves)
-    made = call.created() if uncommitted or not committed else frozenset[Array]()
+    is_sure = not any(isinstance(atom, Anything) for atom in leaves)
+    made = call.created(certain=is_sure) if uncommitted or not committed else frozenset[Array]()
     return tree_of(join(committed | made, counters))
 
 

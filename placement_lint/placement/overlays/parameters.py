@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain.values import (
+    ANYTHING,
     NOTHING,
     PLAIN,
     UNKNOWN,
@@ -35,7 +36,7 @@ def drawn(call: ObjectCall, keys: Value | None, *, all_drawn: bool = False) -> V
     none where `all_drawn`, are on the default device (measured with flax, haiku and equinox).
     """
     key = PLAIN if keys is None else keys
-    made = call.created(certain=not is_open(key))
+    made = call.created(certain=not any(isinstance(a, Anything | External) for a in key))
     committed = frozenset(
         Array(array.device, committed=True, via=array.via, supposed=array.supposed)
         for array in arrays(key)
@@ -48,7 +49,7 @@ def drawn(call: ObjectCall, keys: Value | None, *, all_drawn: bool = False) -> V
 
 def is_open(held: Value) -> bool:
     """Return whether a value may be anything: a committed array too."""
-    return any(isinstance(atom, Anything | External) for atom in held)
+    return any(isinstance(atom, External) or atom == ANYTHING for atom in held)
 
 
 def is_committed(held: Value) -> bool:

@@ -22,7 +22,6 @@ from placement_lint.syntax.dotted import dotted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.record import Mixture, Seat
     from placement_lint.placement.domain.values import Value
     from placement_lint.placement.facts.module import Module
@@ -91,12 +90,12 @@ def _counting(operation: cst.CSTNode, mixture: Mixture, ctx: Context) -> list[tu
         # Leaf by leaf: trees that are on several devices each may agree.
         at = Counter(operand for operand, _ in every)
         return [(operand, device) for operand, device in every if at[operand] == 1]
-    function = _function(operation.func, ctx)
-    if function is None:
+    computation = _computation(operation.func, ctx)
+    if computation is None:
         return []
     found = [
         (operand, device)
-        for operand, devices in _operands_that_count(operation, function, mixture, ctx)
+        for operand, devices in _operands_that_count(operation, computation, mixture, ctx)
         if len(devices) == 1
         for device in devices
     ]
@@ -198,26 +197,27 @@ def _set_attributes(facts: ModuleFacts) -> Counter[str]:
 # -- jitted functions: which arguments does the result surely depend on? --------------------------
 
 
-def _function(called: cst.BaseExpression, ctx: Context) -> Place | None:
-    """Return the function that is run by calling what a transformation made of it."""
-    held = ctx.flow.value(called)
-    if len(held) != 1:
-        return None
-    (atom,) = held
-    return atom.function if isinstance(atom, values.Computation) else None
+def _computation(called: cst.BaseExpression, ctx: Context) -> values.Computation | None:
+    """Return what a transformation made of a function that is known, if that is called."""
+    atom = values.sole(ctx.flow.value(called))
+    is_known = isinstance(atom, values.Computation) and atom.function is not None
+    return atom if is_known and isinstance(atom, values.Computation) else None
 
 
 def _operands_that_count(
-    call: cst.Call, function: Place, mixture: Mixture, ctx: Context
+    call: cst.Call, computation: values.Computation, mixture: Mixture, ctx: Context
 ) -> Iterator[tuple[int, set[Seat]]]:
     """Yield what a function surely computes with, and where it is committed."""
     arguments = Arguments(call)
+    function = computation.function
+    if function is None:
+        return
     module = ctx.flow.program.modules[function.module]
     node = module.tree.nodes[function.node]
     if arguments.is_open or not isinstance(node, cst.FunctionDef | cst.Lambda):
         return
     parameters = [*node.params.posonly_params, *node.params.params]
-    names = [parameter.name.value for parameter in parameters]
+    names = [parameter.name.value for parameter in parameters[computation.bound_first :]]
     given = dict(zip(names, arguments.positional, strict=False)) | arguments.keywords
     program = ctx.flow.program
 

@@ -12,7 +12,7 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from placement_lint.integrations.lsp.code_actions import APPLY_ALL, EXPLAIN, FIX_ALL
+from placement_lint.integrations.lsp.code_actions import APPLY_ALL, EXPLAIN, FIX_ALL, RULES
 from placement_lint.integrations.lsp.hover import MOST_LINES
 from placement_lint.integrations.lsp.uris import path_of, uri_of
 from placement_lint.report.site import VARIABLE
@@ -386,6 +386,8 @@ async def test_a_rule_is_explained(project: Path) -> None:
         path = Path(shown.removeprefix("file://"))
         assert path.read_text(encoding="utf-8") == page
         assert project not in path.parents
+        rules: Any = await ask(types.ExecuteCommandParams(RULES, []))
+        assert ("JDP204", "device-put-discarded") in {(each.code, each.name) for each in rules}
         with pytest.raises(JsonRpcException, match="no rule"):
             await ask(types.ExecuteCommandParams(EXPLAIN, ["JDP999"]))
     assert not path.exists()

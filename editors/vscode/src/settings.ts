@@ -1,0 +1,34 @@
+/** The settings that the server gets. Nothing here needs VS Code. */
+
+/** Those that the server knows; the others of the section are about how it is started. */
+export const OF_SERVER = [
+  "diagnosticMode",
+  "inlayHints",
+  "select",
+  "extendSelect",
+  "ignore",
+  "extendIgnore",
+  "perFileIgnores",
+  "extendExclude",
+  "targetJax",
+  "accelerator",
+  "minConfidence",
+] as const;
+
+/** Settings that take effect only when the server starts. */
+export const AT_START = ["path", "interpreter", "diagnosticMode"] as const;
+
+/**
+ * What the server is told. A setting that nobody has set is left out: the project's own settings
+ * hold then, which an empty list would replace.
+ */
+export function serverSettings(get: (name: string) => unknown): Record<string, unknown> {
+  const told: Record<string, unknown> = {};
+  for (const name of OF_SERVER) {
+    const value = get(name);
+    if (value !== undefined && value !== null) {
+      told[name] = value;
+    }
+  }
+  return told;
+}
