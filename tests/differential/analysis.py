@@ -88,9 +88,9 @@ class Analysis:
     """Findings about the tool itself."""
     seats: dict[tuple[str, Span], frozenset[Seat]]
     """Of the expressions that are known, or known to be on a mesh: where the arrays may be."""
-    spread: dict[tuple[str, Span], bool]
-    """The operands that meet arrays on a mesh, and are copied to all of its devices: whether they
-    surely are."""
+    spread: dict[tuple[str, Span], frozenset[bool | None]]
+    """Operands that are on one device: whether they surely meet arrays on a mesh, and are copied to
+    all of its devices; None: perhaps. What is given to calls that are not followed is not here."""
 
 
 def analyse(modules: dict[str, str], host: int = 1) -> Analysis:
@@ -182,9 +182,9 @@ def _analyse(modules: dict[str, str], folder: Path, host: int) -> Analysis:
             places = _Places(module, modules[name])
             _look(module, places, name, host, found)
             for (path, node), verdicts in meeting.items():
-                if path == module.name and verdicts != {False}:
+                if path == module.name:
                     operand = (name, places.span(node))
-                    found.spread[operand] = found.spread.get(operand, True) and verdicts == {True}
+                    found.spread.setdefault(operand, set()).update(verdicts)
             found.possible |= {
                 (name, places.span(node)) for path, node in once if path == module.name
             }
@@ -200,7 +200,7 @@ def _analyse(modules: dict[str, str], folder: Path, host: int) -> Analysis:
         {where: frozenset(each) for where, each in found.placements.items()},
         tuple(failures),
         {where: frozenset(each) for where, each in found.seats.items()},
-        found.spread,
+        {where: frozenset(each) for where, each in found.spread.items()},
     )
 
 
@@ -213,7 +213,7 @@ class _Found:
     possible: set[tuple[str, Span]] = field(default_factory=set)
     placements: dict[tuple[str, Span], set[Placement]] = field(default_factory=dict)
     seats: dict[tuple[str, Span], set[Seat]] = field(default_factory=dict)
-    spread: dict[tuple[str, Span], bool] = field(default_factory=dict)
+    spread: dict[tuple[str, Span], set[bool | None]] = field(default_factory=dict)
 
 
 def _look(module: Module, places: _Places, name: str, host: int, found: _Found) -> None:

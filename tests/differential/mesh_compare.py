@@ -92,15 +92,15 @@ def _compare_copies(
                     where = (use.module, bare(modules[use.module], place))
                     copied[where] = copied.get(where, False) or (use.moved and use.to_mesh)
     for where, really in copied.items():
-        surely = analysis.spread.get(where)
+        said = analysis.spread.get(where, frozenset({None}))
         if really:
             result.copies += 1
-            result.found += surely is not None
-            unsure = where not in analysis.seats or where in analysis.undecided
-            result.unsure += surely is None and unsure
-            if surely is None and not unsure:
+            result.found += True in said
+            if said == {False} and where not in analysis.undecided:
                 _disagree(result, modules, MISSED, where)
-        elif surely:
+            elif True not in said:
+                result.unsure += 1
+        elif said == {True}:
             _disagree(result, modules, NOT_SPREAD, where)
 
 

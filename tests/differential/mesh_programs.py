@@ -194,8 +194,8 @@ class Meshed(Trees):
         """Write a block in which a mesh is in force."""
         if self.indent > 3:
             return self.assign()
-        form = self.pick(["with {}:", "with {}:", "with jax.set_mesh({}):"])
-        return self.with_body(form.format(self.expression(MESH, 0)))
+        # Not `jax.set_mesh`, under which the analysis does not know where creators make arrays.
+        return self.with_body(f"with {self.expression(MESH, 0)}:")
 
     def placing_function(self) -> None:
         """Write a helper that puts what it is given on a mesh, or gives a sharding."""
