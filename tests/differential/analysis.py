@@ -130,9 +130,9 @@ def _analyse(modules: dict[str, str], folder: Path, host: int) -> Analysis:
             if self.supposed is None and unknown - {position}
         )
         if self.supposed is None:
-            for place, verdict in meeting_a_mesh(
-                operands, judged, certain=bool(more.get("certain", True))
-            ):
+            # What is called may compute with each operand by itself.
+            certain = bool(more.get("certain", True)) and not more.get("is_call", False)
+            for place, verdict in meeting_a_mesh(operands, judged, certain=certain):
                 meeting.setdefault((self.module, place), set()).add(verdict)
         return compute(self, node, operands, *rest, judged=judged, **more)  # type: ignore[arg-type]
 

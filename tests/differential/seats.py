@@ -101,6 +101,7 @@ def meeting_a_mesh(
         )
         unknown = any(
             isinstance(atom, Anything | External)
+            or any(a.device is None and a.sharding is None for a in arrays(other))
             for at, (_, other) in enumerate(operands[:judged])
             if at != position
             for atom in other

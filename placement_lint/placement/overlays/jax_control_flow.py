@@ -114,7 +114,8 @@ def associative_scan(call: LibraryCall) -> Value:
     if elements is None:
         return traced.result(None)
     traced.is_used(elements)
-    return traced.result(traced.trace.rebuilt(elements, computed))
+    # It slices each element where that is, and computes with the slices.
+    return traced.result(traced.trace.rebuilt(elements, computed), certain=False)
 
 
 @models("jax.jvp", "jax.linearize", "jax.vjp")
@@ -278,7 +279,7 @@ class _Tracing:
         for leaf in self.trace.leaves(tree):
             self.trace.handed_back.update(arrays(leaf))
 
-    def result(self, made: Value | None) -> Value:
+    def result(self, made: Value | None, *, certain: bool = True) -> Value:
         """Return what the call gives, which the functions give for tracers."""
         is_known = self._is_followed and made is not None and not self._is_unknown
         used: list[Operand] = [
@@ -290,7 +291,9 @@ class _Tracing:
         ]
         closed = [(place, held) for place, held in self._closed if held]
         pins = [(self._on.index(self._node), pin) for pin in self.trace.pins]
-        placed = self._on.computed(self._node, [*used, *closed, *pins], self._state)
+        placed = self._on.computed(
+            self._node, [*used, *closed, *pins], self._state, certain=certain
+        )
         if made is None or not self._is_followed:
             return tree_of(placed) if self._is_staged else UNKNOWN
         return self.trace.given(made, placed)
