@@ -11,6 +11,8 @@ import pytest
 from hatchling.builders.wheel import WheelBuilder
 
 from placement_lint.rules.registry import all_rules
+from tests.docs.pages import blocks
+from tests.docs.terminal import Terminal, shown
 from tests.readme import README, with_rules, with_table
 
 TOP = README.parent
@@ -47,6 +49,25 @@ def test_every_picture_of_the_readme_is_there_and_small() -> None:
         assert (TOP / picture).stat().st_size < 100_000
         # What it shows can be read beside it.
         assert (TOP / picture).with_suffix(".json").is_file()
+
+
+def test_the_program_of_the_readme_is_in_the_repository() -> None:
+    first = next(block for block in blocks(README) if block.title is not None)
+    program = TOP / "fixtures" / "readme" / str(first.title)
+    assert first.text == program.read_text(encoding="utf-8")
+
+
+def test_every_console_block_of_the_readme_shows_what_happens(tmp_path: Path) -> None:
+    found = shown(README, Terminal(tmp_path), ())
+    assert found
+    for block in blocks(README):
+        if block.line in found:
+            assert found[block.line] == block.text
+
+
+def test_every_link_of_the_readme_leads_somewhere() -> None:
+    links = re.findall(r"\]\(([^)#]+)", README.read_text(encoding="utf-8"))
+    assert [link for link in links if "://" not in link and not (TOP / link).exists()] == []
 
 
 def test_every_command_of_the_readme_is_one() -> None:

@@ -47,7 +47,7 @@ def place_of(error: SettingsError) -> SettingsPlace | None:
 def _place_of_word(
     lines: Sequence[str], word: str | None, *, is_project: bool
 ) -> SettingsPlace | None:
-    """Return the first place of a key or of a string in the part of a file that is ours."""
+    """Return the first place of a key or of a string in our tables of a file."""
     ours = [*_our_lines(lines)] if is_project else [*enumerate(lines, 1)]
     for find in (_find_key, _find_string, _find_header) if word and len(word) <= _LONGEST else ():
         for number, line in ours:

@@ -45,7 +45,7 @@ class Block:
 
     @property
     def name(self) -> str:
-        return f"{self.page.relative_to(DOCS)}:{self.line}"
+        return f"{self.page.relative_to(DOCS if DOCS in self.page.parents else TOP)}:{self.line}"
 
 
 def blocks(page: Path, text: str | None = None) -> list[Block]:

@@ -10,6 +10,7 @@ from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.jaxmodel.environment import VARIABLES, Read
 from placement_lint.prefilter.conditions import SETS_VARIABLES, AllOf, AnyOf, Identifier
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.startup.child_processes import starts_processes
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_in_test
 from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.module_summary import Kind
@@ -18,17 +19,7 @@ from placement_lint.syntax.environ import settings
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
-    from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.edits import Editor
-
-# What starts other processes: these read the variables again.
-_STARTERS = (
-    "concurrent.futures.process", "concurrent.futures.ProcessPoolExecutor", "dask", "joblib",
-    "loky", "multiprocess", "multiprocessing", "os.exec", "os.popen", "os.posix_spawn", "os.spawn",
-    "os.system", "pexpect", "ray", "submitit", "subprocess", "torch.multiprocessing",
-    "torch.utils.data",
-)  # fmt: skip
-
 
 _BEFORE_TESTS = frozenset({"setUpClass", "setUpModule", "setup_class", "setup_module"})
 
@@ -147,7 +138,7 @@ def _check(node: cst.Assign | cst.AugAssign | cst.Call, ctx: Context) -> None:
 
 def _is_excused(node: cst.CSTNode, variable: str, ctx: Context) -> bool:
     return (
-        ctx.module.fact(_starts_processes)
+        ctx.module.fact(starts_processes)
         or is_asserted_to_fail(node, ctx)
         or (is_in_test(node, ctx) and _is_in_one_test(node, ctx))
         or any(
@@ -189,17 +180,6 @@ def _mentions_modules(test: cst.BaseExpression, ctx: Context) -> bool:
         for inner in (test, *ctx.tree.descendants(test))
         if isinstance(inner, cst.Attribute | cst.Name)
     )
-
-
-def _starts_processes(facts: ModuleFacts) -> bool:
-    imported = [
-        binding.target
-        for scope in facts.names.scopes()
-        for bindings in scope.bindings.values()
-        for binding in bindings
-    ]
-    called = [facts.names.qualified(node.func) for node in facts.tree.every(cst.Call)]
-    return any(name is not None and name.startswith(_STARTERS) for name in (*imported, *called))
 
 
 def _plan(node: cst.CSTNode, ctx: Context) -> FixPlan | None:
