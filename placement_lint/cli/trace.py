@@ -38,7 +38,7 @@ _EPILOG = """\
 Without an accelerator (or with --devices virtual) virtual CPU devices stand in: the first device
 is the accelerator, jax.devices("cpu") is another. What only a GPU has is not emulated. Processes
 that the program starts are not watched, and are named. Exit code: the program's; 2 where it could
-not be run."""
+not be run; 1 with --fail-on-copies where it made copies."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -74,6 +74,11 @@ def _parser() -> Parser:
     parser.add_argument(
         "--output-file", metavar="FILE", help="write the report there, not to standard error"
     )
+    parser.add_argument(
+        "--fail-on-copies",
+        action="store_true",
+        help="exit with 1 if the program succeeds, and JAX made implicit copies",
+    )
     add_color(parser)
     return parser
 
@@ -85,6 +90,8 @@ class _Trace:
         self.args = args
         self.target = target
         self.shown = Shown()
+        self.copies = ""
+        """How many there were; empty: none."""
 
     def run(self) -> int:
         from placement_lint.trace import launch, record
@@ -105,14 +112,18 @@ class _Trace:
         problem = self._report(seen, devices, status, seconds)
         if problem is not None:
             streams.fail(problem)
-        return launch.end_like(status) or (0 if problem is None else USAGE_ERROR)
+            return launch.end_like(status) or USAGE_ERROR
+        return launch.end_like(status) or int(self.args.fail_on_copies and bool(self.copies))
 
     def _report(self, seen: TraceRecord, devices: str, status: int, seconds: float) -> str | None:
         """Write the report; give what went wrong, for the program's exit code comes first."""
         from placement_lint.trace.join import join
+        from placement_lint.trace.text import copies
 
+        joined = join(seen, self.shown.relative)
+        self.copies = copies(joined)
         try:
-            self._write(join(seen, self.shown.relative), devices, status, seconds)
+            self._write(joined, devices, status, seconds)
         except streams.OutputError as error:
             return str(error)
         return None
@@ -139,7 +150,7 @@ class _Trace:
             stream = sys.stderr if to_file is None else None
             painted = streams.use_colour(self.args.color, stream, os.environ)
             render = as_text.full if chosen == "full" else as_text.short
-            text = render(joined, Look(painted, self.shown))
+            text = render(joined, Look(painted, self.shown), seconds)
         if to_file is None:
             streams.complain(text.rstrip("\n"))
         else:

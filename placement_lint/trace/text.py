@@ -53,8 +53,8 @@ class TextStyle(Protocol):
         """Return the lines of a file with a span of them underlined."""
 
 
-def short(joined: Joined, look: TextStyle) -> str:
-    """Return a line for each thing seen: `path:line:column: what`."""
+def short(joined: Joined, look: TextStyle, run: float | None = None) -> str:
+    """Return a line for each thing seen: `path:line:column: what`; `run`: as in `summary`."""
     lines = [
         f"{_at_finding(seen, look)}: {_said(seen)}: {_short_finding(seen, look)}"
         for seen in joined.findings
@@ -75,12 +75,15 @@ def short(joined: Joined, look: TextStyle) -> str:
         for line in _beside(joined)
     ]
     lines += notes(joined, look)
-    lines.append(summary(joined))
+    lines.append(summary(joined, run))
     return "\n".join(lines) + "\n"
 
 
-def full(joined: Joined, look: TextStyle) -> str:
-    """Return each thing seen with its lines of code, and where its array was made."""
+def full(joined: Joined, look: TextStyle, run: float | None = None) -> str:
+    """Return each thing seen with its lines of code, and where its array was made.
+
+    `run`: as in `summary`.
+    """
     blocks: list[list[str]] = [_head(joined, look)]
     for state in (
         FindingState.CONFIRMED,
@@ -103,7 +106,7 @@ def full(joined: Joined, look: TextStyle) -> str:
             what = _BESIDE.get(line.kind, line.kind)
             block.append(f"  {_at(line.site, look)}: {what}: {_measured(line)}")
         blocks.append(_first(block, "place"))
-    blocks.append([*notes(joined, look), look.bold(summary(joined))])
+    blocks.append([*notes(joined, look), look.bold(summary(joined, run))])
     return "\n".join("\n".join(block) + "\n" for block in blocks)
 
 
@@ -123,7 +126,11 @@ def _first(block: list[str], what: str) -> list[str]:
     return [*block[: 1 + _SHOWN_BESIDE], f"  and {words.many(more, what)} more"]
 
 
-def summary(joined: Joined) -> str:
+def summary(joined: Joined, run: float | None = None) -> str:
+    """Return how much was copied, and what became of the findings.
+
+    `run` is how many seconds the program ran: the share of them is reported.
+    """
     main = [*joined.judged(Judgement.FLAGGED), *joined.judged(Judgement.NOT_FLAGGED)]
     if joined.record.jax is None:
         said = "the program never imported JAX"
@@ -133,19 +140,20 @@ def summary(joined: Joined) -> str:
         if beside:
             said = f"nothing moved in the scope of the rules ({words.size(beside)} outside)"
     else:
-        count = sum(line.count for line in main)
-        copied = words.many(count, "implicit copy", "implicit copies")
+        copied = copies(joined)
         said = (
             f"{copied} at {words.many(len(main), 'place')}: "
             f"{words.size(sum(line.bytes for line in main))} "
             f"in {words.seconds(sum(line.seconds for line in main))}"
+            f"{_share(sum(line.seconds for line in main), run)}"
         )
     if joined.host_runs:
-        count = sum(run.count for run in joined.host_runs)
+        count = sum(seen.count for seen in joined.host_runs)
+        on_host = sum(seen.seconds for seen in joined.host_runs)
         said += (
             f"; {words.many(count, 'computation')} on the host because of a committed operand at "
             f"{words.many(len(joined.host_runs), 'place')}: "
-            f"{words.seconds(sum(run.seconds for run in joined.host_runs))}"
+            f"{words.seconds(on_host)}{_share(on_host, run)}"
         )
     tail = [
         f"{len(joined.with_state(FindingState.CONFIRMED))} confirmed",
@@ -154,6 +162,20 @@ def summary(joined: Joined) -> str:
         f"{joined.not_flagged} not flagged",
     ]
     return f"{said} ({', '.join(tail)})"
+
+
+def copies(joined: Joined) -> str:
+    """Return how many copies there were in the scope of the rules; empty where there was none."""
+    lines = [*joined.judged(Judgement.FLAGGED), *joined.judged(Judgement.NOT_FLAGGED)]
+    count = sum(line.count for line in lines)
+    return words.many(count, "implicit copy", "implicit copies") if count else ""
+
+
+def _share(part: float, run: float | None) -> str:
+    """Return `, 12.5% of the run`; empty where the whole is not known."""
+    if not run:
+        return ""
+    return f", {min(part / run, 1):.1%} of the run"
 
 
 def notes(joined: Joined, look: TextStyle) -> list[str]:
@@ -173,6 +195,8 @@ def _head(joined: Joined, look: TextStyle) -> list[str]:
     jax = "no JAX" if record.jax is None else f"JAX {record.jax}"
     lines = [look.bold(f"placement-lint trace: Python {record.python}, {jax}")]
     lines += [look.escape(text) for text in record.stage]
+    if any("for the accelerator" in text for text in record.stage):
+        lines.append("times are those of a simulated accelerator")
     return lines
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -290,3 +291,15 @@ def test_linting_loads_nothing_of_it(folder: Path) -> None:
         env=environment(), check=True,
     )  # fmt: skip
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_copies_fail_a_run_that_is_to_make_none(folder: Path) -> None:
+    (folder / "copies.py").write_text(HAZARD, encoding="utf-8")
+    (folder / "fails.py").write_text(f"{HAZARD}raise SystemExit(7)\n", encoding="utf-8")
+    done = traced(folder, "--fail-on-copies", "--output-format", "full", "copies.py")
+    assert done.returncode == 1
+    assert "times are those of a simulated accelerator\n" in done.stderr
+    assert re.search(r"3 implicit copies at 1 place: .* in .*, .*% of the run ", done.stderr)
+    assert traced(folder, "--fail-on-copies", "fails.py").returncode == 7
+    (folder / "commits.py").write_text(HAZARD.replace("x[0]", "x.shape"), encoding="utf-8")
+    assert traced(folder, "--fail-on-copies", "commits.py").returncode == 0

@@ -27,6 +27,7 @@ from libcst.metadata import MetadataWrapper, PositionProvider
 
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, Device
 from placement_lint.placement.domain.keys import Member
+from placement_lint.placement.domain.mesh_devices import EVERY
 from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.values import (
     NOTHING,
@@ -282,7 +283,9 @@ class Known:
             case DefaultDeviceContext():
                 return self._context(atom)
             case DeviceList():
-                return f"devices({atom.platform or ''})"
+                bounds = ":".join("" if each is None else str(each) for each in atom.part)
+                part = "" if atom.part == EVERY else f"[{bounds}]"
+                return f"devices({atom.platform or ''}){part}"
             case External():
                 return f"{atom.module}:{atom.name}"
             case Generator() | Method():

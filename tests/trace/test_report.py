@@ -61,7 +61,8 @@ def test_in_full(path: str) -> None:
     seen.stage.append("cpu:0 stands in for the accelerator")
     said = text.full(match(seen, [finding(path, 6, 6)], {}), LOOK)
     assert said.startswith(
-        "placement-lint trace: Python 3.13.0, JAX 0.12.0\ncpu:0 stands in for the accelerator\n\n"
+        "placement-lint trace: Python 3.13.0, JAX 0.12.0\ncpu:0 stands in for the accelerator\n"
+        "times are those of a simulated accelerator\n\n"
         "confirmed JDP201 it moves\n--> program.py:6:6\n  |\n6 | d = (a[0],\n  |      ^\n  |\n"
         "copied 3 times, 384 bytes in 3 ms: float32[8,4], 128 bytes, from cpu:1 to cpu:0\n"
         "note: made here\n--> program.py:3:9\n  |\n3 |     a = jnp.ones((8, 4))\n"
@@ -85,6 +86,11 @@ def test_an_unsure_creation_is_said_to_be_unsure(path: str) -> None:
 def test_summaries(path: str) -> None:
     counts = "(0 confirmed, 0 did not move, 0 not reached, 0 not flagged)"
     assert text.summary(match(record(path), [], {})) == f"nothing moved {counts}"
+    copied = match(record(path, move(path, 6, (6, 10), count=3)), [], {})
+    assert ": 384 bytes in 3 ms, 0.3% of the run (" in text.summary(copied, 1.0)
+    assert ": 384 bytes in 3 ms (" in text.summary(copied)
+    assert text.copies(copied) == "3 implicit copies"
+    assert text.copies(match(record(path), [], {})) == ""
     assert text.summary(match(TraceRecord(), [], {})) == f"the program never imported JAX {counts}"
     beside = match(record(path, move(path, 8, (4, 11), kind=FOLLOWED)), [], {})
     assert (

@@ -9,6 +9,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel.libraries import method_of
 from placement_lint.placement.domain.contents import iterated_of, with_replaced_modules
+from placement_lint.placement.domain.devices import is_host
 from placement_lint.placement.domain.state import SYSTEM, State, chosen_defaults, meet, variable
 from placement_lint.placement.domain.values import (
     ANYTHING,
@@ -42,6 +43,7 @@ from placement_lint.placement.domain.values import (
     Plain,
     PlainContext,
     Sequence,
+    TheDevice,
     Value,
     arrays,
     join,
@@ -308,7 +310,9 @@ class ObjectCalls:
         placed = bool(chosen_defaults(state)) or any(
             program.reach.carries_placement(held, state) for held in passed.every()
         )
-        if isinstance(atom, External) and (placed or program.linking.may_follow(atom)):
+        if isinstance(atom, External) and (
+            placed or _has_host_device(passed) or program.linking.may_follow(atom)
+        ):
             found = program.linking.loaded(atom, state)
             if not any(isinstance(inner, External) for inner in found):
                 if isinstance(node, cst.Call):
@@ -657,6 +661,12 @@ class ObjectCalls:
                 return UNKNOWN
             held = self.called_with(decorator.decorator, made, given, state)
         return held
+
+
+def _has_host_device(passed: CallArguments) -> bool:
+    """Return whether a call is given a device of the host, to which it may commit arrays."""
+    every = frozenset().union(*passed.every())
+    return any(isinstance(atom, TheDevice) and is_host(atom.device) for atom in every)
 
 
 _PLACING = frozenset({"default_device", "device_put"})

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from placement_lint.findings import Applicability, Severity
-from placement_lint.placement.domain.places import Place
 from placement_lint.prefilter.conditions import AllOf, AnyOf
 from placement_lint.rules.base import Rule
+from placement_lint.rules.transfers.tensor_files import JAX_FRAMEWORKS, reads_of
 from placement_lint.syntax.calls import Arguments, string_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import libcst as cst
 
     from placement_lint.rules.context import Context
 
-_FRAMEWORKS = frozenset({"flax", "jax"})
 _READING_BACKENDS = frozenset({"mmap", "pread"})
 
 
@@ -94,11 +91,11 @@ def _check_safe_open(node: cst.Call, ctx: Context) -> None:
     arguments = Arguments(node)
     framework = string_value(arguments.get(1, "framework"))
     device = arguments.get(2, "device")
-    if framework not in _FRAMEWORKS or string_value(device) != "cpu" or device is None:
+    if framework not in JAX_FRAMEWORKS or string_value(device) != "cpu" or device is None:
         return
     if not ctx.flow.runs_on_system_default(node):
         return
-    reads = list(_reads(node, ctx))
+    reads = list(reads_of(node, ctx))
     if reads and not all(there.flow.runs_on_system_default(read) for read, there in reads):
         return
     ctx.report(
@@ -129,14 +126,3 @@ def _check_load_file(node: cst.Call, ctx: Context) -> None:
 
 def _argument(call: cst.Call, value: cst.BaseExpression) -> cst.CSTNode:
     return next(argument for argument in call.args if argument.value is value)
-
-
-def _reads(node: cst.Call, ctx: Context) -> Iterator[tuple[cst.Call, Context]]:
-    """Yield the calls that read tensors from what a `safe_open` gives, each with its file."""
-    opened = Place(ctx.flow.module.name, ctx.tree.index(node))
-    for module in ctx.flow.program.modules.values():
-        for place in sorted(module.record.reads.get(opened, ())):
-            there = ctx.beside(place.module)
-            call = module.tree.nodes[place.node]
-            if there is not None and isinstance(call, cst.Call):
-                yield call, there

@@ -1,0 +1,194 @@
+"""JDP703."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Severity
+from placement_lint.placement.domain.sharding import Sharding
+from placement_lint.prefilter.conditions import AllOf, Jax, Uses
+from placement_lint.rules.base import Rule
+from placement_lint.rules.devices.queries import followed
+from placement_lint.rules.meshes.shardings import calls_at
+from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
+from placement_lint.syntax.calls import Arguments, integer_value
+
+if TYPE_CHECKING:
+    from placement_lint.placement.domain.sharding import Mesh, Part
+    from placement_lint.rules.context import Context
+
+_PUT = "jax.device_put"
+_CAUGHT = frozenset({
+    "builtins.BaseException", "builtins.Exception", "builtins.ValueError",
+})  # fmt: skip
+_SHAPED = {
+    **{
+        f"{package}.{name}": 0
+        for package in ("jax.numpy", "numpy")
+        for name in ("empty", "full", "ones", "zeros")
+    },
+    "jax.random.normal": 1,
+    "jax.random.uniform": 1,
+}
+"""Functions that make one array, and the position of its shape."""
+_MOST_STEPS = 4
+
+
+class ShardingDoesNotFit(Rule):
+    """An array that is put to a sharding which does not suit its shape.
+
+    ## What it does
+    Finds `jax.device_put(x, NamedSharding(mesh, spec))` where the shape of the array, the sizes of
+    the mesh and the spec are written out, and a dimension cannot be split into as many equal parts
+    as the spec says, or the spec is for more dimensions than the array has.
+
+    ## Why is this bad?
+    JAX raises ValueError: "the global size of its dimension 0 should be divisible by 4", or "is
+    only valid for values of rank at least 2". A spec counts with all of its entries, so
+    `PartitionSpec("data", None)` does not suit a vector, as the labels beside images are.
+
+    ## Example
+    ```python
+    import jax
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("data", "model"))
+    by_row = NamedSharding(mesh, PartitionSpec("data", None))
+    labels = jax.device_put(np.zeros(64), by_row)
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("data", "model"))
+    by_row = NamedSharding(mesh, PartitionSpec("data"))
+    labels = jax.device_put(np.zeros(64), by_row)
+    ```
+
+    ## Fix safety
+    No fix is offered: whether the array is to be padded or split otherwise only the author knows.
+
+    ## What it does not flag
+    Shapes, sizes of meshes and specs that are not written out, as a mesh over `jax.devices()` of
+    which nobody says how many there are; trees of arrays; names that are bound more than once;
+    constraints inside of compiled functions, which pad; what is expected to fail, or caught.
+
+    ## Verified by
+    The proof puts an array of 6 rows to a sharding that splits them 4 ways: ValueError. One of 8
+    rows is split.
+
+    ## References
+    - [jax.sharding.NamedSharding](https://docs.jax.dev/en/latest/jax.sharding.html)
+    - Measured on JAX 0.4.30, 0.5.3, 0.6.2, 0.7.2, 0.10.2 and 0.12.0.1
+    """
+
+    code, name = "JDP703", "sharding-does-not-fit"
+    advice = "Pad the array, or write a spec for its shape"
+    severity = Severity.ERROR
+    follows_callers = True
+    needs = AllOf(Jax(), Uses(_PUT))
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        if not ctx.is_call(node, _PUT):
+            return
+        arguments = Arguments(node)
+        given = arguments.get(0, "x")
+        calls = calls_at(node, ctx)
+        if given is None or arguments.is_open or not calls:
+            return
+        shape = _shape(given, ctx)
+        if shape is None:
+            return
+        problems = [
+            _problem(shape, atom) if isinstance(atom, Sharding) else None
+            for call in calls
+            for atom in call.given[0]
+        ]
+        known = [problem for problem in problems if problem is not None]
+        if not known or len(known) < len(problems):
+            return
+        if not is_asserted_to_fail(node, ctx) and not is_caught(node, ctx, _CAUGHT):
+            ctx.report(node, min(known))
+
+
+_Shape = tuple[int | None, ...]
+
+
+def _shape(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEPS) -> _Shape | None:
+    """Return the shape of the array that an expression makes; None where that is not known."""
+    node = followed(node, ctx)
+    if not isinstance(node, cst.Call) or not steps:
+        return None
+    arguments = Arguments(node)
+    if arguments.is_open:
+        return None
+    position = _SHAPED.get(ctx.called(node) or "")
+    if position is not None:
+        written = arguments.get(position, "shape")
+        return None if written is None else _written([written], ctx)
+    function = node.func
+    if not isinstance(function, cst.Attribute) or arguments.keywords:
+        return None
+    if function.attr.value == "reshape":
+        sizes = _written(arguments.positional, ctx)
+        # It is an array of which the numbers are known, and no list of devices.
+        return sizes if _is_array(function.value, ctx) else None
+    return _shape(function.value, ctx, steps - 1) if function.attr.value == "astype" else None
+
+
+def _is_array(node: cst.BaseExpression, ctx: Context) -> bool:
+    name = ctx.called(followed(node, ctx)) or ""
+    return name.startswith(("jax.numpy.", "jax.random.", "numpy."))
+
+
+def _written(given: list[cst.BaseExpression], ctx: Context) -> _Shape | None:
+    """Return a shape that is written as a tuple or as numbers, None in it for what is not known."""
+    if len(given) == 1:
+        only = followed(given[0], ctx)
+        if isinstance(only, cst.Tuple):
+            given = [element.value for element in only.elements]
+            if any(isinstance(element, cst.StarredElement) for element in only.elements):
+                return None
+        elif integer_value(only) is None:
+            return None
+    sizes = [integer_value(followed(each, ctx)) for each in given]
+    return tuple(None if size is None or size < 0 else size for size in sizes)
+
+
+def _problem(shape: _Shape, sharding: Sharding) -> str | None:
+    """Return why an array of a shape cannot be put to a sharding; None where it perhaps can."""
+    spec, mesh = sharding.spec, sharding.mesh
+    if not sharding.is_named or spec is None or spec.parts is None:
+        return None
+    if len(spec.parts) > len(shape):
+        return (
+            f"{spec} is for {len(spec.parts)} dimension{'s' * (len(spec.parts) > 1)}, and the "
+            f"array has {len(shape)}: ValueError"
+        )
+    for position, (part, size) in enumerate(zip(spec.parts, shape, strict=False)):
+        ways = None if mesh is None else _ways(part, mesh)
+        if size and ways and size % ways:
+            text = ", ".join("…" if each is None else str(each) for each in shape)
+            text += "," * (len(shape) == 1)
+            return (
+                f"dimension {position} of an array of shape ({text}) cannot be split {ways} ways, "
+                f"as {spec} says over the mesh {mesh}: ValueError"
+            )
+    return None
+
+
+def _ways(part: Part, mesh: Mesh) -> int | None:
+    """Return how many ways one dimension is split; None where that is not known."""
+    axes = (part,) if isinstance(part, str) else part
+    if not isinstance(axes, tuple) or mesh.axes is None or mesh.sizes is None:
+        return None
+    sizes = dict(zip(mesh.axes, mesh.sizes, strict=False))
+    known = [size for axis in axes if (size := sizes.get(axis)) is not None]
+    return math.prod(known) if len(known) == len(axes) else None
