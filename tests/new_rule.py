@@ -15,9 +15,9 @@ from placement_lint.rules.base import SECTIONS
 TOP = Path(__file__).parents[1]
 FAMILIES = {
     "1": "config_state", "2": "commitment", "3": "devices", "4": "transfers", "5": "startup",
-    "6": "api", "7": "meshes", "9": "tool",
+    "6": "api", "7": "meshes", "8": "donation", "9": "tool",
 }  # fmt: skip
-_CODE = re.compile(r"JDP[1-79]\d\d")
+_CODE = re.compile(r"JDP[1-9]\d\d")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
 
 _RULE = """\

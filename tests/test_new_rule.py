@@ -50,7 +50,7 @@ def test_every_rule_that_there_is_stands_where_this_would_write_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "name"), [("JDP4", "some-name"), ("JDP899", "some-name"), ("JDP499", "Some-Name")]
+    ("code", "name"), [("JDP4", "some-name"), ("JDP099", "some-name"), ("JDP499", "Some-Name")]
 )
 def test_what_is_no_code_or_name_is_refused(code: str, name: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="is no"):

@@ -15,6 +15,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_devices(parser)
     parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="one rule of each family, and the data path at 16MB: less than a minute",
+    )
+    parser.add_argument(
         "--size",
         metavar="SIZE",
         help="size of the dataset of the data path, such as 64MB or 1GB (default: 256MB)",
@@ -62,5 +67,6 @@ def run(args: argparse.Namespace) -> int:
             jobs=args.jobs,
             report=args.report,
             verbose=args.verbose > 0,
+            quick=args.quick,
         )
     )

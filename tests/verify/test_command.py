@@ -11,7 +11,7 @@ import pytest
 from placement_lint.cli import verify as cli
 from placement_lint.verify import command
 from placement_lint.verify.datapath_run import DataPathResult
-from placement_lint.verify.proofs import Proof
+from placement_lint.verify.proofs import PROCESSES, Proof
 from placement_lint.verify.runner import Environment
 
 WriteProof = Callable[[str], Proof]
@@ -37,6 +37,7 @@ def run(*arguments: str) -> int:
         (["--report", "/"], "--report: / is a directory; name a file, such as report.html"),
         (["--report", "/nowhere/at/all.html"], "--report: there is no directory /nowhere/at"),
         (["--jobs", "0"], "--jobs: '0' is not a number of processes"),
+        (["--quick", "JDP201"], "--quick chooses the rules: name none beside it"),
         (["--jobs", "many"], "--jobs: 'many' is not a number of processes"),
     ],
 )
@@ -284,3 +285,11 @@ def test_a_real_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert "hazard reproduced, fix cures it" in out
     assert "jax.device_put(losses, jax.devices" in out
     assert "1 of 1 reproduced" in out
+
+
+def test_a_quick_run_takes_one_proof_of_each_family() -> None:
+    proofs, _ = command.chosen([])
+    taken = command.one_of_each_family(proofs)
+    families = [proof.code[:4] for proof in taken]
+    assert sorted(families) == sorted({proof.code[:4] for proof in proofs})
+    assert all(proof.stage != PROCESSES for proof in taken)

@@ -1,0 +1,1 @@
+"""JDP80: buffers that calls donate."""

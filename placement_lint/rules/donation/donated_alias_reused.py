@@ -1,0 +1,126 @@
+"""JDP802."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Severity
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.donation.readings import DONATES, confidence, donated, readings
+from placement_lint.syntax.spelling import needed
+
+if TYPE_CHECKING:
+    from placement_lint.findings import Edit
+    from placement_lint.rules.context import Context
+    from placement_lint.syntax.edits import Editor
+
+
+class DonatedAliasReused(Rule):
+    """An array that shares its buffer with one which was donated, and is read after that.
+
+    ## What it does
+    Finds what is read by another name than it was donated by: after `backup = params`, and after
+    what looks like a copy and is none, such as `jnp.asarray(x)`, `x[:]`, `jax.device_put(x)`,
+    `jax.tree.map(lambda a: a, x)`, `x.addressable_data(0)` and, from one device,
+    `jax.device_put(x, NamedSharding(mesh, PartitionSpec()))`.
+
+    ## Why is this bad?
+    A donation deletes the buffer, whatever names there are for it. The old parameters that were
+    kept for a comparison, an average or a second try are gone with the first step:
+    `RuntimeError: Array has been deleted`.
+
+    ## Example
+    ```python
+    from functools import partial
+
+    import jax
+    import jax.numpy as jnp
+
+    @partial(jax.jit, donate_argnums=0)
+    def update(params):
+        return params * 0.9
+
+    params = jnp.ones((1024, 1024))
+    initial = params
+    params = update(params)
+    print(jnp.abs(params - initial).max())
+    ```
+
+    ## Use instead
+    ```python
+    from functools import partial
+
+    import jax
+    import jax.numpy as jnp
+
+    @partial(jax.jit, donate_argnums=0)
+    def update(params):
+        return params * 0.9
+
+    params = jnp.ones((1024, 1024))
+    initial = jnp.copy(params)
+    params = update(params)
+    print(jnp.abs(params - initial).max())
+    ```
+
+    ## Fix safety
+    Display only: a copy takes as much memory as the donation was to save.
+
+    ## What it does not flag
+    Copies: `jnp.array(x)`, `jnp.copy(x)`, `x.copy()`, `copy.deepcopy`, what a jitted function
+    gives, `jax.device_put` to a sharding that splits the array. What may be a copy:
+    `x.astype(dtype)`, `jax.device_put(x, device)`, `dict(x)`. And what donated-array-reused
+    does not flag.
+
+    ## Verified by
+    The proof keeps `jnp.asarray(x)`, donates `x`, and reads what it kept: JAX raises. With
+    `jnp.copy(x)` it can be read.
+
+    ## References
+    - [google-deepmind/optax#1059](https://github.com/google-deepmind/optax/issues/1059): an
+      optimizer's state that is the parameters themselves
+    - Measured on JAX 0.4.30, 0.5.3, 0.6.2, 0.7.2, 0.10.2 and 0.12.0.1, on the CPU
+    """
+
+    code, name = "JDP802", "donated-alias-reused"
+    advice = "Make a copy before the donation (`jnp.copy`, or `jax.tree.map(jnp.copy, …)`)"
+    severity, fix = Severity.ERROR, Applicability.DISPLAY
+    needs = DONATES
+
+    def visit_Module(self, node: cst.Module, ctx: Context) -> None:
+        for each in readings(ctx, aliases=True):
+            text = each.death.text or "what was donated"
+            ctx.report(
+                each.node,
+                f"`{each.text}` shares the buffer of `{text}`, which is deleted: it was "
+                f"{donated(each.death, ctx)}",
+                confidence=confidence(each.surety),
+                related=[(each.donation, ctx.module.path, "donated here")],
+                fix=_copied(each.node, ctx),
+            )
+
+
+def _copied(node: cst.CSTNode, ctx: Context) -> FixPlan | None:
+    """Copy what the name was bound to, where one assignment of the file binds it."""
+    while isinstance(node, cst.Attribute | cst.Subscript):
+        node = node.value
+    if not isinstance(node, cst.Name) or not ctx.tree.contains(node):
+        return None
+    bindings = ctx.names.bindings(node)
+    value = bindings[0].value if len(bindings) == 1 else None
+    spelled = None if value is None else ctx.reach("jax.numpy.copy", at=node)
+    mapped = None if value is None else ctx.reach("jax.tree.map", at=node)
+    if value is None or spelled is None or mapped is None:
+        return None
+
+    def build(editor: Editor) -> list[Edit]:
+        return editor.wrap(value, f"{mapped}({spelled}, ", ")")
+
+    return FixPlan(
+        Applicability.DISPLAY,
+        "Copy it before it is donated",
+        build,
+        imports=needed([spelled, mapped]),
+    )

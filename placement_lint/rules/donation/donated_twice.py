@@ -1,0 +1,97 @@
+"""JDP803."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from placement_lint.findings import Severity
+from placement_lint.rules.base import Rule
+from placement_lint.rules.donation.readings import DONATES, confidence
+from placement_lint.semantic.donation.analysis import Donations
+from placement_lint.semantic.enclosing import failure_is_expected
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from placement_lint.rules.context import Context
+
+
+class DonatedTwice(Rule):
+    """One buffer that a call is given twice, and takes at least once.
+
+    ## What it does
+    Finds calls of compiled functions that donate and are given the same array as two arguments, or
+    a tree with one array in two places: `step({"params": params, "ema": params})`.
+
+    ## Why is this bad?
+    XLA refuses it when the function runs: `INVALID_ARGUMENT: Attempt to donate the same buffer
+    twice in Execute()`, or `Attempt to use a buffer that was previously donated in the same call`.
+    States that begin with averages, targets or momenta which *are* the parameters do so in their
+    first step.
+
+    ## Example
+    ```python
+    from functools import partial
+
+    import jax
+
+    @partial(jax.jit, donate_argnums=0)
+    def update(state):
+        return jax.tree.map(lambda x: x * 0.9, state)
+
+    def train(params):
+        state = {"params": params, "ema": params}
+        return update(state)
+    ```
+
+    ## Use instead
+    ```python
+    from functools import partial
+
+    import jax
+    import jax.numpy as jnp
+
+    @partial(jax.jit, donate_argnums=0)
+    def update(state):
+        return jax.tree.map(lambda x: x * 0.9, state)
+
+    def train(params):
+        state = {"params": params, "ema": jax.tree.map(jnp.copy, params)}
+        return update(state)
+    ```
+
+    ## Fix safety
+    No fix is offered: a copy takes memory, and which of the two is to be copied is open.
+
+    ## What it does not flag
+    Arguments of which none is donated; copies; different parts of one tree; NumPy arrays and
+    numbers; an argument that the function does not use; what may be another array on one of the
+    ways that lead there.
+
+    ## Verified by
+    The proof gives a jitted function that donates its argument a dict with one array under two
+    keys: JAX raises. With a copy under one of them it runs.
+
+    ## References
+    - [google-deepmind/optax#1059](https://github.com/google-deepmind/optax/issues/1059),
+      [jax-ml/jax#9635](https://github.com/jax-ml/jax/issues/9635),
+      [#2936](https://github.com/jax-ml/jax/issues/2936)
+    - Measured on JAX 0.4.30, 0.5.3, 0.6.2, 0.7.2, 0.10.2 and 0.12.0.1, on the CPU
+    """
+
+    code, name = "JDP803", "donated-twice"
+    advice = "Give it a copy in one of the places (`jnp.copy`, or `jax.tree.map(jnp.copy, …)`)"
+    severity = Severity.ERROR
+    needs = DONATES
+
+    def visit_Module(self, node: cst.Module, ctx: Context) -> None:
+        for each in ctx.module.fact(Donations).repeats:
+            if failure_is_expected(each.node, ctx):
+                continue
+            what = f"`{each.text}`" if each.text else "one array"
+            then = "donated twice" if each.is_donated_twice else "donated and passed again"
+            ctx.report(
+                each.node,
+                f"{what} is {then} in this call of `{each.to}`: JAX refuses to run it",
+                confidence=confidence(each.surety),
+            )

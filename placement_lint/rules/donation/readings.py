@@ -1,0 +1,41 @@
+"""What the rules about donated buffers say of what was found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from placement_lint.findings import Confidence
+from placement_lint.prefilter.conditions import AllOf, Jax
+from placement_lint.semantic.donation.analysis import Donations
+from placement_lint.semantic.donation.buffers import Surety
+from placement_lint.semantic.enclosing import failure_is_expected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.rules.context import Context
+    from placement_lint.semantic.donation.buffers import Death
+    from placement_lint.semantic.donation.expressions import Reading
+
+DONATES = AllOf(Jax(), b"donate")
+"""The file may donate: it has a word of it."""
+
+
+def readings(ctx: Context, *, aliases: bool) -> Iterator[Reading]:
+    """Yield what is read after it was donated, under its own name or under another one."""
+    for each in ctx.module.fact(Donations).readings:
+        if each.is_alias is aliases and not failure_is_expected(each.node, ctx):
+            yield each
+
+
+def confidence(surety: Surety) -> Confidence:
+    return Confidence.DEFINITE if surety is Surety.DEFINITE else Confidence.LIKELY
+
+
+def donated(death: Death, ctx: Context) -> str:
+    """Return where something was donated: "donated to `step` on line 12"."""
+    return f"donated to `{death.to}` on line {_line(death, ctx)}"
+
+
+def _line(death: Death, ctx: Context) -> int:
+    return ctx.module.line_of(death.stack[0] if death.stack else death.call)

@@ -1,0 +1,204 @@
+"""What one file donates, and reads or donates again after that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.jaxmodel.tracing import TraceKind
+from placement_lint.semantic.donation.buffers import Buffers, Nature
+from placement_lint.semantic.donation.expressions import OutOfStepsError
+from placement_lint.semantic.donation.statements import DonationStatements
+from placement_lint.semantic.tracing import TracedFunctions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.semantic.donation.buffers import Death
+    from placement_lint.semantic.donation.expressions import Idle, Reading, Repeat
+    from placement_lint.semantic.donation.parts import BufferPart
+    from placement_lint.semantic.model import ModuleFacts
+
+_WORDS = frozenset({"donate", "donate_argnames", "donate_argnums"})
+_TRACED = frozenset({
+    TraceKind.STAGED, TraceKind.SHARDED, TraceKind.REPLAYED, TraceKind.ABSTRACT, TraceKind.VARYING,
+})  # fmt: skip
+
+
+class Donations:
+    """The donations of one file, found once, whichever rule asks first."""
+
+    def __init__(self, facts: ModuleFacts) -> None:
+        self._facts = facts
+        self._tree = facts.tree
+        self._run = DonationStatements(facts)
+        try:
+            self._execute()
+        except OutOfStepsError:
+            # What was found by then is true; what else there is stays unknown.
+            self.is_complete = False
+        else:
+            self.is_complete = True
+
+    @property
+    def readings(self) -> Iterator[Reading]:
+        yield from self._run.readings.values()
+
+    @property
+    def repeats(self) -> Iterator[Repeat]:
+        yield from self._run.repeats.values()
+
+    @property
+    def idle(self) -> Iterator[Idle]:
+        yield from self._run.idle.values()
+
+    def death(self, node: cst.CSTNode) -> Death | None:
+        """Return what deleted the thing that a name stands for, where it is read."""
+        return self._run.seen.get(id(node))
+
+    # -- what is executed -------------------------------------------------------------------------
+
+    def _execute(self) -> None:
+        leading = self._leading()
+        if not leading:
+            return
+        module = self._tree.module
+        functions = [each for each in self._tree.every(cst.FunctionDef) if id(each) in leading]
+        if id(module) in leading:
+            self._begin()
+            self._run.frames[id(self._facts.names.module_scope)] = self._run.new_number()
+            self._run.block(module)
+        for function in functions:
+            if not self._is_traced(function):
+                self._call(function)
+
+    def _begin(self) -> None:
+        run = self._run
+        run.state = Buffers()
+        run.frames = {}
+        run.stack = run.where = run.targets = ()
+        run.inert = run.expecting = run.cautious = 0
+
+    def _is_traced(self, function: cst.FunctionDef) -> bool:
+        traced = self._facts.fact(TracedFunctions)
+        first = function.body
+        return (
+            traced.around(first, _TRACED) is not None
+            or traced.only_from(first, _TRACED) is not None
+        )
+
+    def _call(self, function: cst.FunctionDef) -> None:
+        """Execute a function as anyone may call it."""
+        self._begin()
+        run, names = self._run, self._facts.names
+        frame = run.new_number()
+        run.frames[id(names.scope(function.body))] = frame
+        params = [*function.params.posonly_params, *function.params.params]
+        owner = self._owner(function)
+        if owner is not None and params:
+            run.state.names[frame, params[0].name.value] = frozenset({owner})
+            params = params[1:]
+        for param in (*params, *function.params.kwonly_params):
+            run.state.names[frame, param.name.value] = run.fresh()
+        for star in (function.params.star_arg, function.params.star_kwarg):
+            if isinstance(star, cst.Param):
+                run.state.names[frame, star.name.value] = run.fresh()
+        run.execute(function)
+
+    def _owner(self, function: cst.FunctionDef) -> BufferPart | None:
+        """Return an object whose method a function is."""
+        suite = self._tree.parent(function)
+        cls = None if suite is None else self._tree.parent(suite)
+        if not isinstance(cls, cst.ClassDef):
+            return None
+        decorators = {self._facts.names.qualified(each.decorator) for each in function.decorators}
+        if decorators & {"builtins.staticmethod", "builtins.classmethod"}:
+            return None
+        return self._run.root(Nature.UNKNOWN, cls=cls)
+
+    # -- what is worth it -------------------------------------------------------------------------
+
+    def _leading(self) -> set[int]:
+        """Return the functions that may lead to a donation, and the module, as `id`.
+
+        By the last parts of names, whatever these stand for.
+        """
+        users: dict[str, set[int]] = {}
+        pending: list[str] = []
+        for node in self._tree.every(cst.Name, cst.Attribute):
+            text = node.attr.value if isinstance(node, cst.Attribute) else node.value
+            for owner in self._around(node):
+                users.setdefault(str(text), set()).add(owner)
+        found: set[int] = set()
+        fresh: set[int] = set()
+        for call in self._tree.every(cst.Call):
+            if any(each.keyword is not None and each.keyword.value in _WORDS for each in call.args):
+                fresh |= set(self._around(call))
+                pending += self._names_of(call)
+        seen: set[str] = set()
+        names_by_owner = self._function_names()
+        while pending or fresh:
+            for owner in fresh - found:
+                pending += names_by_owner.get(owner, ())
+            found |= fresh
+            fresh = set()
+            while pending:
+                name = pending.pop()
+                if name not in seen:
+                    seen.add(name)
+                    fresh |= users.get(name, set()) - found
+                    pending += self._assigned_from.get(name, ())
+        return found
+
+    @property
+    def _assigned_from(self) -> dict[str, list[str]]:
+        """For the last part of a name, what is assigned from an expression that has it."""
+        known = self.__dict__.get("_assigned")
+        if known is None:
+            known = {}
+            for assign in self._tree.every(cst.Assign):
+                targets = [text for target in assign.targets for text in _last_parts(target.target)]
+                for node in self._tree.every(cst.Name, cst.Attribute, below=assign.value):
+                    name = node.attr.value if isinstance(node, cst.Attribute) else node.value
+                    known.setdefault(str(name), []).extend(targets)
+                if isinstance(assign.value, cst.Name):
+                    known.setdefault(assign.value.value, []).extend(targets)
+            self.__dict__["_assigned"] = known
+        found: dict[str, list[str]] = known
+        return found
+
+    def _function_names(self) -> dict[int, list[str]]:
+        return {id(each): [each.name.value] for each in self._tree.every(cst.FunctionDef)}
+
+    def _names_of(self, call: cst.Call) -> list[str]:
+        """Return what a call that makes something which donates is bound to."""
+        for ancestor in self._tree.ancestors(call):
+            if isinstance(ancestor, cst.Assign):
+                return [text for target in ancestor.targets for text in _last_parts(target.target)]
+            if isinstance(ancestor, cst.AnnAssign):
+                return _last_parts(ancestor.target)
+            if isinstance(ancestor, cst.Decorator):
+                function = self._tree.parent(ancestor)
+                return [function.name.value] if isinstance(function, cst.FunctionDef) else []
+            if isinstance(ancestor, cst.BaseStatement):
+                break
+        return []
+
+    def _around(self, node: cst.CSTNode) -> Iterator[int]:
+        """Yield the function that a node is in, or the module."""
+        child = node
+        for ancestor in self._tree.ancestors(node):
+            if isinstance(ancestor, cst.FunctionDef) and not isinstance(child, cst.Decorator):
+                yield id(ancestor)
+                return
+            child = ancestor
+        yield id(self._tree.module)
+
+
+def _last_parts(target: cst.BaseExpression) -> list[str]:
+    if isinstance(target, cst.Tuple | cst.List):
+        return [text for each in target.elements for text in _last_parts(each.value)]
+    if isinstance(target, cst.Attribute):
+        return [target.attr.value]
+    return [target.value] if isinstance(target, cst.Name) else []

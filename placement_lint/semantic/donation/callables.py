@@ -1,0 +1,192 @@
+"""What can be called, as far as it says which of its arguments are donated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.jaxmodel.donation import EVERY, FILTERING, WRITING_BACK
+from placement_lint.syntax.calls import Arguments, elements_or_self, integer_value, string_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from placement_lint.semantic.donation.parts import BufferPart
+    from placement_lint.syntax.definitions import Function
+    from placement_lint.syntax.names import Names
+
+_MAX_STEPS = 8
+
+
+@dataclass(frozen=True)
+class Jit:
+    """How something is compiled, as far as it says what is donated."""
+
+    by: str
+    """The qualified name of what compiles it."""
+    positions: frozenset[int] = frozenset()
+    keywords: frozenset[str] = frozenset()
+    first: int | None = None
+    """From which argument on all are donated."""
+    static: frozenset[int | str] = frozenset()
+    is_certain: bool = True
+    """False: a condition decides whether anything is donated."""
+
+    @property
+    def donates(self) -> bool:
+        return bool(self.positions or self.keywords) or self.first is not None
+
+    @property
+    def writes_back(self) -> bool:
+        """Whether objects that are donated come back with new arrays."""
+        return self.by in WRITING_BACK
+
+
+@dataclass(frozen=True)
+class Defined:
+    """A function of the file, perhaps with an object that it is a method of."""
+
+    node: Function
+    owner: BufferPart | None = None
+
+
+@dataclass(frozen=True)
+class OfClass:
+    """A class of the file."""
+
+    node: cst.ClassDef
+
+
+@dataclass(frozen=True)
+class Maker:
+    """What compiles the function that it is given: `partial(jax.jit, donate_argnums=0)`."""
+
+    jit: Jit
+
+
+@dataclass(frozen=True)
+class Donor:
+    """A compiled function."""
+
+    jit: Jit
+    inner: Defined | None = None
+    """What is compiled, where it is a function of the file."""
+    receiver: BufferPart | None = None
+    """The object that it is a method of, which is its first argument."""
+    given: int = 0
+    """How many arguments `functools.partial` has given it."""
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters that the compiled function has, those that go by position."""
+        if self.inner is None:
+            return ()
+        names = parameters_of(self.inner.node)
+        return names[1:] if self.inner.owner is not None else names
+
+    @property
+    def shift(self) -> int:
+        """How many arguments come before those that a call writes."""
+        return self.given + (self.receiver is not None)
+
+    def is_among(self, chosen: frozenset[int | str], argument: int | str) -> bool:
+        """Return whether an argument of a call is one of those at positions or under names."""
+        names = self.parameters
+        if isinstance(argument, str):
+            position = names.index(argument) if argument in names else None
+        else:
+            position = argument + self.shift
+            argument = names[position] if position < len(names) else ""
+        if position is not None and names and position - len(names) in chosen:
+            return True
+        return argument in chosen or position in chosen
+
+    def donates(self, argument: int | str) -> bool:
+        """Return whether an argument of a call is donated."""
+        if self.jit.first is not None:
+            position = argument + self.shift if isinstance(argument, int) else None
+            return position is None or position >= self.jit.first
+        return self.is_among(self.jit.positions | self.jit.keywords, argument)
+
+    def is_static(self, argument: int | str) -> bool:
+        return self.is_among(self.jit.static, argument)
+
+    def parameter(self, argument: int | str) -> str | None:
+        """Return the name of the parameter that an argument of a call is for."""
+        if isinstance(argument, str):
+            return argument
+        position = argument + self.shift
+        return self.parameters[position] if position < len(self.parameters) else None
+
+
+def parameters_of(function: Function) -> tuple[str, ...]:
+    """Return the names of the parameters that may be passed by position, in order."""
+    params = function.params
+    return tuple(each.name.value for each in (*params.posonly_params, *params.params))
+
+
+def jit_of(by: str, calls: Iterable[cst.Call], names: Names) -> Jit | None:
+    """Return how `jax.jit`, called with these arguments, compiles; None: it is not known what it
+    donates.
+    """
+    positions: set[int] = set()
+    keywords: set[str] = set()
+    static: set[int | str] = set()
+    first: int | None = None
+    is_certain = True
+    for call in calls:
+        arguments = Arguments(call)
+        if arguments.has_double_star:
+            return None
+        if by in FILTERING:
+            word = arguments.get(None, "donate")
+            if word is not None:
+                text = string_value(word)
+                if text not in {*EVERY, "none"}:
+                    return None
+                first = EVERY.get(text)
+            continue
+        for keyword in ("donate_argnums", "donate_argnames", "static_argnums", "static_argnames"):
+            given = arguments.get(None, keyword)
+            if given is None:
+                continue
+            found = _literals(given, names)
+            if found is None:
+                if keyword.startswith("donate"):
+                    return None
+                continue
+            chosen, sure = found
+            if keyword.startswith("static"):
+                static |= chosen
+                continue
+            is_certain &= sure
+            positions |= {each for each in chosen if isinstance(each, int)}
+            keywords |= {each for each in chosen if isinstance(each, str)}
+    return Jit(by, frozenset(positions), frozenset(keywords), first, frozenset(static), is_certain)
+
+
+def _literals(node: cst.BaseExpression, names: Names) -> tuple[set[int | str], bool] | None:
+    """Return the numbers and strings that are written out, and whether no condition chooses."""
+    is_sure = True
+    for _ in range(_MAX_STEPS):
+        if isinstance(node, cst.IfExp):
+            # One of the two donates nothing, as a rule.
+            first, second = _literals(node.body, names), _literals(node.orelse, names)
+            if first is None or second is None:
+                return None
+            return first[0] | second[0], is_sure and first == second
+        if not isinstance(node, cst.Name) or not names.tree.contains(node):
+            break
+        bindings = names.bindings(node)
+        if len(bindings) != 1 or bindings[0].value is None:
+            return None
+        node = bindings[0].value
+    found: set[int | str] = set()
+    for each in elements_or_self(node):
+        number, text = integer_value(each), string_value(each)
+        if number is None and text is None:
+            return None
+        found.add(number if number is not None else str(text))
+    return found, is_sure

@@ -1,0 +1,500 @@
+"""What calls read, share, copy and donate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.jaxmodel.donation import (
+    DONATING,
+)
+from placement_lint.semantic.donation.buffers import (
+    NOTHING,
+    Death,
+    Nature,
+    Surety,
+)
+from placement_lint.semantic.donation.callables import (
+    Defined,
+    Donor,
+    Maker,
+    OfClass,
+    jit_of,
+    parameters_of,
+)
+from placement_lint.semantic.donation.expressions import (
+    DATA,
+    Idle,
+    Repeat,
+    text_of,
+)
+from placement_lint.semantic.donation.libraries import DonationLibraries, Given
+from placement_lint.semantic.donation.outputs import DonationOutputs, Takeover
+from placement_lint.semantic.donation.parts import BufferPart
+from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import is_generator
+from placement_lint.syntax.dotted import dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from placement_lint.semantic.donation.buffers import Thing, Things
+    from placement_lint.semantic.donation.parts import Keys
+
+_MAX_DEPTH = 5
+"""Calls of functions of the file inside of one another."""
+_NEW = frozenset({"cur", "current", "new", "next", "old", "out", "prev", "previous", "updated"})
+"""Words in names that say which of several values of one thing it is."""
+
+
+class DonationCalls(DonationLibraries):
+    """The evaluation of calls."""
+
+    @property
+    def outputs(self) -> DonationOutputs:
+        return self.facts.fact(DonationOutputs)
+
+    def call(self, node: cst.Call) -> Things:
+        """Return what a call gives."""
+        targets, self.targets = self.targets, ()
+        name = self.names.qualified(node.func)
+        if name in DONATING:
+            return self._compiled(node, name or "")
+        if name == "functools.partial":
+            return self._partial(node)
+        if name is not None:
+            return self._library(node, name)
+        if isinstance(node.func, cst.Attribute):
+            held = self.evaluate(node.func.value)
+            method = node.func.attr.value
+            found = self._method(node, held, method)
+            if found is not None:
+                return found
+            callee = self.attribute_of(held, method)
+            if any(isinstance(each, BufferPart) for each in callee):
+                self._may_change(held)
+        else:
+            callee = self.evaluate(node.func)
+        self.targets = targets
+        return self._called(node, callee)
+
+    # -- what is called ---------------------------------------------------------------------------
+
+    def _called(self, node: cst.Call, callee: Things) -> Things:
+        targets = self.targets
+        given = self._arguments(node)
+        self.targets = targets
+        known = [each for each in callee if not isinstance(each, BufferPart)]
+        if not known or len(known) < len(callee):
+            donors = [each for each in known if isinstance(each, Donor)]
+            if donors and len(donors) == len(known):
+                return self._donate(node, donors[0], given, is_sure=False)
+            return self._unknown(node, given, callee)
+        if all(isinstance(each, Donor) for each in known):
+            first = known[0]
+            if isinstance(first, Donor):
+                return self._donate(node, first, given, is_sure=len(known) == 1)
+        only = known[0]
+        if len(known) > 1:
+            return self._unknown(node, given, callee)
+        if isinstance(only, Maker):
+            return self._made(only, given)
+        if isinstance(only, OfClass):
+            return self._instance(node, only.node, given)
+        if isinstance(only, Defined):
+            return self._inlined(node, only, given)
+        return self.fresh()
+
+    # -- making what can be called ----------------------------------------------------------------
+
+    def _compiled(self, node: cst.Call, by: str) -> Things:
+        jit = jit_of(by, [node], self.names)
+        given = self._arguments(node)
+        if jit is None:
+            return self.fresh()
+        if not given or given[0].at != 0:
+            function = next((each for each in given if each.at in {"fun", "f"}), None)
+            return (
+                frozenset({Maker(jit)}) if function is None else self._made(Maker(jit), [function])
+            )
+        return self._made(Maker(jit), given)
+
+    def _made(self, maker: Maker, given: Sequence[Given]) -> Things:
+        function = given[0].things if given else NOTHING
+        only = next(iter(function)) if len(function) == 1 else None
+        inner = only if isinstance(only, Defined) else None
+        if isinstance(only, Donor):
+            # What is compiled inside of something compiled donates nothing.
+            inner = only.inner
+        return frozenset({Donor(maker.jit, inner)})
+
+    def _partial(self, node: cst.Call) -> Things:
+        arguments = Arguments(node)
+        function = arguments.get(0, "func")
+        if function is None or arguments.is_open:
+            return self.fresh()
+        name = self.names.qualified(function)
+        if name in DONATING:
+            jit = jit_of(name or "", [node], self.names)
+            return self.fresh() if jit is None else frozenset({Maker(jit)})
+        held = self.evaluate(function)
+        for each in arguments.values:
+            if each is not function:
+                self.evaluate(each)
+        given = len(arguments.positional) - 1
+        if len(held) == 1:
+            only = next(iter(held))
+            if isinstance(only, Donor):
+                return frozenset({replace(only, given=only.given + given)})
+        return self.fresh()
+
+    def decorated(self, node: cst.FunctionDef) -> Things:
+        """Return what the name of a function stands for, by its decorators."""
+        things: Things = frozenset({Defined(node)})
+        for each in reversed(node.decorators):
+            decorator = each.decorator
+            called = decorator.func if isinstance(decorator, cst.Call) else decorator
+            name = self.names.qualified(called)
+            if name in _PLAIN_DECORATORS:
+                continue
+            if name in DONATING:
+                calls = [decorator] if isinstance(decorator, cst.Call) else []
+                jit = jit_of(name or "", calls, self.names)
+            elif name == "functools.partial" and isinstance(decorator, cst.Call):
+                function = Arguments(decorator).get(0, "func")
+                by = None if function is None else self.names.qualified(function)
+                jit = jit_of(by, [decorator], self.names) if by in DONATING and by else None
+            else:
+                jit = None
+            if jit is None:
+                return self.fresh()
+            inner = next(iter(things))
+            things = frozenset({Donor(jit, inner if isinstance(inner, Defined) else None)})
+        return things
+
+    # -- donating ---------------------------------------------------------------------------------
+
+    def _donate(
+        self, node: cst.Call, donor: Donor, given: Sequence[Given], *, is_sure: bool
+    ) -> Things:
+        """Call a compiled function: it reads its arguments, and takes the buffers of some."""
+        if donor.receiver is not None and isinstance(node.func, cst.Attribute):
+            receiver = frozenset({donor.receiver})
+            given = [Given(None, node.func.value, receiver, is_receiver=True), *given]
+        taken: list[Given] = []
+        others: list[Given] = []
+        for each in given:
+            if each.is_receiver:
+                # Of a method, the object is an argument like others for Equinox alone.
+                if donor.jit.first == 0:
+                    self.read(each.node, each.things)
+                    taken.append(each)
+                continue
+            at = each.at
+            if at is not None and (donor.is_static(at) or not self._is_used(donor, at)):
+                self._idle(node, donor, each)
+                continue
+            self.read(each.node, each.things, deep=True)
+            is_taken = at is not None and donor.donates(at)
+            (taken if is_taken else others).append(each)
+        if donor.jit.writes_back:
+            # Objects get new arrays; only what is an array itself is gone.
+            taken = [each for each in taken if self.nature(each.things) is Nature.ARRAY]
+        if taken and not self.inert:
+            known = [each for each in others if each.at is not None]
+            if is_sure:
+                self._check_repeats(node, donor, taken, known)
+            for each in taken:
+                self._take(node, donor, each, taken, is_sure=is_sure)
+        return self.fresh()
+
+    def _idle(self, node: cst.Call, donor: Donor, each: Given) -> None:
+        """Note an argument that is donated, and not used."""
+        at = each.at
+        if at is not None and donor.donates(at) and not donor.is_static(at) and not self.inert:
+            self._note_idle(node, each, "the function does not use it")
+
+    def _note_idle(self, node: cst.Call, each: Given, why: str) -> None:
+        to = dotted(node.func) or "a compiled function"
+        self.idle[id(each.node)] = Idle(each.node, text_of(each.node), to, why)
+
+    def _is_used(self, donor: Donor, at: int | str) -> bool:
+        parameter = donor.parameter(at)
+        if donor.inner is None or parameter is None:
+            return True
+        if parameter not in {
+            *parameters_of(donor.inner.node),
+            *(each.name.value for each in donor.inner.node.params.kwonly_params),
+        }:
+            return True
+        return self.outputs.reads(donor.inner.node, parameter)
+
+    def _taking(self, donor: Donor, each: Given, donated: Sequence[Given]) -> Takeover:
+        if donor.inner is not None and each.at is not None:
+            parameter = donor.parameter(each.at)
+            every = [donor.parameter(other.at) for other in donated if other.at is not None]
+            if parameter is not None:
+                found = self.outputs.taking(
+                    donor.inner.node, parameter, [name for name in every if name is not None]
+                )
+                if found is not Takeover.UNKNOWN:
+                    return found
+        text = text_of(each.node) or ""
+        return Takeover.LIKELY if _is_replaced(text, self.targets) else Takeover.UNKNOWN
+
+    def _take(
+        self,
+        node: cst.Call,
+        donor: Donor,
+        each: Given,
+        donated: Sequence[Given],
+        *,
+        is_sure: bool,
+    ) -> None:
+        taking = self._taking(donor, each, donated)
+        if taking is Takeover.NEVER:
+            return
+        if taking is Takeover.UNLIKELY:
+            self._note_idle(node, each, "no output has its shape")
+            return
+        to, text = dotted(node.func) or "a compiled function", text_of(each.node)
+        if self.nature(each.things) is Nature.DATA:
+            self._note_idle(node, each, "it is no JAX array")
+            return
+        where: tuple[int, ...] | None = self.where
+        surety = Surety.DEFINITE if taking is Takeover.SURE else Surety.LIKELY
+        if taking is Takeover.UNKNOWN and self._may_be_numpy(each.things):
+            surety, where = Surety.MAYBE, None
+        if not donor.jit.is_certain or not is_sure:
+            surety = min(surety, Surety.LIKELY)
+        if not is_sure:
+            surety, where = Surety.MAYBE, None
+        for leaf, is_there in list(self.state.leaves(each.things, self.roots)):
+            root = self.roots[leaf.root]
+            if root.nature is Nature.DATA:
+                continue
+            found = surety
+            if leaf.root in self.state.viewed:
+                found = min(found, Surety.LIKELY)
+            if not is_there and len(each.things) > 1:
+                found, where = Surety.MAYBE, None
+            self.state.kill(leaf, Death(node, self.stack, text, to, found, where, under=self.where))
+        for part in each.things:
+            if isinstance(part, BufferPart) and len(each.things) == 1 and part.root:
+                death = Death(node, self.stack, text, to, surety, where, under=self.where)
+                if self.roots[part.root].nature is not Nature.TREE or part.keys:
+                    self.state.kill(part, death)
+
+    def _may_be_numpy(self, things: Things) -> bool:
+        """Return whether something may be no JAX array: an iterator gave it, or a caller."""
+        return any(
+            isinstance(each, BufferPart) and self.roots[each.root].nature is Nature.UNKNOWN
+            for each in things
+        )
+
+    def _check_repeats(
+        self,
+        node: cst.Call,
+        donor: Donor,
+        donated: Sequence[Given],
+        others: Sequence[Given],
+    ) -> None:
+        """Note a buffer that a call is given twice, and donated once at least."""
+        found: dict[BufferPart, tuple[Given, bool]] = {}
+        for each in [*donated, *others]:
+            is_donated = each in donated
+            for leaf, is_there in self.state.leaves(each.things, self.roots):
+                if not is_there or not leaf.root or self.roots[leaf.root].nature is Nature.DATA:
+                    continue
+                before = next((found[part] for part in _around(leaf) if part in found), None)
+                if before is not None and (is_donated or before[1]):
+                    self._note_repeat(node, donor, before, each, is_donated=is_donated)
+                found.setdefault(leaf, (each, is_donated))
+
+    def _note_repeat(
+        self,
+        node: cst.Call,
+        donor: Donor,
+        before: tuple[Given, bool],
+        each: Given,
+        *,
+        is_donated: bool,
+    ) -> None:
+        if self.expecting:
+            return
+        takings = [
+            self._taking(donor, given, [before[0], each])
+            for given, is_one in ((before[0], before[1]), (each, is_donated))
+            if is_one
+        ]
+        surety = Surety.LIKELY
+        if all(taking is Takeover.SURE for taking in takings) and not self.cautious:
+            surety = Surety.DEFINITE
+        if min(takings) <= Takeover.UNLIKELY:
+            return
+        text = text_of(each.node) or text_of(before[0].node)
+        to = dotted(node.func) or "a compiled function"
+        at: cst.CSTNode = self.stack[0] if self.stack else each.node
+        self.repeats.setdefault(
+            id(at),
+            Repeat(at, text, to, surety, is_donated and before[1]),
+        )
+
+    # -- functions and classes of the file --------------------------------------------------------
+
+    def _instance(self, node: cst.Call, cls: cst.ClassDef, given: Sequence[Given]) -> Things:
+        part = self.root(Nature.TREE, cls=cls)
+        init = self._method_named(cls, "__init__")
+        if init is not None:
+            self._inlined(node, Defined(init, part), given)
+            return frozenset({part})
+        # A record: its fields are what it is given.
+        fields = self._fields(cls)
+        held: dict[Keys, Things] = {}
+        for each in given:
+            at = each.at
+            if isinstance(at, int):
+                at = fields[at] if at < len(fields) else None
+            if at is not None:
+                held[(f".{at}",)] = each.things
+        self.state.parts[part.root] = held
+        return frozenset({part})
+
+    def _fields(self, cls: cst.ClassDef) -> list[str]:
+        return [
+            line.target.value
+            for statement in cls.body.body
+            if isinstance(statement, cst.SimpleStatementLine)
+            for line in statement.body
+            if isinstance(line, cst.AnnAssign) and isinstance(line.target, cst.Name)
+        ]
+
+    def _method_named(self, cls: cst.ClassDef, name: str) -> cst.FunctionDef | None:
+        for _ in range(_MAX_DEPTH):
+            for statement in cls.body.body:
+                if isinstance(statement, cst.FunctionDef) and statement.name.value == name:
+                    return statement
+            above = [
+                each.node
+                for base in cls.bases[:1]
+                if isinstance(base.value, cst.Name)
+                for each in self.names.bindings(base.value)
+            ]
+            only = above[0] if len(above) == 1 else None
+            if not isinstance(only, cst.ClassDef):
+                return None
+            cls = only
+        return None
+
+    def class_attribute(self, cls: cst.ClassDef, name: str, owner: BufferPart | None) -> Things:
+        """Return what can be called by an attribute of a class, or of its objects."""
+        method = self._method_named(cls, name)
+        if method is not None:
+            return frozenset(self._bound_to(each, owner) for each in self.decorated(method))
+        key = (id(cls), f".{name}")
+        if key not in self._outer:
+            self._outer[key] = NOTHING
+            self._outer[key] = self._assigned_in(cls, name)
+        return self._outer[key]
+
+    def _bound_to(self, thing: Thing, owner: BufferPart | None) -> Thing:
+        if isinstance(thing, Defined) and owner is not None:
+            return replace(thing, owner=owner)
+        if isinstance(thing, Donor) and owner is not None:
+            return replace(thing, receiver=owner)
+        return thing
+
+    def _assigned_in(self, cls: cst.ClassDef, name: str) -> Things:
+        """Return what can be called by an attribute that the methods of a class assign."""
+        found: set[Thing] = set()
+        for assign in self.tree.every(cst.Assign, below=cls):
+            for target in assign.targets:
+                to = target.target
+                if isinstance(to, cst.Attribute) and to.attr.value == name:
+                    things = self.callable_in(assign.value)
+                    if not things:
+                        return NOTHING
+                    found |= things
+        return frozenset(found)
+
+    def _inlined(self, node: cst.Call, callee: Defined, given: Sequence[Given]) -> Things:
+        """Execute the function that is called."""
+        function = callee.node
+        running = {
+            id(self.names.scope(function.body)) if isinstance(function, cst.FunctionDef) else 0
+        }
+        is_running = any(each in self.frames for each in running)
+        is_lazy = isinstance(function, cst.FunctionDef) and is_generator(function, self.names)
+        if len(self.stack) >= _MAX_DEPTH or is_running or is_lazy:
+            return self._unknown(node, given)
+        scope = self.names.scope(function.body)
+        kept = (self.stack, self.where, self.targets)
+        self.stack = (*self.stack, node)
+        self.targets = ()
+        before = self.frames.get(id(scope))
+        frame = self.new_number()
+        self.frames[id(scope)] = frame
+        self._bind_parameters(function, callee.owner, given, frame)
+        try:
+            made = self.execute(function)
+        finally:
+            self.stack, self.where, self.targets = kept
+            if before is None:
+                self.frames.pop(id(scope), None)
+            else:
+                self.frames[id(scope)] = before
+        return made
+
+    def _bind_parameters(
+        self,
+        function: cst.FunctionDef | cst.Lambda,
+        owner: BufferPart | None,
+        given: Sequence[Given],
+        frame: int,
+    ) -> None:
+        names = list(parameters_of(function))
+        bound: dict[str, Things] = {}
+        if owner is not None and names:
+            bound[names.pop(0)] = frozenset({owner})
+        is_open = any(each.at is None for each in given)
+        for each in given:
+            if isinstance(each.at, int) and each.at < len(names):
+                bound[names[each.at]] = each.things
+            elif isinstance(each.at, str):
+                bound[each.at] = each.things
+        params = function.params
+        for param in (*params.posonly_params, *params.params, *params.kwonly_params):
+            name = param.name.value
+            if name not in bound:
+                bound[name] = DATA if param.default is not None and not is_open else self.fresh()
+        for star in (params.star_arg, params.star_kwarg):
+            if isinstance(star, cst.Param):
+                bound[star.name.value] = self.fresh()
+        for name, held in bound.items():
+            self.state.names[frame, name] = held
+
+
+_PLAIN_DECORATORS = frozenset({
+    "builtins.classmethod", "builtins.staticmethod", "functools.wraps", "jax.named_call",
+    "jax.named_scope", "typing.no_type_check", "typing.override",
+})  # fmt: skip
+
+
+def _around(leaf: BufferPart) -> list[BufferPart]:
+    """Return what a thing is a part of, the whole first, and itself."""
+    return [BufferPart(leaf.root, leaf.keys[:count]) for count in range(len(leaf.keys) + 1)]
+
+
+def _is_replaced(text: str, targets: Sequence[str]) -> bool:
+    """Return whether what a call gives is bound to a name like that of an argument."""
+    stem = _stem(text)
+    return bool(stem) and any(_stem(target) == stem for target in targets)
+
+
+def _stem(text: str) -> str:
+    """Return the last part of a name without what says which of several values it is."""
+    last = text.rpartition(".")[2].rstrip("0123456789_")
+    words = [word for word in last.split("_") if word and word not in _NEW]
+    return "_".join(words)

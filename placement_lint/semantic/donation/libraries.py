@@ -1,0 +1,372 @@
+"""Calls of functions of libraries, and of methods of what is no object of the file."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.jaxmodel.donation import (
+    ARRAYS,
+    COPYING,
+    KEEPING,
+    METADATA,
+    READING,
+    READING_FUNCTIONS,
+    READING_METHODS,
+    REGROUPING,
+    SHARING,
+    TREE_MAPS,
+    UPDATES,
+    WITHOUT_DATA,
+)
+from placement_lint.semantic.donation.buffers import (
+    NOTHING,
+    Nature,
+    Surety,
+)
+from placement_lint.semantic.donation.callables import (
+    Donor,
+)
+from placement_lint.semantic.donation.expressions import (
+    DATA,
+    DonationExpressions,
+    literal_key,
+)
+from placement_lint.semantic.donation.parts import BufferPart
+from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.tree import children
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from placement_lint.semantic.donation.buffers import Thing, Things
+
+_MAX_STEPS = 5
+_WITHOUT_READING = re.compile(
+    r"(?i)delete|free|shape|struct|abstract|spec|deleted|sharding|type|describe|summar|count|"
+    r"donat|aval|size|dtype|signature|lower|partition"
+)
+"""In the names of functions that nobody follows: they take no data, as far as anyone can tell."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """One argument of a call."""
+
+    at: int | str | None
+    """Its position or its keyword; None where a star passes it."""
+    node: cst.BaseExpression
+    things: Things
+    is_receiver: bool = False
+    """It is the object that a method is called on."""
+
+
+class DonationLibraries(DonationExpressions):
+    """The evaluation of calls that leave the file."""
+
+    def _arguments(self, node: cst.Call) -> list[Given]:
+        self.targets = ()
+        found: list[Given] = []
+        is_open = False
+        for place, each in enumerate(node.args):
+            at: int | str | None = place
+            is_open |= each.star == "*"
+            if each.keyword is not None:
+                at = each.keyword.value
+            elif is_open or each.star:
+                at = None
+            found.append(Given(at, each.value, self.evaluate(each.value)))
+        return found
+
+    def _unknown(self, node: cst.Call, given: Sequence[Given], callee: Things = NOTHING) -> Things:
+        """Call what nobody follows: it may read what it is given, and change objects."""
+        said = dotted(node.func) or ""
+        is_reading = _WITHOUT_READING.search(said.rpartition(".")[2]) is None
+        if callee and is_reading:
+            self.read(node.func, callee, Surety.LIKELY)
+        for each in given:
+            if is_reading:
+                self.read(each.node, each.things, Surety.LIKELY)
+            self._may_change(each.things)
+        return self.fresh()
+
+    def _may_change(self, things: Things) -> None:
+        """Know nothing more of what an object holds, after it went where nobody follows."""
+        for each in things:
+            if isinstance(each, BufferPart) and self.roots[each.root].nature is not Nature.ARRAY:
+                self.state.forget(each, itself=False)
+
+    # -- libraries --------------------------------------------------------------------------------
+
+    def _library(self, node: cst.Call, name: str) -> Things:
+        """Call a function of a library."""
+        given = self._arguments(node)
+        first = given[0].things if given and given[0].at == 0 else NOTHING
+        last = name.rpartition(".")[2]
+        if name in TREE_MAPS:
+            return self._tree_map(given)
+        if name == "jax.device_put" and first:
+            return self._put(given, first)
+        if name in SHARING and first:
+            if name == "jax.block_until_ready":
+                self.read(given[0].node, first, deep=True)
+            is_kept = len(given) == 1 or self.nature(first) is Nature.DATA
+            return first if is_kept or name != "jax.numpy.asarray" else self.fresh(Nature.ARRAY)
+        if name in REGROUPING:
+            return self._regrouped(given)
+        if name == "copy.copy" and first:
+            self.read(given[0].node, first, Surety.LIKELY)
+            return self._inside_copy(first)
+        if name in {"builtins.next", "builtins.iter"}:
+            return self.fresh(is_drawn=True)
+        if name == "dataclasses.replace" and first:
+            return self._replaced(first, given[1:])
+        if name in WITHOUT_DATA:
+            return DATA if name.startswith(("builtins.", "numpy.")) else self._array(name, last)
+        if name in READING_FUNCTIONS or name.startswith(READING):
+            for each in given:
+                self.read(each.node, each.things, deep=not name.startswith("builtins."))
+            if name in {"numpy.asarray", "numpy.array", "jax.device_get"}:
+                # The CPU lends NumPy its buffers, and keeps them for as long.
+                roots = {each.root for each in first if isinstance(each, BufferPart)}
+                self.state.viewed |= roots
+            if name.startswith("numpy.") or name in {"jax.device_get", "builtins.float"}:
+                return DATA
+            return self._array(name, last)
+        if name.startswith("builtins."):
+            return DATA if last in {"range", "len", "str", "open", "print"} else self.fresh()
+        if name.startswith("jax.experimental.multihost_utils."):
+            return self.fresh()
+        return self._unknown(node, given)
+
+    def _array(self, name: str, last: str) -> Things:
+        if name.startswith("jax.numpy.") and last in ARRAYS:
+            return self.fresh(Nature.ARRAY)
+        if name.startswith("jax.random.") and last not in {"key_data", "key_impl"}:
+            return self.fresh(Nature.ARRAY)
+        if name in COPYING:
+            return self.fresh(Nature.ARRAY)
+        return self.fresh()
+
+    def _put(self, given: Sequence[Given], first: Things) -> Things:
+        """Put something somewhere: it shares its buffer if that is where it is."""
+        if len(given) == 1:
+            return first
+        self.read(given[0].node, first)
+        target = given[1].node
+        if isinstance(target, cst.Attribute) and target.attr.value == "sharding":
+            if dotted(target.value) == dotted(given[0].node):
+                return first
+            return self.fresh(Nature.ARRAY)
+        if self.nature(first) is Nature.DATA:
+            return self.fresh(Nature.ARRAY)
+        if self._is_replicated(target) and self.nature(first) is Nature.ARRAY:
+            return first
+        return self.fresh(Nature.ARRAY)
+
+    def _is_replicated(self, target: cst.BaseExpression) -> bool:
+        """Return whether a sharding that is written out splits nothing: `NamedSharding(m, P())`."""
+        for _ in range(_MAX_STEPS):
+            if not isinstance(target, cst.Name) or not self.tree.contains(target):
+                break
+            bindings = self.names.bindings(target)
+            if len(bindings) != 1 or bindings[0].value is None:
+                return False
+            target = bindings[0].value
+        if not isinstance(target, cst.Call):
+            return False
+        if self.names.qualified(target.func) != "jax.sharding.NamedSharding":
+            return False
+        spec = Arguments(target).get(1, "spec")
+        return (
+            isinstance(spec, cst.Call)
+            and not spec.args
+            and self.names.qualified(spec.func) in {"jax.sharding.PartitionSpec", "jax.P"}
+        )
+
+    def _tree_map(self, given: Sequence[Given]) -> Things:
+        if len(given) < 2:
+            return self.fresh()
+        function, *trees = given
+        name = self.names.qualified(function.node)
+        if name in KEEPING or self._is_identity(function.node):
+            return trees[0].things
+        if name in WITHOUT_DATA or not _reads_data(function.node):
+            return self.fresh()
+        for each in trees:
+            self.read(each.node, each.things, deep=True)
+        return self.fresh()
+
+    def _is_identity(self, node: cst.BaseExpression) -> bool:
+        if not isinstance(node, cst.Lambda) or not node.params.params:
+            return False
+        body, first = node.body, node.params.params[0].name.value
+        return isinstance(body, cst.Name) and body.value == first
+
+    def _regrouped(self, given: Sequence[Given]) -> Things:
+        """Return what is in a container, in another one; of an array, its rows."""
+        if not given:
+            part = self.root(Nature.TREE)
+            return frozenset({part})
+        if given[0].at != 0:
+            return self.fresh()
+        things = given[0].things
+        if self.nature(things) is Nature.ARRAY:
+            self.read(given[0].node, things)
+            return self.fresh()
+        return self._inside_copy(things)
+
+    def _inside_copy(self, things: Things) -> Things:
+        """Return a copy of a container with the same things in it; of an array, a copy."""
+        if len(things) != 1 or self.nature(things) is Nature.ARRAY:
+            return self.fresh(self.nature(things))
+        only = next(iter(things))
+        if not isinstance(only, BufferPart) or not only.root:
+            return things
+        if self.nature(things) is not Nature.TREE:
+            return self.fresh()
+        part = self.root(Nature.TREE)
+        known = self.state.parts.get(only.root, {})
+        self.state.parts[part.root] = dict(known)
+        return frozenset({part})
+
+    def _replaced(self, things: Things, given: Sequence[Given]) -> Things:
+        """Return an object like another one, with other fields: it has the rest of it."""
+        if len(things) != 1:
+            return self.fresh()
+        only = next(iter(things))
+        if not isinstance(only, BufferPart):
+            return self.fresh()
+        part = self.root(Nature.TREE, base=only)
+        self.state.parts[part.root] = {
+            (f".{each.at}",): each.things for each in given if isinstance(each.at, str)
+        }
+        return frozenset({part})
+
+    # -- methods ----------------------------------------------------------------------------------
+
+    def _method(self, node: cst.Call, held: Things, method: str) -> Things | None:
+        """Call a method of something that is no object of the file; None where it may be one."""
+        donors = [each for each in held if isinstance(each, Donor)]
+        if donors and len(donors) == len(held):
+            return self._of_donor(node, donors[0], method)
+        if any(not isinstance(each, BufferPart) for each in held):
+            return None
+        for each in held:
+            if not isinstance(each, BufferPart):
+                continue
+            if not each.keys and self.roots[each.root].cls is not None:
+                return None
+            own = each.at(f".{method}")
+            if self.state.load(own, self.roots) != {own}:
+                return None
+        receiver = node.func.value if isinstance(node.func, cst.Attribute) else node.func
+        nature = self.nature(held)
+        if method in METADATA:
+            self._arguments(node)
+            return DATA
+        if method in UPDATES and _is_at(receiver):
+            self.read(receiver.value if isinstance(receiver, cst.Subscript) else receiver, held)
+            self._read_all(node)
+            return self.fresh(Nature.ARRAY)
+        if method in READING_METHODS and nature in {Nature.ARRAY, Nature.UNKNOWN}:
+            self.read(receiver, held)
+            self._read_all(node)
+            return DATA if method in {"item", "tolist"} else self.fresh(nature)
+        if method == "copy":
+            self._arguments(node)
+            if nature is Nature.ARRAY:
+                self.read(receiver, held)
+                return self.fresh(Nature.ARRAY)
+            return self._inside_copy(held)
+        if method in {"astype", "reshape"}:
+            self._arguments(node)
+            return self.fresh(nature)
+        if method in {"replace", "_replace"} and nature is not Nature.DATA:
+            return self._replaced(held, self._arguments(node))
+        if method == "addressable_data":
+            self._arguments(node)
+            self.read(receiver, held)
+            return held
+        if method == "apply_gradients":
+            self.read(receiver, held, Surety.LIKELY)
+            self._read_all(node)
+            return self.fresh()
+        if method in {"get", "items", "keys", "values"}:
+            given = self._arguments(node)
+            return self._of_mapping(held, method, given)
+        if method in {"append", "extend", "insert", "add", "update", "setdefault", "put"}:
+            self._store(held, self._arguments(node))
+            return DATA
+        if method in {"pop", "popitem", "clear", "remove"}:
+            self._arguments(node)
+            for each in held:
+                if isinstance(each, BufferPart) and each.root:
+                    self.state.forget(each)
+                    self.state.drop_parts(each)
+            return self.fresh()
+        return self._unknown_method(node, held)
+
+    def _unknown_method(self, node: cst.Call, held: Things) -> Things:
+        given = self._arguments(node)
+        made = self._unknown(node, given)
+        self._may_change(held)
+        return made
+
+    def _read_all(self, node: cst.Call) -> None:
+        for each in self._arguments(node):
+            self.read(each.node, each.things)
+
+    def _of_mapping(self, held: Things, method: str, given: Sequence[Given]) -> Things:
+        if method == "get" and given:
+            key = literal_key(given[0].node)
+            if key is not None:
+                found: set[Thing] = set()
+                for each in held:
+                    if isinstance(each, BufferPart) and each.root:
+                        found |= self.state.load(each.at(key), self.roots)
+                return frozenset(found) or self.fresh()
+        if method == "keys":
+            return DATA
+        return held if method in {"items", "values"} else self.fresh()
+
+    def _store(self, held: Things, given: Sequence[Given]) -> None:
+        for each in held:
+            if isinstance(each, BufferPart) and each.root:
+                for item in given:
+                    self.state.set_part(each.at(self.new_key()), item.things)
+
+    def _of_donor(self, node: cst.Call, donor: Donor, method: str) -> Things:
+        """Call a method of a compiled function: `step.lower(state)` runs nothing."""
+        self.inert += 1
+        self._arguments(node)
+        self.inert -= 1
+        return frozenset({donor}) if method in {"lower", "compile", "trace"} else self.fresh()
+
+
+def _is_at(node: cst.BaseExpression) -> bool:
+    return (
+        isinstance(node, cst.Subscript)
+        and isinstance(node.value, cst.Attribute)
+        and node.value.attr.value == "at"
+    )
+
+
+def _reads_data(node: cst.BaseExpression) -> bool:
+    """Return whether a function that is written out reads the arrays that it is given."""
+    if not isinstance(node, cst.Lambda):
+        return True
+    names = {each.name.value for each in node.params.params}
+    pending: list[cst.CSTNode] = [node.body]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, cst.Attribute) and part.attr.value in METADATA:
+            continue
+        if isinstance(part, cst.Name) and part.value in names:
+            return True
+        pending += children(part)
+    return False

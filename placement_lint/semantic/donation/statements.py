@@ -1,0 +1,516 @@
+"""Statements, one after the other, on every way through a function."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from placement_lint.jaxmodel.donation import LEAVING
+from placement_lint.semantic.donation.buffers import (
+    Buffers,
+    Death,
+    Nature,
+    Surety,
+    joined,
+)
+from placement_lint.semantic.donation.callables import OfClass
+from placement_lint.semantic.donation.calls import DonationCalls
+from placement_lint.semantic.donation.expressions import DATA, item_key
+from placement_lint.semantic.donation.parts import BufferPart
+from placement_lint.syntax.calls import Arguments, integer_value
+from placement_lint.syntax.dotted import dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from placement_lint.semantic.donation.buffers import Thing, Things
+    from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.syntax.definitions import Function
+
+_MAX_SNAPSHOTS = 32
+"""Points of a `try` from which its handlers may be reached."""
+_EXPECTING = frozenset({
+    "contextlib.suppress", "pytest.raises", "pytest.warns", "absl.testing.absltest.raises",
+})  # fmt: skip
+_EXPECTING_METHODS = frozenset({"assertRaises", "assertRaisesRegex", "raises", "subTest"})
+_ERRORS_OF_JAX = frozenset({
+    "JaxRuntimeError", "RuntimeError", "ValueError", "XlaRuntimeError",
+})  # fmt: skip
+
+
+class _Loop:
+    """What leaves the body of a loop, or begins it again."""
+
+    def __init__(self) -> None:
+        self.continued: list[Buffers] = []
+        self.broken: list[Buffers] = []
+
+
+class DonationStatements(DonationCalls):
+    """The execution of the functions of one file."""
+
+    def __init__(self, facts: ModuleFacts) -> None:
+        """Take the file."""
+        super().__init__(facts)
+        self._loops: list[_Loop] = []
+        self._returned: list[tuple[Buffers, Things]] = []
+        self._snapshots: list[list[Buffers]] = []
+        self._is_second = False
+        """An outer loop is executed once more."""
+
+    # -- functions --------------------------------------------------------------------------------
+
+    def execute(self, function: Function) -> Things:
+        """Execute the body of a function, whose parameters are bound; return what it gives."""
+        if isinstance(function, cst.Lambda):
+            return self.evaluate(function.body)
+        kept = self._loops, self._returned, self._snapshots
+        self._loops, self._returned, self._snapshots = [], [], []
+        ended = self.block(function.body)
+        returned = self._returned
+        self._loops, self._returned, self._snapshots = kept
+        ways = [state for state, _ in returned]
+        if ended:
+            ways.append(self.state)
+        self.state = joined(ways, self.where) or self.state
+        things = [held for _, held in returned]
+        return frozenset().union(*things) if things else DATA
+
+    # -- blocks -----------------------------------------------------------------------------------
+
+    def block(self, body: cst.BaseSuite | cst.Module) -> bool:
+        """Execute statements; return whether a way leads to their end."""
+        every: Iterable[cst.CSTNode] = body.body
+        for statement in every:
+            self.step()
+            if not self.statement(statement):
+                return False
+            if self._snapshots and len(self._snapshots[-1]) < _MAX_SNAPSHOTS:
+                self._snapshots[-1].append(self.state.copy())
+        return True
+
+    def statement(self, node: cst.CSTNode) -> bool:
+        if isinstance(node, cst.SimpleStatementLine):
+            return all(self.small(each) for each in node.body)
+        method = _COMPOUND.get(type(node))
+        return True if method is None else method(self, node)
+
+    def small(self, node: cst.BaseSmallStatement) -> bool:
+        if isinstance(node, cst.Expr):
+            self.evaluate(node.value)
+            return not (
+                isinstance(node.value, cst.Call)
+                and self.names.qualified(node.value.func) in LEAVING
+            )
+        if isinstance(node, cst.Assign):
+            self._assign(node.value, [each.target for each in node.targets])
+        elif isinstance(node, cst.AnnAssign):
+            if node.value is not None:
+                self._assign(node.value, [node.target])
+        elif isinstance(node, cst.AugAssign):
+            self._augment(node)
+        elif isinstance(node, cst.Return):
+            held = DATA if node.value is None else self.evaluate(node.value)
+            self._returned.append((self.state, held))
+            return False
+        elif isinstance(node, cst.Raise):
+            if node.exc is not None:
+                self.evaluate(node.exc)
+            return False
+        elif isinstance(node, cst.Break | cst.Continue):
+            if self._loops:
+                loop = self._loops[-1]
+                (loop.broken if isinstance(node, cst.Break) else loop.continued).append(self.state)
+            return False
+        elif isinstance(node, cst.Del):
+            self._delete(node.target)
+        elif isinstance(node, cst.Assert):
+            self.evaluate(node.test)
+        return True
+
+    # -- assignments ------------------------------------------------------------------------------
+
+    def _assign(self, value: cst.BaseExpression, targets: Sequence[cst.BaseExpression]) -> None:
+        self.targets = tuple(name for target in targets for name in _texts(target))
+        held = self.evaluate(value)
+        self.targets = ()
+        for target in targets:
+            self.bind(target, held)
+
+    def _augment(self, node: cst.AugAssign) -> None:
+        held = self.evaluate(node.target)
+        given = self.evaluate(node.value)
+        if Nature.TREE not in {self.nature(held), self.nature(given)}:
+            self.read(node.target, held)
+            self.read(node.value, given)
+        self.bind(node.target, self.fresh(self.nature(held)))
+
+    def bind(self, target: cst.BaseExpression, held: Things) -> None:
+        """Assign to a target."""
+        if isinstance(target, cst.Name):
+            if self.tree.contains(target):
+                owner = self.names.owner(target.value, self.names.scope(target))
+                frame = self.frames.get(id(owner)) if owner is not None else None
+                if owner is not None and frame is None:
+                    frame = self.frames.setdefault(id(owner), self.new_number())
+                self.state.names[frame or 0, target.value] = held
+        elif isinstance(target, cst.Tuple | cst.List):
+            self._unpack(target, held)
+        elif isinstance(target, cst.StarredElement):
+            self.bind(target.value, self.fresh())
+        elif isinstance(target, cst.Attribute):
+            self._set(self.evaluate(target.value), f".{target.attr.value}", held)
+        elif isinstance(target, cst.Subscript):
+            owners = self.evaluate(target.value)
+            for each in target.slice:
+                self._index(each.slice)
+            key = item_key(target)
+            if key is None or key.startswith("[:"):
+                self._store_somewhere(owners, held)
+            else:
+                self._set(owners, key, held)
+
+    def _unpack(self, target: cst.Tuple | cst.List, held: Things) -> None:
+        is_open = any(isinstance(each, cst.StarredElement) for each in target.elements)
+        nature = self.nature(held)
+        for place, each in enumerate(target.elements):
+            if is_open or nature in {Nature.ARRAY, Nature.DATA}:
+                self.bind(
+                    each.value, self.fresh(nature if nature is Nature.ARRAY else Nature.UNKNOWN)
+                )
+                continue
+            found: set[Thing] = set()
+            for thing in held:
+                if isinstance(thing, BufferPart):
+                    found |= (
+                        DATA
+                        if not thing.root
+                        else self.state.load(thing.at(f"[{place}]"), self.roots)
+                    )
+            self.bind(each.value, frozenset(found) or self.fresh())
+
+    def _set(self, owners: Things, key: str, held: Things) -> None:
+        parts = [each for each in owners if isinstance(each, BufferPart) and each.root]
+        for part in parts:
+            here = part.at(key)
+            if len(owners) == 1:
+                self.state.set_part(here, held)
+            else:
+                self.state.set_part(here, self.state.load(here, self.roots) | held)
+
+    def _store_somewhere(self, owners: Things, held: Things) -> None:
+        for part in owners:
+            if isinstance(part, BufferPart) and part.root:
+                self.state.forget(part, itself=False)
+                self.state.set_part(part.at(self.new_key()), held)
+
+    def _delete(self, target: cst.BaseExpression) -> None:
+        if isinstance(target, cst.Tuple | cst.List):
+            for each in target.elements:
+                self._delete(each.value)
+        elif isinstance(target, cst.Name) and self.tree.contains(target):
+            owner = self.names.owner(target.value, self.names.scope(target))
+            if owner is not None and id(owner) in self.frames:
+                self.state.names.pop((self.frames[id(owner)], target.value), None)
+        elif isinstance(target, cst.Subscript | cst.Attribute):
+            self.bind(target, self.fresh())
+
+    # -- compound statements ----------------------------------------------------------------------
+
+    def if_(self, node: cst.If) -> bool:
+        self.evaluate(node.test)
+        decided = _truth(node.test)
+        around, before = self.where, self.state.copy()
+        ways: list[Buffers] = []
+        if decided is not False:
+            self.where = (*around, self.new_number())
+            if self.block(node.body):
+                ways.append(self.state)
+        self.state = before
+        if decided is not True:
+            self.where = (*around, self.new_number())
+            orelse = node.orelse
+            ended = True
+            if isinstance(orelse, cst.If):
+                ended = self.if_(orelse)
+            elif orelse is not None:
+                ended = self.block(orelse.body)
+            if ended:
+                ways.append(self.state)
+        self.where = around
+        return self._go_on(ways)
+
+    def _go_on(self, ways: Iterable[Buffers | None], where: tuple[int, ...] | None = ()) -> bool:
+        """Go on with what holds on all these ways; return whether there is one."""
+        met = joined(ways, self.where if where == () else where)
+        if met is not None:
+            self.state = met
+        return met is not None
+
+    def for_(self, node: cst.For) -> bool:
+        iterated = self.evaluate(node.iter)
+        least = _least_turns(node.iter)
+
+        def begin() -> None:
+            self.bind(node.target, self.element(node.iter, iterated))
+
+        return self._loop(node, begin, least=least, is_endless=False)
+
+    def while_(self, node: cst.While) -> bool:
+        is_endless = _truth(node.test) is True
+
+        def begin() -> None:
+            self.evaluate(node.test)
+
+        return self._loop(node, begin, least=0, is_endless=is_endless)
+
+    def _loop(
+        self, node: cst.For | cst.While, begin: Callable[[], None], *, least: int, is_endless: bool
+    ) -> bool:
+        around = self.where
+        entered = self.state.copy()
+        loop = _Loop()
+        self._loops.append(loop)
+        was_second = self._is_second
+        ended: list[Buffers] = []
+        is_going_on = True
+        for turn in range(1 if was_second or least == -1 else 2):
+            self._is_second = was_second or turn > 0
+            begin()
+            self.where = (*around, id(node))
+            loop.continued = []
+            ways = [self.state] if self.block(node.body) else []
+            self.where = around
+            # The states of both ways are this loop's own.
+            is_going_on = self._go_on([*ways, *loop.continued])
+            if not is_going_on:
+                break
+            ended.append(self.state.copy())
+        self._is_second = was_second
+        self._loops.pop()
+        if is_endless:
+            return self._go_on(loop.broken)
+        exits = list(ended)
+        if not exits and not loop.broken:
+            # It leaves the function in its first iteration, if it has one.
+            self.state = entered
+            return least <= 0 and self._orelse(node)
+        if least > 1 and len(ended) > 1:
+            exits = ended[1:]
+        if least <= 0:
+            exits = [_as_entered(each, entered) for each in exits] or [entered]
+            if not ended:
+                exits = [entered]
+        going_on = self._go_on(exits)
+        if going_on:
+            going_on = self._orelse(node)
+        return self._go_on([*([self.state] if going_on else []), *loop.broken])
+
+    def _orelse(self, node: cst.For | cst.While) -> bool:
+        return True if node.orelse is None else self.block(node.orelse.body)
+
+    def with_(self, node: cst.With) -> bool:
+        expecting = inert = 0
+        for item in node.items:
+            held = self.evaluate(item.item)
+            made = item.item
+            name = self.names.qualified(made.func) if isinstance(made, cst.Call) else None
+            method = ""
+            if isinstance(made, cst.Call) and isinstance(made.func, cst.Attribute):
+                method = made.func.attr.value
+            expecting += name in _EXPECTING or method in _EXPECTING_METHODS
+            inert += name in {"jax.disable_jit", "chex.fake_jit", "chex.fake_pmap"}
+            if item.asname is not None:
+                target = item.asname.name
+                del held
+                self.bind(target, self.fresh())
+        before = self.state.copy() if expecting else None
+        self.expecting += expecting
+        self.inert += inert
+        ended = self.block(node.body)
+        self.expecting -= expecting
+        self.inert -= inert
+        if before is not None:
+            return self._go_on([*([self.state] if ended else []), before], None)
+        return ended
+
+    def try_(self, node: cst.Try | cst.TryStar) -> bool:
+        names = [name for handler in node.handlers for name in _caught(handler)]
+        expects = bool(_ERRORS_OF_JAX & set(names))
+        cautious = bool({"Exception", "BaseException", ""} & set(names))
+        snapshots = [self.state.copy()]
+        self._snapshots.append(snapshots)
+        self.expecting += expects
+        self.cautious += cautious
+        ended = self.block(node.body)
+        self.expecting -= expects
+        self.cautious -= cautious
+        self._snapshots.pop()
+        normal = self.state if ended else None
+        if ended and node.orelse is not None:
+            normal = self.state if self.block(node.orelse.body) else None
+        raised = joined([each.copy() for each in snapshots], None)
+        ways = [normal]
+        around = self.where
+        for handler in node.handlers:
+            self.state = (raised or self.state).copy()
+            self.where = (*around, self.new_number())
+            if handler.name is not None:
+                self.bind(handler.name.name, DATA)
+            ways.append(self.state if self.block(handler.body) else None)
+        self.where = around
+        going_on = self._go_on(ways, None)
+        if node.finalbody is not None:
+            if not going_on:
+                self.state = (raised or self.state).copy()
+            return self.block(node.finalbody.body) and going_on
+        return going_on
+
+    def match(self, node: cst.Match) -> bool:
+        self.evaluate(node.subject)
+        around, before = self.where, self.state
+        ways: list[Buffers] = []
+        is_complete = False
+        for case in node.cases:
+            self.state = before.copy()
+            self.where = (*around, self.new_number())
+            for name in self.tree.every(cst.MatchAs, below=case):
+                if name.name is not None:
+                    self.bind(name.name, self.fresh())
+            if case.guard is not None:
+                self.evaluate(case.guard)
+            is_any = isinstance(case.pattern, cst.MatchAs) and case.pattern.pattern is None
+            is_complete |= is_any and case.guard is None
+            if self.block(case.body):
+                ways.append(self.state)
+        self.where = around
+        return self._go_on([*ways, *([] if is_complete else [before])])
+
+    def function(self, node: cst.FunctionDef) -> bool:
+        owner = self.names.owner(node.name.value, self.names.scope(node))
+        if owner is not None and id(owner) in self.frames:
+            self.state.names[self.frames[id(owner)], node.name.value] = self.decorated(node)
+        return True
+
+    def class_(self, node: cst.ClassDef) -> bool:
+        owner = self.names.owner(node.name.value, self.names.scope(node))
+        if owner is not None and id(owner) in self.frames:
+            self.state.names[self.frames[id(owner)], node.name.value] = frozenset({OfClass(node)})
+        scope = self.names.scope(node.body)
+        self.frames[id(scope)] = self.new_number()
+        self.block(node.body)
+        return True
+
+    # -- iteration --------------------------------------------------------------------------------
+
+    def element(self, node: cst.BaseExpression, held: Things) -> Things:
+        """Return what iterating over an expression gives."""
+        if isinstance(node, cst.Call):
+            name = self.names.qualified(node.func)
+            arguments = Arguments(node).positional
+            if name == "builtins.range":
+                return DATA
+            if name == "builtins.enumerate" and arguments:
+                return self._pair(DATA, self.element(arguments[0], self._again(arguments[0])))
+            if name == "builtins.zip":
+                every = [self.element(each, self._again(each)) for each in arguments]
+                return self._row(every)
+            method = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
+            if method == "items":
+                return self._pair(DATA, self._drawn(held))
+            if method == "keys":
+                return DATA
+        return self._drawn(held)
+
+    def _again(self, node: cst.BaseExpression) -> Things:
+        """Return what an expression stands for that was evaluated before."""
+        return self.evaluate(node) if isinstance(node, cst.Name | cst.Attribute) else self.fresh()
+
+    def _pair(self, first: Things, second: Things) -> Things:
+        return self._row([first, second])
+
+    def _row(self, every: Sequence[Things]) -> Things:
+        part = self.root(Nature.TREE)
+        self.state.parts[part.root] = {(f"[{place}]",): each for place, each in enumerate(every)}
+        return frozenset({part})
+
+    def _drawn(self, held: Things) -> Things:
+        only = next(iter(held)) if len(held) == 1 else None
+        if isinstance(only, BufferPart) and only.root:
+            if self.nature(held) is Nature.ARRAY:
+                return self.fresh(Nature.ARRAY)
+            known = [
+                each
+                for keys, each in self.state.parts.get(only.root, {}).items()
+                if keys[: len(only.keys)] == only.keys and len(keys) == len(only.keys) + 1
+            ]
+            if known and self.roots[only.root].nature is Nature.TREE:
+                return frozenset().union(*known) if len(known) > 1 else known[0]
+            return frozenset({only.at(self.new_key())})
+        return self.fresh(is_drawn=True)
+
+
+def _as_entered(state: Buffers, entered: Buffers) -> Buffers:
+    """Return what holds after a loop that may have no iteration: nothing is surely gone."""
+    dead: dict[int, dict[tuple[str, ...], Death]] = {}
+    for root, known in state.dead.items():
+        before = entered.dead.get(root, {})
+        dead[root] = {
+            keys: death
+            if keys in before or death.surety < Surety.DEFINITE
+            else replace(death, surety=Surety.LIKELY)
+            for keys, death in known.items()
+        }
+    return Buffers(state.names, state.parts, dead, state.viewed)
+
+
+def _texts(target: cst.BaseExpression) -> list[str]:
+    """Return the dotted names in a target."""
+    if isinstance(target, cst.Tuple | cst.List):
+        return [text for each in target.elements for text in _texts(each.value)]
+    text = dotted(target)
+    return [text] if text else []
+
+
+def _truth(node: cst.BaseExpression) -> bool | None:
+    if isinstance(node, cst.Name):
+        return {"True": True, "False": False, "TYPE_CHECKING": False}.get(node.value)
+    number = integer_value(node)
+    return None if number is None else bool(number)
+
+
+def _least_turns(node: cst.BaseExpression) -> int:
+    """Return how many turns a loop has at least; -1 for at most one."""
+    if isinstance(node, cst.Tuple | cst.List) and node.elements:
+        return len(node.elements) if len(node.elements) > 1 else -1
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Name):
+        arguments = Arguments(node).positional
+        if node.func.value == "range" and len(arguments) == 1:
+            number = integer_value(arguments[0])
+            if number is not None:
+                return number if number > 1 else -1
+    return 0
+
+
+def _caught(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> list[str]:
+    """Return the last parts of the names of the errors that a handler is for; "" for all."""
+    kind = handler.type
+    if kind is None:
+        return [""]
+    every = [each.value for each in kind.elements] if isinstance(kind, cst.Tuple) else [kind]
+    return [(dotted(each) or "?").rpartition(".")[2] for each in every]
+
+
+_COMPOUND: dict[type, Callable[[DonationStatements, Any], bool]] = {
+    cst.If: DonationStatements.if_,
+    cst.For: DonationStatements.for_,
+    cst.While: DonationStatements.while_,
+    cst.With: DonationStatements.with_,
+    cst.Try: DonationStatements.try_,
+    cst.TryStar: DonationStatements.try_,
+    cst.Match: DonationStatements.match,
+    cst.FunctionDef: DonationStatements.function,
+    cst.ClassDef: DonationStatements.class_,
+}
