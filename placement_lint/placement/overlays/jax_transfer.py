@@ -343,7 +343,10 @@ def commit(call: LibraryCall) -> Value:
         return value(made)
     if call.name not in _NAMING_THE_DEVICE:
         call.program.objects.take_apart(held)
-        return value(Array(None, committed=True, sharding=sharding))
+        placed = value(Array(None, committed=True, sharding=sharding))
+        # Of a tree it gives a tree, which has no sharding of its own.
+        is_one = sharding is None or all(isinstance(atom, Array | Host) for atom in held)
+        return placed if is_one else placed | DOUBTFUL
     names_one = _names_device(call, target)
     if names_one is False:
         if call.arguments.is_open:
