@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from placement_lint.config.options import BY_NAME, EXTEND, SEVERITIES, Option, OptionKind
-from placement_lint.config.suggest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,6 +69,8 @@ def _known(key: str, where: str) -> Option:
     if key == EXTEND.name:
         message = f"{where}: `{key}` belongs in a settings file"
         raise SettingsError(message, key=key)
+    from placement_lint.config.suggest import nearest
+
     near = nearest(key.replace("_", "-"), [*BY_NAME, EXTEND.name])
     hint = f"; did you mean `{near}`?" if near else f"; known settings: {', '.join(BY_NAME)}"
     message = f"{where}: unknown setting `{key}`{hint}"
@@ -114,6 +115,8 @@ def _check(option: Option, value: object, where: str) -> object:
     elif isinstance(value, str):
         if value in option.choices:
             return value
+        from placement_lint.config.suggest import nearest
+
         near = nearest(value, option.choices)
         hint = f"; did you mean `{near}`?" if near else ""
         choices = ", ".join(f"`{choice}`" for choice in option.choices)

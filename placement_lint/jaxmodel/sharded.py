@@ -53,3 +53,6 @@ SHARDING_ROWS = (
 
 IGNORING = frozenset(each.name for each in SHARDING_ROWS if each.compiled is not Spread.SPLIT)
 """The functions that do not split an array where they are compiled, whatever the sharding says."""
+
+UNCOMMITTED = frozenset(each.name for each in SHARDING_ROWS if each.compiled is Spread.ALONE)
+"""Those of them that do not even put it on the devices of the mesh."""

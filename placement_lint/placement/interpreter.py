@@ -412,6 +412,13 @@ class Program:
         """Whether compiled code is executed for what it does to shardings, whatever it is given."""
         return lead_to_placing(self.modules[name].compiled for name in self._given)
 
+    @functools.cached_property
+    def follows_compiled_calls(self) -> bool:
+        """Whether calls of compiled code are followed: its body may hold it on a mesh."""
+        return self.follows_compiled or lead_to_placing(
+            (self.modules[name].compiled for name in self._given), constraining=True
+        )
+
     @property
     def suspensions(self) -> Suspensions:
         """The context managers that wait for their end."""

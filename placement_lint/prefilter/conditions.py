@@ -449,7 +449,7 @@ NAMED_SUPPRESSION = AnyOf(
         ignore_case=True,
         in_comments=True,
     ),
-    AllOf(b"placement-lint:", b"ignore"),
+    AllOf(b"placement-lint:", AnyOf(b"ignore", b"off")),
 )
 """A comment that silences rules of ours by name."""
 

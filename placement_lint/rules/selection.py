@@ -7,7 +7,6 @@ import re
 from typing import TYPE_CHECKING
 
 from placement_lint.config.rebase import alternatives
-from placement_lint.config.suggest import nearest, nearest_code
 from placement_lint.files.discovery import is_matched
 from placement_lint.rules.redirects import redirected
 from placement_lint.rules.registry import all_rules
@@ -46,6 +45,8 @@ def matching_codes(selector: str) -> frozenset[str]:
         or (_PREFIX.fullmatch(upper) and rule.code.startswith(upper))
     )
     if not codes:
+        from placement_lint.config.suggest import nearest, nearest_code
+
         names = [rule.name for rule in rules]
         near = nearest_code(upper, [rule.code for rule in rules]) or nearest(lower, names)
         raise UnknownSelectorError(selector, near)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
@@ -33,6 +33,7 @@ from placement_lint.semantic.model import ModuleFacts
 from placement_lint.syntax.deep_stack import run_deep
 from placement_lint.syntax.positions import Spans
 from placement_lint.syntax.tree import Tree
+from tests.differential.seats import meeting_a_mesh, number_of, seat_of
 
 if TYPE_CHECKING:
     from collections import abc
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.values import Atom, Value
     from placement_lint.placement.facts.module import Module
     from placement_lint.rules.context import Context
+    from tests.differential.seats import Seat
 
 Span = tuple[int, int, int, int]
 """Lines from 1, columns from 0, as `ast` counts, without parentheses around."""
@@ -49,9 +51,9 @@ Placement = tuple[int, bool]
 """The number of a device on the stage, and whether the array is committed to it."""
 
 _KINDS = {"JDP201": "indexed", "JDP202": "computed"}
-_STAGE = {"cpu": 1}
-"""The number of the first device of a platform."""
-_SETTINGS = Settings(select=(*_KINDS, "JDP901", "JDP903"))
+_FAILURES = ("JDP901", "JDP903")
+# Rules of meshes follow programs in which nothing is placed on a single device.
+_SETTINGS = Settings(select=(*_KINDS, *_FAILURES, "JDP706", "JDP714"))
 
 
 @dataclass(frozen=True)
@@ -84,19 +86,28 @@ class Analysis:
     them may be."""
     failures: tuple[str, ...]
     """Findings about the tool itself."""
+    seats: dict[tuple[str, Span], frozenset[Seat]]
+    """Of the expressions that are known, or known to be on a mesh: where the arrays may be."""
+    spread: dict[tuple[str, Span], frozenset[bool | None]]
+    """Operands that are on one device: whether they surely meet arrays on a mesh, and are copied to
+    all of its devices; None: perhaps. What is given to calls that are not followed is not here."""
 
 
-def analyse(modules: dict[str, str]) -> Analysis:
-    """Analyse the modules of one program together: dotted names to texts."""
+def analyse(modules: dict[str, str], host: int = 1) -> Analysis:
+    """Analyse the modules of one program together: dotted names to texts.
+
+    `host`: the number of the first device of the host on the stage.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        return _analyse(modules, Path(folder))
+        return _analyse(modules, Path(folder), host)
 
 
-def _analyse(modules: dict[str, str], folder: Path) -> Analysis:
+def _analyse(modules: dict[str, str], folder: Path, host: int) -> Analysis:
     names = written(modules, folder)
     programs: list[Program] = []
     undecided: set[tuple[str, int]] = set()
     open_beside: set[tuple[str, int]] = set()
+    meeting: dict[tuple[str, int], set[bool | None]] = {}
     run, compute, judge = Program.run, Operations.computed, Operations._judge
 
     def watched_run(self: Program) -> None:
@@ -118,6 +129,11 @@ def _analyse(modules: dict[str, str], folder: Path) -> Analysis:
             for position, (place, _) in enumerate(operands)
             if self.supposed is None and unknown - {position}
         )
+        if self.supposed is None:
+            # What is called may compute with each operand by itself.
+            certain = bool(more.get("certain", True)) and not more.get("is_call", False)
+            for place, verdict in meeting_a_mesh(operands, judged, certain=certain):
+                meeting.setdefault((self.module, place), set()).add(verdict)
         return compute(self, node, operands, *rest, judged=judged, **more)  # type: ignore[arg-type]
 
     def watched_judge(
@@ -157,47 +173,66 @@ def _analyse(modules: dict[str, str], folder: Path) -> Analysis:
         if finding.code in _KINDS:
             definite = finding.confidence is Confidence.DEFINITE
             alarms.add(Alarm(name, bare(modules[name], span), _KINDS[finding.code], definite))
-        else:
+        elif finding.code in _FAILURES:
             failures.append(f"{name}:{where.line}: {finding.code} {finding.message}")
-    known: set[tuple[str, Span]] = set()
-    open_: set[tuple[str, Span]] = set()
-    possible: set[tuple[str, Span]] = set()
-    placements: dict[tuple[str, Span], set[Placement]] = {}
+    found = _Found()
     for program in programs:
         for module in program.modules.values():
             name = names[module.name]
             places = _Places(module, modules[name])
-            for node, held in module.record.values.items():
-                if not _is_known(held):
-                    continue
-                expression = (name, places.span(node))
-                if not any(_may_move(atom) for atom in held):
-                    known.add(expression)
-                placements.setdefault(expression, set()).update(map(_placement, arrays(held)))
-            possible |= {
-                (name, places.span(node))
-                for node, use in module.record.uses.items()
-                if use.possible or (module.name, node) in once
+            _look(module, places, name, host, found)
+            for (path, node), verdicts in meeting.items():
+                if path == module.name:
+                    operand = (name, places.span(node))
+                    found.spread.setdefault(operand, set()).update(verdicts)
+            found.possible |= {
+                (name, places.span(node)) for path, node in once if path == module.name
             }
-            open_ |= {(name, places.span(node)) for path, node in undecided if path == module.name}
+            found.undecided |= {
+                (name, places.span(node)) for path, node in undecided if path == module.name
+            }
     return Analysis(
         frozenset(alarms),
-        frozenset(known),
-        frozenset(open_),
-        frozenset(possible),
+        frozenset(found.known),
+        frozenset(found.undecided),
+        frozenset(found.possible),
         frozenset(modules) - {names[path] for each in programs for path in each.modules},
-        {where: frozenset(found) for where, found in placements.items()},
+        {where: frozenset(each) for where, each in found.placements.items()},
         tuple(failures),
+        {where: frozenset(each) for where, each in found.seats.items()},
+        {where: frozenset(each) for where, each in found.spread.items()},
     )
 
 
-def _placement(array: Array) -> Placement:
-    """Give where an array is on the stage, whose device 0 is the accelerator."""
-    device = array.device
-    assert device is not None
-    assert device.index is not None
-    number = 0 if device.platform is None else _STAGE[device.platform] + device.index
-    return number, array.committed
+@dataclass
+class _Found:
+    """What is known of the expressions of a program."""
+
+    known: set[tuple[str, Span]] = field(default_factory=set)
+    undecided: set[tuple[str, Span]] = field(default_factory=set)
+    possible: set[tuple[str, Span]] = field(default_factory=set)
+    placements: dict[tuple[str, Span], set[Placement]] = field(default_factory=dict)
+    seats: dict[tuple[str, Span], set[Seat]] = field(default_factory=dict)
+    spread: dict[tuple[str, Span], set[bool | None]] = field(default_factory=dict)
+
+
+def _look(module: Module, places: _Places, name: str, host: int, found: _Found) -> None:
+    """Collect what the record of a module says."""
+    for node, held in module.record.values.items():
+        if not _is_known(held, on_meshes=True):
+            continue
+        expression = (name, places.span(node))
+        found.seats.setdefault(expression, set()).update(seat_of(a, host) for a in arrays(held))
+        if not _is_known(held):
+            continue
+        if not any(_may_move(atom) for atom in held):
+            found.known.add(expression)
+        found.placements.setdefault(expression, set()).update(
+            (number_of(array, host), array.committed) for array in arrays(held)
+        )
+    found.possible |= {
+        (name, places.span(node)) for node, use in module.record.uses.items() if use.possible
+    }
 
 
 def written(modules: dict[str, str], folder: Path) -> dict[str, str]:
@@ -232,12 +267,14 @@ class _Places:
         return bare(self.source.text, (line, column - 1, end_line, end_column - 1))
 
 
-def _is_known(held: Value, depth: int = MAX_DEPTH) -> bool:
-    """Tell whether nothing in a value is unknown."""
+def _is_known(held: Value, depth: int = MAX_DEPTH, *, on_meshes: bool = False) -> bool:
+    """Tell whether nothing in a value is unknown; with `on_meshes`, arrays on meshes are known."""
     for atom in held:
         if isinstance(atom, Anything | External):
             return False
         if isinstance(atom, Array) and (atom.device is None or atom.device.index is None):
+            if on_meshes and atom.sharding is not None:
+                continue
             return False
         inside: list[Value] = []
         if isinstance(atom, AnyTree):
@@ -246,7 +283,7 @@ def _is_known(held: Value, depth: int = MAX_DEPTH) -> bool:
             inside = [*(atom.items or ()), atom.element]
         elif isinstance(atom, Mapping):
             inside = [*(item for _, item in atom.items), atom.element]
-        if depth and not all(_is_known(part, depth - 1) for part in inside):
+        if depth and not all(_is_known(part, depth - 1, on_meshes=on_meshes) for part in inside):
             return False
     return True
 

@@ -97,7 +97,7 @@ class Classes(Asynchronous):
             else:
                 self.line(f"self.tokens = {self.expression(MATRIX, 1)}")
             if self.chance(25):
-                self.line(f"self.tokens = jax.device_put(self.tokens, {self.device()})")
+                self.line(f"self.tokens = jax.device_put(self.tokens, {self.target_of_put()})")
         self.line("def __len__(self):")
         self.line("    return len(self.tokens)")
         self.line("def __getitem__(self, index):")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     Choose: TypeAlias = Callable[[int, int], int]
 
@@ -227,6 +227,11 @@ class Scope:
 class Expressions:
     """Writes one module; knows expressions."""
 
+    makers: ClassVar[Mapping[str, tuple[str, ...]]] = LEAVES
+    """By kind: templates that hold no other expressions."""
+    productions: ClassVar[Mapping[str, tuple[str, ...]]] = PRODUCTIONS
+    slots: ClassVar[Mapping[str, str]] = SLOTS
+
     def __init__(self, choose: Choose, level: int) -> None:
         """Write what `choose` chooses, with the constructs up to a level."""
         self._choose_number = choose
@@ -313,6 +318,10 @@ class Expressions:
         """Name a device."""
         return self.choose([*self.names(DEVICE), *_DEVICES])
 
+    def target_of_put(self) -> str:
+        """Name what an array may be put on: a device."""
+        return self.device()
+
     def default_device(self) -> str:
         """Name a device for a default device: mostly the host."""
         hosts = [name for name in self.names(DEVICE) if name.startswith("cpu")]
@@ -324,7 +333,7 @@ class Expressions:
         if known and self.chance(65 if depth else 92):
             return self.choose(known)
         if depth and self.chance(70):
-            return self.fill(self.choose(PRODUCTIONS[kind]), depth - 1)
+            return self.fill(self.choose(self.productions[kind]), depth - 1)
         return self.choose(self.leaves(kind))
 
     def array(self, depth: int = 1) -> tuple[str, str]:
@@ -341,7 +350,7 @@ class Expressions:
             text = f"{chosen.name}({self.arguments(chosen, 0)})"
             self.calling -= 1
             return [text]
-        return LEAVES[kind]
+        return self.makers[kind]
 
     def fill(self, template: str, depth: int) -> str:
         """Write a template: `$m` is a matrix, and so on; `<<a|b>>` is one or the other."""
@@ -352,11 +361,11 @@ class Expressions:
         def written(match: re.Match[str]) -> str:
             slot = match.group(1)
             if slot == "dev":
-                return self.device()
+                return self.target_of_put()
             if slot == "named":
                 return "" if self.in_iterable else f"{self.new('w')} := "
             self.in_iterable += slot.endswith("_")
-            text = self.expression(SLOTS[slot.rstrip("_")], depth)
+            text = self.expression(self.slots[slot.rstrip("_")], depth)
             self.in_iterable -= slot.endswith("_")
             return text
 

@@ -73,13 +73,15 @@ class Use:
     device: int = 0
     """The device that it is on; of several, one."""
     committed: bool = False
+    to_mesh: bool = False
+    """It runs on several devices."""
 
 
 @dataclass
 class Run:
     """What was seen of one execution of a program."""
 
-    uses: dict[tuple[Any, ...], Use] = field(default_factory=dict)
+    uses: dict[tuple[str, ...], Use] = field(default_factory=dict)
     evaluated: set[tuple[str, Place]] = field(default_factory=set)
     printed: str = ""
     error: str | None = None
@@ -170,11 +172,15 @@ class Observer:
                 raise EndlessError(f"cut after {self.steps} steps")
             for array in found:
                 self.seen[id(array)] = array
+            self.gave(name, places[number], found)
             self.latest[name, number] = [value, found]
             self.run.evaluated.add((name, places[number]))
             return value
 
         return probe
+
+    def gave(self, module: str, place: Place, arrays: list[Any]) -> None:
+        """Note which arrays an expression gave."""
 
     def encoded(self) -> dict[str, Any]:
         """Give what was seen, as JSON takes it."""
@@ -232,12 +238,16 @@ class Observer:
         buffer: Any
         for buffer, sharding in zip(buffers, shardings, strict=True):
             if isinstance(buffer, self.array_type):
-                moved = buffer.devices() != sharding.device_set
+                wanted = sharding.device_set
+                moved = buffer.devices() != wanted
                 known = id(buffer) in self.seen
                 if known or moved:
-                    self._use(around, buffer, moved=moved, known=known)
+                    many = len(wanted) > 1
+                    self._use(around, buffer, moved=moved, known=known, to_mesh=many)
 
-    def _use(self, around: list[_At], array: Any, *, moved: bool, known: bool) -> None:
+    def _use(
+        self, around: list[_At], array: Any, *, moved: bool, known: bool, to_mesh: bool
+    ) -> None:
         at = around[0]
         operands = self._operands(at.program, at.number, array)
         if not operands and known and not any(each.array is array for each in self.iterating):
@@ -258,8 +268,8 @@ class Observer:
         small = array.ndim == 0 or array.dtype.name.startswith("key")
         device = min(device.id for device in array.devices())
         committed = array.committed
-        use = Use(module, place, operands, moved, away, small, known, device, committed)
-        key = (module, place, tuple(operands), moved, away, small, known, device, committed)
+        use = Use(module, place, operands, moved, away, small, known, device, committed, to_mesh)
+        key = tuple(map(str, vars(use).values()))
         self.run.uses[key] = use
 
     def _operands(self, program: Program, number: int, array: Any) -> list[Place]:

@@ -38,6 +38,7 @@ class Use:
     known: bool
     device: int
     committed: bool
+    to_mesh: bool
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class OracleClient:
 
     def run(self, modules: dict[str, str], seeds: list[int]) -> list[Run]:
         """Run a program once for each seed. Raises OracleError."""
-        return [_decoded(run) for run in self.ask({"modules": modules, "seeds": seeds})]
+        return [decoded(run) for run in self.ask({"modules": modules, "seeds": seeds})]
 
     def ask(self, request: dict[str, Any]) -> list[dict[str, Any]]:
         """Give what the oracle answers, for each run. Raises OracleError."""
@@ -148,29 +149,31 @@ def shared_oracle() -> OracleClient:
     return OracleClient()
 
 
-def _decoded(run: dict[str, Any]) -> Run:
+def decoded(run: dict[str, Any]) -> Run:
     return Run(
         tuple(
             Use(
                 use["module"],
-                _place(use["operation"]),
-                tuple(_place(operand) for operand in use["operands"]),
+                place(use["operation"]),
+                tuple(place(operand) for operand in use["operands"]),
                 use["moved"],
                 use["away"],
                 use["small"],
                 use["known"],
                 use["device"],
                 use["committed"],
+                use["to_mesh"],
             )
             for use in run["uses"]
         ),
-        frozenset((module, _place(place)) for module, place in run["evaluated"]),
+        frozenset((module, place(where)) for module, where in run["evaluated"]),
         run["printed"],
         run["error"],
         tuple((module, line) for module, line in run["error_places"]),
     )
 
 
-def _place(numbers: list[int]) -> Place:
+def place(numbers: list[int]) -> Place:
+    """Give a range as the oracle wrote it."""
     line, column, end_line, end_column = numbers
     return (line, column, end_line, end_column)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LEVELS = (1, 2, 3, 4, 5)
 
-_HEADER = """\
+HEADER = """\
 import asyncio
 import contextlib
 import dataclasses
@@ -39,8 +39,9 @@ import inputs
 
 
 def _module(writer: Trees, *, at_most: int, at_least: int) -> None:
-    for line in _HEADER.splitlines():
+    for line in HEADER.splitlines():
         writer.lines.append(line)
+    writer.prologue()
     if writer.chance(85):
         writer.line('cpu = jax.devices("cpu")[0]')
         writer.bind("cpu", DEVICE)
@@ -94,11 +95,11 @@ def _finished(writer: Trees) -> str:
     return "\n".join(writer.lines) + "\n"
 
 
-def _several(choose: Choose) -> dict[str, str]:
+def _several(choose: Choose, kind: type[Trees]) -> dict[str, str]:
     """Write a program of two to four modules."""
 
     def writer(offset: int) -> Trees:
-        made = Trees(choose, 4)
+        made = kind(choose, 4)
         made.numbers = dict.fromkeys(
             [
                 *LETTERS.values(),
@@ -125,6 +126,7 @@ def _several(choose: Choose) -> dict[str, str]:
                 "load",
                 "Kind",
                 "either",
+                *kind.prefixes,
             ],
             offset - 1,
         )
@@ -180,11 +182,11 @@ def _offered(other: Trees) -> tuple[dict[str, str], list[Signature], list[Class]
     )
 
 
-def write_program(choose: Choose, level: int) -> dict[str, str]:
+def write_program(choose: Choose, level: int, kind: type[Trees] = Trees) -> dict[str, str]:
     """Give a program of a level, module names to texts, as `choose(low, high)` chooses it."""
     if level >= 5:
-        return _several(choose)
-    writer = Trees(choose, level)
+        return _several(choose, kind)
+    writer = kind(choose, level)
     _module(writer, at_most=12, at_least=4)
     return {"main": _finished(writer)}
 

@@ -42,6 +42,12 @@ class Trees(Objects):
         super().__init__(choose, level)
         self.tree_classes: list[Class] = []
 
+    prefixes: tuple[str, ...] = ()
+    """What further names begin with."""
+
+    def prologue(self) -> None:
+        """Write what a module begins with, behind its imports."""
+
     def forms(self) -> list[Callable[[], None]]:
         """Give the statements that may stand here."""
         found = super().forms()
@@ -226,8 +232,8 @@ class Trees(Objects):
             "jax.tree.map(lambda w: w * 2, q)",
         ])  # fmt: skip
         forms = [
-            f"jax.device_put({{}}, {self.device()})",
-            f"jax.tree.map(lambda w: jax.device_put(w, {self.device()}), {{}})",
+            f"jax.device_put({{}}, {self.target_of_put()})",
+            f"jax.tree.map(lambda w: jax.device_put(w, {self.target_of_put()}), {{}})",
             f"jax.tree.map(lambda w: {self.choose(['w', 'w * 2', 'w + w'])}, {{}})",
             f"jax.jit(lambda q: {step})({{}})",
             f"jax.checkpoint(lambda q: {step})({{}})",

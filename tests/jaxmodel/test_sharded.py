@@ -1,18 +1,21 @@
 """What compiled code does with shardings, executed on the JAX that is installed."""
 
+import itertools
 import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
 from placement_lint.jaxmodel.sharded import IGNORING, SHARDING_ROWS, ShardingRow, Spread
+from placement_lint.jaxmodel.sharded_operations import OPERATIONS
 from placement_lint.jaxmodel.tracing import OVER_WHOLE_ARRAYS, PER_DEVICE, TRACINGS, TraceKind
 from tests.jaxmodel.test_tracing import CALLS
 from tests.marks import NEEDS_JAX
 
 PROGRAM = """
-import importlib, json, os, sys, warnings
+import copy, importlib, json, os, pickle, sys, warnings
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
 os.environ["JAX_PLATFORMS"] = "cpu"
 import jax, jax.numpy as jnp, numpy as np
@@ -21,7 +24,7 @@ from jax.lax import with_sharding_constraint
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 warnings.simplefilter("ignore")
-placings, tracings = json.load(sys.stdin)
+placings, tracings, operations = json.load(sys.stdin)
 mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("data", "model"))
 s = NamedSharding(mesh, PartitionSpec("data"))
 x, y = jnp.ones((8, 4)), np.ones((8, 4))
@@ -50,7 +53,31 @@ for name, call in tracings:
         continue
     names = {**globals(), "call": function, "body": putting}
     found[name] = [extent(jax.tree.leaves(eval(call, names))[0])]
-print(json.dumps(found))
+
+split, whole = (NamedSharding(mesh, PartitionSpec(*axes)) for axes in (["data"], []))
+other = NamedSharding(mesh, PartitionSpec("model"))
+n, u, c = y, x, device_put(x, jax.devices()[3])
+S, R, by_other_axis = device_put(y, split), device_put(y, whole), device_put(y, other)
+half = device_put(y, NamedSharding(Mesh(np.array(jax.devices()[:4]), ("data",)), split.spec))
+reversed_mesh = Mesh(np.array(jax.devices()[::-1]).reshape(4, 2), ("data", "model"))
+reversed_order = device_put(y, NamedSharding(reversed_mesh, split.spec))
+
+def outcome(call):
+    try:
+        got = eval(call, {**globals(), "copy": copy, "pickle": pickle})
+    except ValueError:
+        return "ValueError"
+    if not isinstance(got, jax.Array):
+        return "NumPy"
+    if len(got.devices()) == 1:
+        return "elsewhere" if got.committed else "the default device"
+    parts = [[] if p is None else [p] if isinstance(p, str) else list(p) for p in got.sharding.spec]
+    while parts and not parts[-1]:
+        parts.pop()
+    return [["x" if axis == "data" else axis for axis in part] for part in parts]
+
+outcomes = [outcome(call) for call in operations]
+print(json.dumps([found, outcomes, list(jax.__version_info__)]))
 """
 WITHOUT = {
     "jax.lax.map": "gives its function the rows",
@@ -61,21 +88,49 @@ WHILE = "call(lambda a: a.sum() < 40, body, x)"
 
 
 @pytest.fixture(scope="module")
-def measured() -> dict[str, list[str]]:
+def executed() -> tuple[dict[str, list[str]], list[Any], tuple[int, ...]]:
     placings = [(each.name, each.call) for each in SHARDING_ROWS]
     calls = {name: CALLS.get(name, "call(body)(x)") for name in OVER_WHOLE_ARRAYS - set(WITHOUT)}
     calls |= {"jax.lax.scan": SCAN, "jax.lax.while_loop": WHILE}
     tracings = [(name, call) for name, call in sorted(calls.items()) if name.startswith("jax.")]
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
-        input=json.dumps([placings, tracings]),
+        input=json.dumps([placings, tracings, [row.call for row in OPERATIONS]]),
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    found: dict[str, list[str]] = json.loads(done.stdout)
-    return found
+    found, outcomes, version = json.loads(done.stdout)
+    return found, outcomes, tuple(version)
+
+
+@pytest.fixture(scope="module")
+def measured(
+    executed: tuple[dict[str, list[str]], list[Any], tuple[int, ...]],
+) -> dict[str, list[str]]:
+    return executed[0]
+
+
+@NEEDS_JAX
+def test_what_operations_do_with_arrays_on_a_mesh(
+    executed: tuple[dict[str, list[str]], list[Any], tuple[int, ...]],
+) -> None:
+    _, outcomes, version = executed
+    wrong = {
+        row.call: (outcome, row.outcome)
+        for row, outcome in zip(OPERATIONS, outcomes, strict=True)
+        if row.since <= version
+        and (row.until is None or version < row.until)
+        and outcome != (row.outcome if isinstance(row.outcome, str) else [*map(list, row.outcome)])
+    }
+    assert wrong == {}
+
+
+def test_the_versions_of_an_operation_do_not_overlap() -> None:
+    for one, other in itertools.combinations(OPERATIONS, 2):
+        if one.call == other.call:
+            assert one.until == other.since or other.until == one.since
 
 
 @NEEDS_JAX

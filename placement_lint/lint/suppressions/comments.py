@@ -8,6 +8,8 @@
   beginnings of codes (`JDP2`), names. Without brackets it silences nothing: what it is meant for
   must be said.
 - `# placement-lint: ignore-file[…]`, alone on any line, does so for the whole file.
+- `# placement-lint: off[…]`, alone on a line, does so up to the next `# placement-lint: on` that
+  is alone on a line, or to the end of the file.
 
 A comment holds for a finding from the end of the finding's own line (with those that a string or a
 backslash joins to it), or of the first or the last line of the smallest statement around it (of a
@@ -43,7 +45,11 @@ _FILE_NOQA = re.compile(
 )
 _NOQA_CODE = re.compile(r"(?<![A-Z])[A-Z]+[0-9]+", re.IGNORECASE)
 _OURS = re.compile(r"#\s*placement-lint:\s*(?P<kind>ignore|ignore-file)\[(?P<rules>[^\[\]]*)\]")
-_NAMELESS = re.compile(r"#\s*placement-lint:\s*ignore(?:-file)?(?![-\[\w])")
+_NAMELESS = re.compile(r"#\s*placement-lint:\s*(?:ignore(?:-file)?|off)(?![-\[\w])")
+_BEGIN = re.compile(r"#\s*placement-lint:\s*off\[(?P<rules>[^\[\]]*)\]")
+_END = re.compile(r"#\s*placement-lint:\s*on(?![-\[\w])")
+_MOST_OPEN = 100
+"""Of blocks that have begun and not ended; what begins inside of so many holds for nothing."""
 _MOST_LINES_ABOVE = 500
 """Of comments above a statement. Each finding looks at them, and there may be as many of both."""
 _RULE = re.compile(r"[^,\s]+")
@@ -114,6 +120,8 @@ class Suppressions:
         self._alone: dict[int, list[Directive]] = {}
         self._comment_lines: set[int] = set()
         self._whole_file: list[Directive] = []
+        self._blocks: list[tuple[int, tuple[Directive, ...]]] = [(0, ())]
+        """From each line on where one begins or ends: which of them hold."""
         for start, end in editor.spans.comments:
             self._read(start, end)
 
@@ -138,11 +146,16 @@ class Suppressions:
         if finding.code in NEVER_SILENT:
             return []
         holding = list(self._whole_file)
+        if len(self._blocks) > 1:
+            holding += self._blocks_at(finding.span.line + self._lines_before(finding))
         if self._at_end or self._alone:
             holding += self._holding_at(finding)
         # Each of them is asked: one that silences what another one does is not without use.
         covering = [directive for directive in holding if directive.covers(finding)]
         return [directive for directive in covering if self._noqa or not directive.is_noqa]
+
+    def _lines_before(self, finding: Finding) -> int:
+        return self._editor.source.lines_before(finding.cell)
 
     def _reason(self, directive: Directive) -> str:
         """Return what a comment says behind what it silences, up to another comment."""
@@ -179,6 +192,22 @@ class Suppressions:
                 where.setdefault(line, []).append(directive)
             elif alone:
                 self._whole_file.append(directive)
+        if alone:
+            self._read_blocks(text, start, line)
+
+    def _read_blocks(self, text: str, start: int, line: int) -> None:
+        if _END.match(text):
+            self._blocks.append((line, ()))
+        for begin in _BEGIN.finditer(text):
+            directive = _directive(begin, start, "rules", _RULE, is_noqa=False)
+            self.directives.append(directive)
+            holding = self._blocks[-1][1]
+            if len(holding) < _MOST_OPEN:
+                self._blocks.append((line, (*holding, directive)))
+
+    def _blocks_at(self, line: int) -> tuple[Directive, ...]:
+        index = bisect.bisect_right(self._blocks, line, key=lambda each: each[0])
+        return self._blocks[index - 1][1]
 
     # -- the statements -----------------------------------------------------------------------
 

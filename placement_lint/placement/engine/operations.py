@@ -19,6 +19,7 @@ from placement_lint.placement.domain.values import (
     ANYTHING,
     DOUBT,
     MAX_DEPTH,
+    UNKNOWN,
     Anything,
     AnyTree,
     Array,
@@ -201,7 +202,7 @@ class Operations:
         }
         if not surely:
             result |= set(self.created(node, state, is_weak=weak))
-        if open_to_more:
+        if open_to_more or (not surely and any(_is_partly_open(held) for _, held in operands)):
             result.add(DOUBT)
         return limited(frozenset(result))
 
@@ -410,6 +411,16 @@ def seat_of(sharding: Sharding) -> MeshDevices | None:
     if mesh is None or mesh.devices is None:
         return None
     return mesh.devices if mesh.number is None else replace(mesh.devices, number=mesh.number)
+
+
+def _is_partly_open(held: Value, depth: int = MAX_DEPTH) -> bool:
+    """Return whether a container holds something unknown, which may be committed elsewhere."""
+    return depth > 0 and any(
+        part == UNKNOWN or _is_partly_open(part, depth - 1)
+        for atom in held
+        if isinstance(atom, Mapping | Sequence)
+        for part in atom.parts()
+    )
 
 
 def _is_only_open(

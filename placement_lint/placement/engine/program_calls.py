@@ -65,6 +65,8 @@ from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.engine.arguments import Fields, Operand
     from placement_lint.placement.engine.protocols import Evaluator
@@ -168,8 +170,9 @@ class ObjectCalls:
             return UNKNOWN
         closed = self._closed(node, atom)
 
-        def placed(used: list[Operand], *, certain: bool) -> Value:
-            return self.on.computed(node, [*used, *closed], state, certain=certain, is_call=True)
+        def placed(used: list[Operand], *, certain: bool, pins: Iterable[Value] = ()) -> Value:
+            held = [*used, *closed, *((self._called_at(node), pin) for pin in pins)]
+            return self.on.computed(node, held, state, certain=certain, is_call=True)
 
         # What is left aside may be taken after all, and say where it runs.
         is_array = atom.gives_array and (left.is_certain or not left.every)
@@ -182,7 +185,7 @@ class ObjectCalls:
         if (
             atom.is_staged
             and not self.on.program.is_tracing
-            and not self.on.program.follows_compiled
+            and not self.on.program.follows_compiled_calls
             and not is_worth_following(everything, state)
         ):
             used = [operand for operand in spread if operand[0] not in left.every]
@@ -193,22 +196,26 @@ class ObjectCalls:
         if not trace.is_followed:
             used = [operand for operand in spread if operand[0] not in left.every]
             certain = left.is_certain and atom.is_known
-            return trace.given(made, placed(used, certain=certain))
+            return trace.given(made, placed(used, certain=certain, pins=trace.pins))
         if not atom.keeps_unused:
             places = [place for place, _ in operands]
             spread = list(zip(places, map(trace.used, tracers), strict=True))
         used = [operand for operand in spread if operand[0] not in left.surely]
         # Of what is linear, the compiled derivative takes nothing.
         certain = not (atom.is_staged and is_derivative(atom))
-        return trace.given(made, placed(used, certain=certain))
+        return trace.given(made, placed(used, certain=certain, pins=trace.pins))
 
     def _trace(self, node: cst.CSTNode, atom: Computation, state: State) -> Trace:
         is_compiled = any(step.is_whole for step in atom.steps)
         return Trace(self.on, node, state, is_compiled=is_compiled)
 
+    def _called_at(self, node: cst.CSTNode) -> int:
+        """Return the place of what a call calls."""
+        return self.on.index(node.func if isinstance(node, cst.Call) else node)
+
     def _closed(self, node: cst.CSTNode, atom: Computation) -> list[Operand]:
         """Return the committed arrays that a computation closes over, or was given before."""
-        place = self.on.index(node.func if isinstance(node, cst.Call) else node)
+        place = self._called_at(node)
         before = (*atom.bound, *(held for _, held in atom.bound_by_name))
         bound = frozenset(a for held in before for a in arrays(held) if a.committed)
         return [(place, held) for held in (atom.closure, bound) if held]

@@ -15,6 +15,8 @@ from placement_lint.jaxmodel.structures import Structure
 from placement_lint.placement.domain.containers import anonymous
 from placement_lint.placement.domain.contents import element_of, map_arrays
 from placement_lint.placement.domain.places import MADE_ON_TRACERS, ArrayOrigin, Place
+from placement_lint.placement.domain.sharded_calls import Running
+from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.placement.domain.state import SYSTEM
 from placement_lint.placement.domain.values import (
     ANYTHING,
@@ -86,6 +88,8 @@ class Trace:
         self._trees = 0
         """How many trees were made of others: the objects in them differ."""
         self._originals: dict[Array, Atom] = {}
+        self.pins: list[Value] = []
+        """What stands for the meshes that the body holds the compiled program on."""
         self.handed_back: set[Array] = set()
         """Tracers that come out of a compiled program as results of it."""
 
@@ -116,7 +120,24 @@ class Trace:
         """Return what a function gives for tracers: tracers too."""
         with self.program.on_tracers(), self.program.compiling(self.is_compiled):
             objects = self.program.expressions(self.on.module).calls.objects
-            return objects.called_with(self.node, function, passed, self.state)
+            made = objects.called_with(self.node, function, passed, self.state)
+            if self.program.running is Running.COMPILED:
+                self.pins += filter(None, map(self._pin, self.leaves(made)))
+            return made
+
+    def _pin(self, leaf: Value) -> Value:
+        """Return where a leaf holds the program that is on a mesh because of the body, not of an
+        argument: `jax.lax.with_sharding_constraint(x, sharding)`; nothing of any other leaf.
+        """
+        given = {a.sharding.mesh for a in self._originals if a.sharding is not None}
+        meshes = {a.sharding.mesh for a in arrays(leaf) if a.sharding is not None} - given - {None}
+        pins: set[Atom] = {
+            Array(None, committed=True, sharding=Sharding(mesh=mesh, is_named=True))
+            for mesh in meshes
+        }
+        if pins and not all(isinstance(a, Array) and a.sharding is not None for a in leaf):
+            pins.add(Array(None, committed=False))
+        return frozenset(pins)
 
     # -- transformations --------------------------------------------------------------------------
 
@@ -145,8 +166,10 @@ class Trace:
         if step.structure is None:
             return value(AnyTree(value(COMPUTED))) if step.is_staged else UNKNOWN
         if step.is_staged:
-            self.handed_back.update(a for leaf in self.leaves(made) for a in arrays(leaf))
-            return self.rebuilt(made, computed)
+            every = {a for leaf in self.leaves(made) for a in arrays(leaf)}
+            self.handed_back.update(every)
+            # A program that gives nothing but derivatives may take nothing of what is committed.
+            return made if every == {_GRADIENT} else self.rebuilt(made, computed)
         if step.structure is Structure.MAPPED:
             return self.rebuilt(made, self._stacked if step.is_plain else self._moved)
         return made
@@ -247,6 +270,8 @@ class Trace:
             )
         if marker == COMPUTED:
             return placed
+        if marker == _GRADIENT and self.program.running is Running.COMPILED:
+            return value(marker)
         made = self.on.operations.created(self.on.index(self.node), self.begun)
         if marker == _CREATED:
             return made

@@ -162,18 +162,18 @@ def _text(node: cst.CSTNode) -> str:
     return node.value if isinstance(node, cst.Name) else ""
 
 
-def lead_to_placing(modules: Iterable[Compiled]) -> bool:
+def lead_to_placing(modules: Iterable[Compiled], *, constraining: bool = False) -> bool:
     """Return whether compiled code of a program may come by a call that places an array.
 
-    That is one that puts it to something; or, where a mesh may have Explicit axes, one that
-    constrains it. Functions are followed by the last parts of their names, whatever these stand
-    for.
+    That is one that puts it to something; or, with `constraining` or where a mesh may have Explicit
+    axes, one that constrains it. Functions are followed by the last parts of their names, whatever
+    these stand for.
     """
     every = list(modules)
     if not any(module.makes_shardings for module in every):
         return False
     wanted = {PUTTING}
-    if any(module.may_be_explicit for module in every):
+    if constraining or any(module.may_be_explicit for module in every):
         wanted.add(CONSTRAINING)
     if not any(wanted & module.actions for module in every):
         return False

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect
-from placement_lint.placement.domain.contents import iterated_of
+from placement_lint.placement.domain.contents import committed_to, iterated_of
+from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.placement.domain.state import ANY_DEVICE, DefaultDevice
 from placement_lint.placement.domain.values import (
     ANYTHING,
@@ -28,6 +31,9 @@ from placement_lint.placement.engine.arguments import CallArguments
 from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.overlays.registry import LibraryCall, models
 from placement_lint.syntax.calls import is_none
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _COMPUTING = frozenset({Effect.COMPUTE, Effect.COPY, Effect.SAMPLE})
 _OPERATORS = "operator."
@@ -194,6 +200,10 @@ def tree_map(call: LibraryCall) -> Value:
     for keyword in call.arguments.keywords.values():
         call.evaluate(keyword)
     of = call.program.trees
+    if call.on.names.qualified(function) == "jax.device_put" and len(trees) == 2:
+        put = _put_by(call, trees[1][1])
+        if put is not None:
+            return of.rebuilt(trees[0][1], put, call.place, call.state, is_put=True)
     rest = [(place, _every_array(of.spread(tree, call.state))) for place, tree in trees[1:]]
     place, first = trees[0]
     known: dict[Value, Value] = {}
@@ -214,6 +224,18 @@ def tree_map(call: LibraryCall) -> Value:
     made = of.rebuilt(first - unknown, mapped, call.place, call.state)
     call.program.objects.supersede(first, made, call.state)
     return made | tree_of(mapped(unknown)) if unknown else made
+
+
+def _put_by(call: LibraryCall, shardings: Value) -> Callable[[Value], Value] | None:
+    """Return what `jax.device_put` does with a leaf, by one of the shardings in a tree."""
+    targets = {atom for leaf in call.program.trees.leaves(shardings, call.state) for atom in leaf}
+    named = {each for each in targets if isinstance(each, Sharding) and each.is_named}
+    meshes = {each.mesh for each in named}
+    if not named or named != targets or len(meshes) != 1:
+        return None
+    sharding = named.pop() if len(named) == 1 else Sharding(mesh=meshes.pop(), is_named=True)
+    by = frozenset({call.place})
+    return lambda leaf: committed_to(leaf, {None}, by, sharding)
 
 
 @models("jax.tree.leaves", "jax.tree_util.tree_leaves")

@@ -114,7 +114,8 @@ def associative_scan(call: LibraryCall) -> Value:
     if elements is None:
         return traced.result(None)
     traced.is_used(elements)
-    return traced.result(traced.trace.rebuilt(elements, computed))
+    # It slices each element where that is, and computes with the slices.
+    return traced.result(traced.trace.rebuilt(elements, computed), certain=False)
 
 
 @models("jax.jvp", "jax.linearize", "jax.vjp")
@@ -152,7 +153,9 @@ class _Tracing:
         self._closed = [(place, on.closed_over(held, state)) for place, held in laid_out.operands]
         every = [held for _, held in self._spread]
         self._is_followed = (
-            on.program.is_tracing or on.program.follows_compiled or is_worth_following(every, state)
+            on.program.is_tracing
+            or on.program.follows_compiled_calls
+            or is_worth_following(every, state)
         )
         is_compiled = is_staged and call.name in OVER_WHOLE_ARRAYS
         self.trace = Trace(on, node, state, is_compiled=is_compiled)
@@ -276,7 +279,7 @@ class _Tracing:
         for leaf in self.trace.leaves(tree):
             self.trace.handed_back.update(arrays(leaf))
 
-    def result(self, made: Value | None) -> Value:
+    def result(self, made: Value | None, *, certain: bool = True) -> Value:
         """Return what the call gives, which the functions give for tracers."""
         is_known = self._is_followed and made is not None and not self._is_unknown
         used: list[Operand] = [
@@ -287,7 +290,10 @@ class _Tracing:
             if number not in self._numbers
         ]
         closed = [(place, held) for place, held in self._closed if held]
-        placed = self._on.computed(self._node, [*used, *closed], self._state)
+        pins = [(self._on.index(self._node), pin) for pin in self.trace.pins]
+        placed = self._on.computed(
+            self._node, [*used, *closed, *pins], self._state, certain=certain
+        )
         if made is None or not self._is_followed:
             return tree_of(placed) if self._is_staged else UNKNOWN
         return self.trace.given(made, placed)

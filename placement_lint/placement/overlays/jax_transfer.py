@@ -9,12 +9,14 @@ import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.libraries import libraries
+from placement_lint.jaxmodel.sharded import UNCOMMITTED
 from placement_lint.jaxmodel.structures import SEQUENCES, SEQUENCES_UNASKED
 from placement_lint.jaxmodel.transfer import Effect, Gives
 from placement_lint.placement.domain.containers import anonymous, anonymous_outside
 from placement_lint.placement.domain.contents import committed_to, map_arrays
 from placement_lint.placement.domain.devices import Device
 from placement_lint.placement.domain.places import ArrayOrigin, Place
+from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.state import SYSTEM
 from placement_lint.placement.domain.transformations import Usage
 from placement_lint.placement.domain.values import (
@@ -94,7 +96,8 @@ def _result_on_device(
 ) -> Value:
     """Commit what was made to the `device=` argument, where that names one."""
     sharding = saw_target(call, device)
-    if names_one is False:
+    is_ignored = call.name in UNCOMMITTED and call.program.running is Running.COMPILED
+    if names_one is False or (is_ignored and sharding is not None):
         return made
     by = frozenset({call.place})
     placed = committed_to(made, devices_of(call, device), by, sharding)
@@ -340,7 +343,10 @@ def commit(call: LibraryCall) -> Value:
         return value(made)
     if call.name not in _NAMING_THE_DEVICE:
         call.program.objects.take_apart(held)
-        return value(Array(None, committed=True, sharding=sharding))
+        placed = value(Array(None, committed=True, sharding=sharding))
+        # Of a tree it gives a tree, which has no sharding of its own.
+        is_one = sharding is None or all(isinstance(atom, Array | Host) for atom in held)
+        return placed if is_one else placed | DOUBTFUL
     names_one = _names_device(call, target)
     if names_one is False:
         if call.arguments.is_open:

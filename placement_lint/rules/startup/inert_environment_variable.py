@@ -19,11 +19,10 @@ from placement_lint.jaxmodel.startup import (
 )
 from placement_lint.prefilter.conditions import SETS_VARIABLES, AllOf, AnyOf, Jax
 from placement_lint.rules.base import Rule
+from placement_lint.rules.startup.programs import imports_jax
 from placement_lint.semantic.enclosing import failure_is_expected
-from placement_lint.semantic.module_summary import import_of_jax
 from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.environ import Setting, settings
-from placement_lint.syntax.import_statements import imported_names
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -187,21 +186,13 @@ def _platforms(name: str, value: str | None) -> str | None:
 
 def _flags_for_tensorflow(value: cst.BaseExpression | None, ctx: Context) -> str | None:
     """Return that JAX does not see the flags of XLA in a value, if there are any."""
-    if value is None or not ctx.module.fact(_imports_jax):
+    if value is None or not ctx.module.fact(imports_jax):
         return None
     texts = (string_value(node) for node in (value, *ctx.tree.descendants(value)))
     flag = next((match for text in texts if text and (match := _FLAG.search(text))), None)
     if flag is None:
         return None
     return f"--{flag[1]} is ignored: TF_XLA_FLAGS is TensorFlow's; JAX reads {_XLA_FLAGS}"
-
-
-def _imports_jax(facts: ModuleFacts) -> bool:
-    return any(
-        import_of_jax(name) is not None
-        for statement in facts.names.import_statements
-        for name in imported_names(statement)
-    )
 
 
 def _is_number(text: str) -> bool:

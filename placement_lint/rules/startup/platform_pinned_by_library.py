@@ -11,6 +11,7 @@ from placement_lint.prefilter.conditions import SETS_VARIABLES, AllOf, AnyOf, Pl
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import names_device
 from placement_lint.rules.startup.programs import (
+    imports_jax,
     is_in_cells,
     is_in_package,
     is_init,
@@ -18,11 +19,9 @@ from placement_lint.rules.startup.programs import (
     is_program,
 )
 from placement_lint.semantic.enclosing import is_in_test
-from placement_lint.semantic.module_summary import import_of_jax
 from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.environ import settings
-from placement_lint.syntax.import_statements import imported_names
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -128,7 +127,7 @@ def _check(node: cst.Assign | cst.AugAssign | cst.Call, ctx: Context) -> None:
     if importer is None and (facts.fact(is_program) or not facts.fact(is_in_package)):
         return
     if facts.fact(_is_for_setting) or (
-        what in _VARIABLES and (what in facts.fact(_asked_for) or not facts.fact(_imports_jax))
+        what in _VARIABLES and (what in facts.fact(_asked_for) or not facts.fact(imports_jax))
     ):
         return
     ctx.report(node, f"importing this module sets {what} for the whole process")
@@ -186,11 +185,3 @@ def _is_for_setting(facts: ModuleFacts) -> bool:
     if is_init(facts):
         return False
     return not any(True for _ in facts.tree.every(cst.FunctionDef, cst.ClassDef))
-
-
-def _imports_jax(facts: ModuleFacts) -> bool:
-    return any(
-        import_of_jax(name) is not None
-        for statement in facts.names.import_statements
-        for name in imported_names(statement)
-    )

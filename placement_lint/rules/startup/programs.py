@@ -9,8 +9,10 @@ import libcst as cst
 
 from placement_lint.files.script_cells import has_cells
 from placement_lint.files.test_paths import is_test_path
+from placement_lint.semantic.module_summary import import_of_jax
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.guards import is_main_guard
+from placement_lint.syntax.import_statements import imported_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,6 +75,15 @@ def is_run_as_program(node: cst.CSTNode, ctx: FileView) -> bool:
         if isinstance(ancestor, cst.FunctionDef) and ancestor.name.value in _ENTRIES:
             return True
     return False
+
+
+def imports_jax(facts: ModuleFacts) -> bool:
+    """Return whether a statement of a file imports JAX, or what brings it."""
+    return any(
+        import_of_jax(name) is not None
+        for statement in facts.names.import_statements
+        for name in imported_names(statement)
+    )
 
 
 # -- programs ---------------------------------------------------------------------------------

@@ -1,0 +1,115 @@
+"""JDP723."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Edit, Severity
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.devices.queries import followed
+from placement_lint.semantic.enclosing import failure_is_expected, is_caught
+from placement_lint.syntax.calls import Arguments
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+    from placement_lint.syntax.edits import Editor
+
+_UTILS = "jax.experimental.multihost_utils"
+_MAKERS = frozenset({
+    "jax.make_array_from_process_local_data", f"{_UTILS}.host_local_array_to_global_array",
+})  # fmt: skip
+_FAILURES = frozenset({"builtins.BaseException", "builtins.Exception", "builtins.ValueError"})
+
+
+class AllgatherUntiled(Rule):
+    """`process_allgather` of an array that spans processes, without `tiled=True`.
+
+    ## What it does
+    Finds `multihost_utils.process_allgather(x)` without `tiled=True`, where `x` was made by
+    `jax.make_array_from_process_local_data` or `host_local_array_to_global_array`.
+
+    ## Why is this bad?
+    Such an array is one array of all processes already. Up to JAX 0.7.2 it was gathered as with
+    `tiled=True`; from 0.8.0 on the call raises ValueError in a program of several processes, and
+    works on the machine of its author, where there is one.
+
+    ## Example
+    ```python
+    import jax
+    from jax.experimental import multihost_utils
+
+
+    def gather(sharding, scores):
+        whole = jax.make_array_from_process_local_data(sharding, scores)
+        return multihost_utils.process_allgather(whole)
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    from jax.experimental import multihost_utils
+
+
+    def gather(sharding, scores):
+        whole = jax.make_array_from_process_local_data(sharding, scores)
+        return multihost_utils.process_allgather(whole, tiled=True)
+    ```
+
+    ## Fix safety
+    Safe: it is what JAX up to 0.7.2 does with such an array, and what later versions accept.
+
+    ## What it does not flag
+    Arrays of which it is not known that they span processes: NumPy arrays and local ones are
+    stacked without `tiled`, and put behind one another with it. A `tiled` that is a variable. Code
+    for versions before 0.8.0 only. A ValueError that is caught, or expected by a test.
+
+    ## Verified by
+    The proof runs two processes, which make one array of their parts and gather it: ValueError.
+    After the fix both have the whole array.
+
+    ## References
+    - [JAX's changelog, 0.8.0](https://docs.jax.dev/en/latest/changelog.html)
+    - Measured on JAX 0.6.2, 0.7.2, 0.10.2 and 0.12.0.1
+    """
+
+    code, name = "JDP723", "allgather-untiled"
+    advice = "Pass `tiled=True`"
+    severity, fix = Severity.ERROR, Applicability.SAFE
+    versions = ("0.8.0", None)
+    needs = AllOf(
+        Jax(),
+        b"process_allgather",
+        AnyOf(b"make_array_from_process_local_data", b"host_local_array_to_global_array"),
+    )
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        if not ctx.is_call(node, f"{_UTILS}.process_allgather"):
+            return
+        arguments = Arguments(node)
+        gathered, tiled = arguments.get(0, "in_tree"), arguments.get(1, "tiled")
+        is_false = isinstance(tiled, cst.Name) and tiled.value == "False"
+        if gathered is None or arguments.is_open or (tiled is not None and not is_false):
+            return
+        if ctx.called(followed(gathered, ctx)) not in _MAKERS:
+            return
+        if failure_is_expected(node, ctx) or is_caught(node, ctx, _FAILURES):
+            return
+        ctx.report(
+            node,
+            "process_allgather of an array that spans processes raises ValueError from JAX 0.8.0 "
+            "on: pass tiled=True",
+            fix=_plan(gathered, tiled),
+        )
+
+
+def _plan(gathered: cst.BaseExpression, tiled: cst.BaseExpression | None) -> FixPlan:
+    def build(editor: Editor) -> list[Edit]:
+        if tiled is not None:
+            return [editor.replace(tiled, "True")]
+        _, end = editor.spans.outer(gathered)
+        return [editor.insert(end, ", tiled=True")]
+
+    return FixPlan(Applicability.SAFE, "Gather it as one array", build)
