@@ -28,7 +28,6 @@ _OPTIONS = {
     "-n": "use `--no-cache`",
     "-o": "use `--output-file`",
     "-s": "use `--quiet`",
-    "-w": "use `--watch`",
 }
 _COMMANDS = {
     "config": "`placement-lint --show-settings` shows the settings",
@@ -40,7 +39,6 @@ _COMMANDS = {
     "lsp": "use `placement-lint server`",
     "rules": "`placement-lint rule` lists the rules",
     "version": "use `placement-lint --version`",
-    "watch": "use `placement-lint --watch`",
 }
 
 

@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="one rule of each family, and the data path at 16MB: less than a minute",
+        help="one rule of each family, and the data path at 16MB: about a minute",
     )
     parser.add_argument(
         "--size",

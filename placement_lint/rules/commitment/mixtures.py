@@ -66,7 +66,7 @@ def clashes(ctx: Context) -> Iterator[Clash]:
 
 
 def described(seats: Mapping[Seat, cst.CSTNode]) -> str:
-    """Say of the first two operands where they are committed."""
+    """Return where the first two operands are committed, and what JAX does then."""
     (first, one), (second, other), *_ = seats.items()
     if one is other or not dotted(one) or not dotted(other):
         return f"operands are committed to {first} and to {second}: ValueError"

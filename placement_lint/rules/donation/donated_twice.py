@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.findings import Severity
 from placement_lint.rules.base import Rule
-from placement_lint.rules.donation.readings import DONATES, confidence
-from placement_lint.semantic.donation.analysis import Donations
+from placement_lint.rules.donation.readings import DONATES, confidence, donations
 from placement_lint.semantic.enclosing import failure_is_expected
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ class DonatedTwice(Rule):
     needs = DONATES
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
-        for each in ctx.module.fact(Donations).repeats:
+        for each in donations(ctx).repeats:
             if failure_is_expected(each.node, ctx):
                 continue
             what = f"`{each.text}`" if each.text else "one array"

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.findings import Severity
 from placement_lint.rules.base import Rule
-from placement_lint.rules.donation.readings import DONATES
-from placement_lint.semantic.donation.analysis import Donations
+from placement_lint.rules.donation.readings import DONATES, donations
 from placement_lint.semantic.enclosing import is_in_test
 
 if TYPE_CHECKING:
@@ -22,8 +21,7 @@ class DonationWithoutEffect(Rule):
     ## What it does
     Finds arguments that a call is to donate and that have no buffer to take, or none that can be
     taken: NumPy arrays and Python values; parameters that the compiled function never uses;
-    arguments of which no output has the shape. And calls of functions that donate inside of others
-    that are compiled, where only the outermost function donates.
+    arguments of which no output has the shape.
 
     ## Why is this bad?
     The program needs the memory that somebody wanted to save. JAX warns of some of these on some
@@ -62,7 +60,7 @@ class DonationWithoutEffect(Rule):
 
     ## What it does not flag
     Arguments of which it is not known what they are, and functions of which it is not known what
-    they give. Tests.
+    they give. Calls inside of another compiled function, where nothing is donated. Tests.
 
     ## Verified by
     The proof donates an array to a function that only gives its sum: the array is alive after that.
@@ -82,7 +80,7 @@ class DonationWithoutEffect(Rule):
     needs = DONATES
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
-        for each in ctx.module.fact(Donations).idle:
+        for each in donations(ctx).idle:
             if is_in_test(each.node, ctx):
                 continue
             what = f"`{each.text}`" if each.text else "this argument"
