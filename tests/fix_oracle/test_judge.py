@@ -260,7 +260,7 @@ def test_what_jax_refuses_in_a_file_that_a_fix_did_not_see(
 def test_an_unsafe_fix_may_not_raise(judged: Callable[[Fixed], Judgement]) -> None:
     said = "Commit the array where it is made; computations may move to the host"
     fixed = by_hand(HEAD + STEP + MESH + LOOP, [COMMIT], message=said, unsafe=True)
-    assert whats(judged(fixed)) == {RAISED}
+    assert whats(judged(fixed)) == {RAISED, FINDING}
 
 
 # -- fixes that are wrong -------------------------------------------------------------------------
@@ -285,8 +285,10 @@ WRONG = {
         "def make(row):\n    return lambda: row\ni = 0\nheld = make(tokens[i])\n", [COMMIT],
         {DISPLACED},
     ),
-    "raises-on-a-mesh": (STEP + MESH + LOOP, [COMMIT], {RAISED}),
-    "puts-on-one-of-a-mesh": (STEP + MESH + LOOP, [COMMIT, TO_ACCELERATOR], {RAISED}),
+    "raises-on-a-mesh": (STEP + MESH + LOOP, [COMMIT], {RAISED, FINDING}),
+    "puts-on-one-of-a-mesh": (
+        STEP + MESH + LOOP, [COMMIT, TO_ACCELERATOR], {RAISED, FINDING},
+    ),
     "commits-the-parameters": (STEP + LOOP, [COMMIT, TO_ACCELERATOR], {COMMITTED}),
     "leaves-the-copy": (
         STEP + LOOP, [("tokens[i]", "jax.device_put(tokens[i])")], {LEFT},

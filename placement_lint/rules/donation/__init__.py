@@ -1,1 +1,1 @@
-"""JDP80: buffers that calls donate."""
+"""JDP8: buffers that calls donate."""

@@ -114,8 +114,10 @@ class DonationLibraries(DonationExpressions):
         if name in SHARING and first:
             if name == "jax.block_until_ready":
                 self.read(given[0].node, first, deep=True)
-            is_kept = len(given) == 1 or self.nature(first) is Nature.DATA
-            return first if is_kept or name != "jax.numpy.asarray" else self.fresh(Nature.ARRAY)
+            if name != "jax.numpy.asarray":
+                return first
+            is_kept = len(given) == 1 and self.nature(first) is not Nature.DATA
+            return first if is_kept else self.fresh(Nature.ARRAY)
         if name in REGROUPING:
             return self._regrouped(given)
         if name == "copy.copy" and first:
@@ -154,6 +156,8 @@ class DonationLibraries(DonationExpressions):
 
     def _put(self, given: Sequence[Given], first: Things) -> Things:
         """Put something somewhere: it shares its buffer if that is where it is."""
+        if self.nature(first) is Nature.DATA:
+            return self.fresh(Nature.ARRAY)
         if len(given) == 1:
             return first
         self.read(given[0].node, first)
@@ -161,8 +165,6 @@ class DonationLibraries(DonationExpressions):
         if isinstance(target, cst.Attribute) and target.attr.value == "sharding":
             if dotted(target.value) == dotted(given[0].node):
                 return first
-            return self.fresh(Nature.ARRAY)
-        if self.nature(first) is Nature.DATA:
             return self.fresh(Nature.ARRAY)
         if self._is_replicated(target) and self.nature(first) is Nature.ARRAY:
             return first
