@@ -121,6 +121,12 @@ def _clean(arguments: list[str]) -> int:
     return clean.main(arguments)
 
 
+def _explain(arguments: list[str]) -> int:
+    from placement_lint.cli import explain
+
+    return explain.main(arguments)
+
+
 def _generate_shell_completion(arguments: list[str]) -> int:
     from placement_lint.cli import completion
 
@@ -130,6 +136,7 @@ def _generate_shell_completion(arguments: list[str]) -> int:
 _COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "check": _check,
     "rule": _rule,
+    "explain": _explain,
     "verify": _verify,
     "trace": _trace,
     "server": _server,

@@ -41,9 +41,10 @@ _SELECTOR_FIELDS = (
 _DESCRIPTION = """\
 Find, explain and fix device-placement mistakes in JAX code.
 
-Commands: check (the default), rule (explain the rules), verify (reproduce them on the installed
-JAX), trace (run a program and report the copies that happen), server (the language server), clean
-(delete the cache), generate-shell-completion (for bash, fish or zsh).
+Commands: check (the default), rule (explain the rules), explain (explain what is found at a place),
+verify (reproduce the rules on the installed JAX), trace (run a program and report the copies that
+happen), server (the language server), clean (delete the cache), generate-shell-completion (for
+bash, fish or zsh).
 `placement-lint COMMAND --help` shows the options of a command."""
 
 _EPILOG = """\

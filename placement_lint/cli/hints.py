@@ -9,7 +9,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-COMMANDS = ("check", "rule", "verify", "trace", "server", "clean", "generate-shell-completion")
+COMMANDS = (
+    *("check", "rule", "explain", "verify", "trace", "server", "clean"),
+    "generate-shell-completion",
+)
 """The names of all commands."""
 _OPTIONS = {
     "--add-ignore": "use `--add-noqa`",
