@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -302,6 +303,10 @@ def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
             added = passing.importing(entering) - together.without
             added = _importing(added, importers, steps)
         members |= added
+        # Two programs of a large component at a time are too much.
+        program = together.program = None
+        modules = {}
+        gc.collect()
     return together
 
 
