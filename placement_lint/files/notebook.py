@@ -57,6 +57,10 @@ def _assembled(path: str, texts: Iterable[tuple[int, str]], document: bytes | No
     line = 1
     for number, text in texts:
         ended = text if text.endswith(("\n", "\r")) else text + "\n"
+        if ended.startswith("\n") and written and written[-1].endswith("\r"):
+            # They are two line ends, not one of both.
+            written[-1] += "\n"
+            masked[-1] += "\n"
         lines = lines_of(ended)
         cells.append(Cell(number, line, len(lines)))
         written.append(ended)

@@ -48,6 +48,16 @@ def test_line_ends_inside_cells_are_kept() -> None:
     assert source.cells == (Cell(1, 1, 3), Cell(2, 4, 1))
 
 
+def test_a_line_end_of_a_cell_stays_apart_from_that_of_the_next() -> None:
+    data = json.dumps(
+        {"cells": [{"cell_type": "code", "source": text} for text in ("x = 1\r", "\ny = 2")]}
+    ).encode()
+    source = read_notebook("a.ipynb", data)
+    assert [cell.line_count for cell in source.cells] == [1, 2]
+    assert source.cell_texts == {1: "x = 1\r\n", 2: "\ny = 2\n"}
+    assert source.to_bytes() == data
+
+
 def test_no_code_at_all() -> None:
     assert read() == Source("n.ipynb", "", as_written="")
 
