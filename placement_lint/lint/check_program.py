@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 _PLACING = re.compile(r"device_put|to_device|default_device|\bdevice\s*=")
 """What a file has that does something with a device which it has from elsewhere."""
+_MANY = 40
+"""Files of a program of which the memory is wanted for the next one."""
 _ANY_NAME = re.compile(r"\b(?:getattr|vars|globals|__dict__|eval|exec)\b")
 """What a file has that reads names which its text does not have."""
 
@@ -303,10 +305,12 @@ def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
             added = passing.importing(entering) - together.without
             added = _importing(added, importers, steps)
         members |= added
-        # Two programs of a large component at a time are too much.
         program = together.program = None
         modules = {}
-        gc.collect()
+        if len(members) > _MANY:
+            # Two programs of so many files at a time are too much. A search for garbage passes
+            # through all that the process holds: few files are not worth it.
+            gc.collect()
     return together
 
 
