@@ -100,11 +100,11 @@ class ShardingDoesNotFit(Rule):
             return
         arguments = Arguments(node)
         given = arguments.get(0, "x")
-        calls = calls_at(node, ctx)
-        if given is None or arguments.is_open or not calls:
+        if given is None or arguments.is_open or arguments.get(1, "device") is None:
             return
         shape = _shape(given, ctx)
-        if shape is None:
+        # What is asked last has the file interpreted.
+        if shape is None or not (calls := calls_at(node, ctx)):
             return
         problems = [
             _problem(shape, atom) if isinstance(atom, Sharding) else None
