@@ -23,7 +23,7 @@ VERSION = 1
 """Goes up when the same finding would get another fingerprint than before."""
 
 _SCOPE = re.compile(r"^([ \t]*)(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.MULTILINE)
-_SILENCING = re.compile(r"#\s*(?:noqa\b|placement-lint:).*")
+_SILENCING = re.compile(r"#\s*(?:noqa\b|(?:placement-lint|ruff):).*")
 _TAB = 8
 
 

@@ -17,6 +17,10 @@ settings.register_profile(
 settings.load_profile("placement-lint")
 
 ROOT = Path(__file__).parents[1]
+_OPTIONS_BY_ENVIRONMENT = frozenset(
+    f"PLACEMENT_LINT_{name}"
+    for name in ("CACHE_DIR", "CONFIG", "NO_CACHE", "OUTPUT_FILE", "OUTPUT_FORMAT")
+)
 _LYING_THERE = pytest.StashKey[AbstractSet[str]]()
 
 
@@ -65,4 +69,9 @@ def lying_in(folder: Path) -> AbstractSet[str]:
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Keep what is written for a user, by this process and those it starts, out of the user's."""
-    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+    folder = tmp_path_factory.mktemp("cache")
+    os.environ["XDG_CACHE_HOME"] = str(folder)
+    # Nor does any test depend on what a developer has set for every project.
+    os.environ["XDG_CONFIG_HOME"] = str(folder / "no-settings")
+    for name in _OPTIONS_BY_ENVIRONMENT & {*os.environ}:
+        del os.environ[name]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from placement_lint.config.schema import schema
+from placement_lint.cli.schema import schema
 from tests import warm
 from tests.marks import NEEDS_JAX
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from placement_lint.cli.schema import schema
 from placement_lint.config.options import BY_NAME
-from placement_lint.config.schema import schema
 
 
 def settings() -> str:

@@ -57,6 +57,10 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command and give its exit code."""
     parser = _parser()
     args = parser.parse_mixed(arguments, "paths")
+    if any(name.startswith("PLACEMENT_LINT_") for name in os.environ):
+        from placement_lint.cli import environment
+
+        environment.add_from(os.environ, args, parser)
 
     # Not before it is known that this is not about the help.
     from placement_lint.cli.outputs import Outputs

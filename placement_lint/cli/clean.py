@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from placement_lint.cli import streams
+from placement_lint.cli import environment, streams
 from placement_lint.cli.filters import filters_by
 from placement_lint.cli.parser import USAGE_ERROR, Parser
 from placement_lint.config.load import SettingsLoader
@@ -35,7 +35,11 @@ def main(arguments: Sequence[str]) -> int:
         loader = SettingsLoader()
         project = loader.for_folder(".").project
         root = here if project is None else str(project)
-        folder = args.cache_dir or os.path.join("" if project is None else root, FOLDER)
+        folder = (
+            args.cache_dir
+            or environment.cache_folder(os.environ)
+            or os.path.join("" if project is None else root, FOLDER)
+        )
         is_clean = not clean(folder)
         if not is_clean:
             streams.complain(f"Deleted {escape(folder)}.")

@@ -5,7 +5,8 @@ A folder's settings are the first of `.placement-lint.toml`, `placement-lint.tom
 each one above it. Files are not merged, the nearest wins, unless it names another one:
 `extend = "../base.toml"`. Then what the nearer one sets replaces what the other one sets,
 `extend-…` lists are added to its lists, and with `select` the rules are chosen again. Paths and
-globs are relative to the file that they stand in.
+globs are relative to the file that they stand in. Where no folder has settings, those of the user
+hold, if there are any; their globs are relative to the current folder.
 """
 
 from __future__ import annotations
@@ -69,14 +70,14 @@ class SettingsLoader:
 
     def __post_init__(self) -> None:
         """Read what `--config` says. Raises SettingsError."""
-        files = [config for config in self.configs if _is_file_argument(config)]
+        files = [config for config in self.configs if is_file_argument(config)]
         if len(files) > 1:
             message = f"--config: one settings file at most, not {' and '.join(files)}"
             raise SettingsError(message)
         if files and self.isolated:
             raise SettingsError("--config: a settings file cannot be read with --isolated")
         for config in self.configs:
-            if not _is_file_argument(config):
+            if not is_file_argument(config):
                 self._inline.update(_read_pair(config))
         if files:
             layer = _read_file(Path(files[0]), must_have_section=True, is_given=True)
@@ -102,7 +103,7 @@ class SettingsLoader:
             settings = self._read_folder(Path(folder))
             parent = os.path.dirname(folder)
             if settings is None and parent == folder:
-                settings = self._resolve({}, None, root=None)
+                settings = self._of_user()
             if settings is not None:
                 self._of_folder[folder] = settings
                 break
@@ -110,6 +111,19 @@ class SettingsLoader:
         found = self._of_folder[folder]
         self._of_folder.update(dict.fromkeys(pending, found))
         return found
+
+    def _of_user(self) -> Settings:
+        """Return the settings where no folder has any."""
+        folder = user_folder(os.environ)
+        for name in (HIDDEN_FILE, OWN_FILE, PROJECT_FILE) if folder else ():
+            path = Path(folder, name)
+            if os.path.isfile(path):
+                layer = _read_file(path, must_have_section=False)
+                if layer is not None:
+                    here = Path.cwd()
+                    values, root = _whole(layer, here)
+                    return self._resolve(values, path, None if root == here else root)
+        return self._resolve({}, None, root=None)
 
     def _read_folder(self, folder: Path) -> Settings | None:
         for name in (HIDDEN_FILE, OWN_FILE, PROJECT_FILE):
@@ -148,7 +162,20 @@ class SettingsLoader:
         return Settings(**merged, root=root, source=source, project=project)
 
 
-def _is_file_argument(config: str) -> bool:
+def user_folder(environment: Mapping[str, str]) -> str:
+    """Return the folder of a user's own settings, as ruff places its: empty if there is none."""
+    if os.name == "nt":
+        base = environment.get("APPDATA", "")
+    else:
+        base = environment.get("XDG_CONFIG_HOME", "")
+        # The specification has relative ones ignored: they would be a repository's.
+        if not os.path.isabs(base):
+            base = os.path.join(os.path.expanduser("~"), ".config")
+    return os.path.join(base, SECTION) if os.path.isabs(base) else ""
+
+
+def is_file_argument(config: str) -> bool:
+    """Return whether a value of `--config` names a file, and is no KEY=VALUE."""
     return "=" not in config or os.path.isfile(config)
 
 

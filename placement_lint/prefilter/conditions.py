@@ -443,7 +443,8 @@ def _needs(need: Needs | bytes) -> Needs:
 
 NAMED_SUPPRESSION = AnyOf(
     Pattern(
-        rb"#\s*(?:(?:flake8|ruff)\s*[:=]\s*)?noqa\s*:(?:(?!jdp[0-9])[^\n])*"
+        rb"#\s*(?:(?:(?:flake8|ruff)\s*[:=]\s*)?noqa\s*:|ruff:\s*(?:(?:file-)?ignore|disable)\[)"
+        rb"(?:(?!jdp[0-9])[^\n])*"
         rb"(?:jdp[0-9]|(?P<otherwise>\n|\Z))",
         word=b"jdp",
         ignore_case=True,

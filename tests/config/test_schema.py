@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import placement_lint.config
+from placement_lint.cli.schema import schema, schema_text
 from placement_lint.config.options import OPTIONS, Option
-from placement_lint.config.schema import schema, schema_text
 from placement_lint.config.values import SettingsError, check_extend, check_table
 
 TOP = Path(__file__).parents[2]
@@ -26,7 +26,7 @@ def test_the_shipped_schema_is_what_the_table_gives() -> None:
 
 def test_the_module_prints_it() -> None:
     run = subprocess.run(
-        [sys.executable, "-m", "placement_lint.config.schema"],
+        [sys.executable, "-m", "placement_lint.cli.schema"],
         capture_output=True,
         text=True,
         check=True,
@@ -42,6 +42,17 @@ def test_it_is_strict_and_whole() -> None:
     assert "default" not in properties["select"]
     assert properties["min-confidence"]["enum"] == ["definite", "likely"]
     json.dumps(properties)
+
+
+def test_it_offers_codes_and_names() -> None:
+    offered = schema()["definitions"]["selector"]["anyOf"][0]["enum"]
+    assert {"ALL", "JDP", "JDP2", "JDP201", "uncommitted-array-indexed"} <= {*offered}
+    reference = {"$ref": "#/definitions/selector"}
+    properties = schema()["properties"]
+    assert properties["select"]["items"] == reference
+    assert properties["per-file-ignores"]["additionalProperties"]["items"] == reference
+    assert properties["severity"]["propertyNames"] == reference
+    assert properties["exclude"]["items"] == {"type": "string"}
 
 
 TEXTS = st.sampled_from(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from placement_lint.cli.schema import schema
 from placement_lint.config.options import OPTIONS
-from placement_lint.config.schema import schema
 from placement_lint.rules.pages import all_pages
 from placement_lint.rules.proof_records import proof_path, proved_on
 from tests import warm

@@ -41,6 +41,7 @@ NOT_OURS = "a blanket one may be of use to any linter"
 OFF = "what was not looked for in this run may be found in the next one"
 WHICH = "of a code nobody can tell what was meant; a newer version may have it"
 REASON = "a reason may be worth more than the code: it stays, as a comment"
+TWICE = "of two comments that silence one finding both are of use"
 BEGINNING = "the beginning of a code stands for all rules that begin so, as in flake8"
 
 
@@ -145,6 +146,73 @@ CASES = [
     ),
     Case("off", "y = 2  # noqa: OFF", "AGAIN:1", "y = 2", here="", because=OFF),
     Case("the rule of comments itself", "y = 2  # noqa: IDLE, AGAIN"),
+    Case("ruff's own, behind", "CALL(x, d)  # ruff: ignore[HIT] because"),
+    Case("ruff's own, of another tool", "CALL(x, d)  # ruff: ignore[XYZ501]", "HIT:1"),
+    Case("ruff's own, above", "# ruff: ignore[HIT] because\nCALL(\n    x,\n    d,\n)"),
+    Case(
+        "ruff's own, above another",
+        "# ruff: ignore[HIT]\ny = 2\nCALL(x, d)",
+        "HIT:3 AGAIN:1",
+        "y = 2\nCALL(x, d)",
+    ),
+    Case("ruff's own, for nothing", "y = 2  # ruff: ignore[HIT]", "AGAIN:1", "y = 2"),
+    Case(
+        "ruff's own, one of two",
+        "CALL(x, d)  # ruff: ignore[HIT, IDLE]",
+        "AGAIN:1",
+        "CALL(x, d)  # ruff: ignore[HIT]",
+    ),
+    Case("ruff's own, without codes", "CALL(x, d)  # ruff: ignore", "HIT:1"),
+    Case("ruff's own, in a string", "CALL(x, d, s='# ruff: ignore[HIT]')", "HIT:1"),
+    Case("ruff's own, for a file", "CALL(x, d)\n# ruff: file-ignore[HIT] because"),
+    Case("ruff's own, for a file, behind", "CALL(x, d)  # ruff: file-ignore[HIT]", "HIT:1"),
+    Case("a range", "# ruff: disable[HIT]\nCALL(x, d)\n# ruff: enable[HIT]\nCALL(x, d)", "HIT:4"),
+    Case(
+        "a range of two",
+        "# ruff: disable[HIT, XYZ1]\nCALL(x, d)\n# ruff: enable[HIT,XYZ1]\nCALL(x, d)",
+        "HIT:4",
+    ),
+    Case(
+        "a range without an end",
+        "CALL(x, d)\n# ruff: disable[HIT]\nCALL(x, d)\nif x:\n    CALL(x, d)",
+        "HIT:1",
+    ),
+    Case("another end", "# ruff: disable[HIT]\nCALL(x, d)\n# ruff: enable[XYZ1]\nCALL(x, d)"),
+    Case(
+        "to the end of the block",
+        "if x:\n    # ruff: disable[HIT]\n    CALL(x, d)\n    if d:\n"
+        "        CALL(x, d)\nCALL(x, d)",
+        "HIT:6",
+    ),
+    Case(
+        "an end further right",
+        "# ruff: disable[HIT]\nif x:\n    CALL(x, d)\n    # ruff: enable[HIT]\n"
+        "    CALL(x, d)\nCALL(x, d)",
+    ),
+    Case(
+        "a range in a range",
+        "# ruff: disable[HIT]\nif x:\n    # ruff: disable[HIT]\n"
+        "    CALL(x, d)\n    # ruff: enable[HIT]\nCALL(x, d)\n"
+        "# ruff: enable[HIT]\nCALL(x, d)",
+        "HIT:8 AGAIN:3",
+        "# ruff: disable[HIT]\nif x:\n    CALL(x, d)\nCALL(x, d)\n"
+        "# ruff: enable[HIT]\nCALL(x, d)",
+        here="HIT:8",
+        because=TWICE,
+    ),
+    Case("a range behind code", "y = 2  # ruff: disable[HIT]\nCALL(x, d)", "HIT:2"),
+    Case(
+        "a range for nothing",
+        "# ruff: disable[HIT]\ny = 2\n# ruff: enable[HIT]\nCALL(x, d)",
+        "HIT:4 AGAIN:1",
+        "y = 2\nCALL(x, d)",
+    ),
+    Case(
+        "one of two in a range",
+        "# ruff: disable[HIT, IDLE]\nCALL(x, d)\n# ruff: enable[HIT, IDLE]",
+        "AGAIN:1",
+        "# ruff: disable[HIT]\nCALL(x, d)\n# ruff: enable[HIT]",
+    ),
 ]  # fmt: skip
 AS_FLAKE8 = [case for case in CASES if case.because in {FLAKE8, BEGINNING}]
 
@@ -251,13 +319,13 @@ def fixed_by_us(our_folder: Path, found_by_us: object) -> dict[str, str]:
     texts = {str(path): path.read_text(encoding="utf-8") for path in files.values()}
     for finding in everything.findings:
         if finding.code == "JDP902" and finding.fix is not None:
-            (edit,) = finding.fix.edits
-            lines = texts[finding.path].splitlines(keepends=True)
-            starts = [sum(map(len, lines[:at])) for at in range(len(lines) + 1)]
-            begin = starts[edit.span.line - 1] + edit.span.column - 1
-            end = starts[edit.span.end_line - 1] + edit.span.end_column - 1
-            before = texts[finding.path]
-            texts[finding.path] = before[:begin] + edit.text + before[end:]
+            for edit in sorted(finding.fix.edits, reverse=True):
+                before = texts[finding.path]
+                lines = before.splitlines(keepends=True)
+                starts = [sum(map(len, lines[:at])) for at in range(len(lines) + 1)]
+                begin = starts[edit.span.line - 1] + edit.span.column - 1
+                end = starts[edit.span.end_line - 1] + edit.span.end_column - 1
+                texts[finding.path] = before[:begin] + edit.text + before[end:]
     return {name: texts[str(path)] for name, path in files.items()}
 
 

@@ -10,6 +10,8 @@
 - `# placement-lint: ignore-file[…]`, alone on any line, does so for the whole file.
 - `# placement-lint: off[…]`, alone on a line, does so up to the next `# placement-lint: on` that
   is alone on a line, or to the end of the file.
+- `# ruff: ignore[…]`, `# ruff: file-ignore[…]` and `# ruff: disable[…]` up to `# ruff: enable[…]`
+  hold for codes of ours as ruff has them hold for its own: see `ruff_ranges`.
 
 A comment holds for a finding from the end of the finding's own line (with those that a string or a
 backslash joins to it), or of the first or the last line of the smallest statement around it (of a
@@ -28,6 +30,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.lint.results import Suppressed
+from placement_lint.lint.suppressions.ruff_ranges import RangeComment, silenced_ranges
 from placement_lint.rules.redirects import redirected
 from placement_lint.rules.tool.internal_error import InternalError
 from placement_lint.rules.tool.invalid_syntax import InvalidSyntax
@@ -48,6 +51,9 @@ _OURS = re.compile(r"#\s*placement-lint:\s*(?P<kind>ignore|ignore-file)\[(?P<rul
 _NAMELESS = re.compile(r"#\s*placement-lint:\s*(?:ignore(?:-file)?|off)(?![-\[\w])")
 _BEGIN = re.compile(r"#\s*placement-lint:\s*off\[(?P<rules>[^\[\]]*)\]")
 _END = re.compile(r"#\s*placement-lint:\s*on(?![-\[\w])")
+_RUFF = re.compile(
+    r"#\s*ruff:\s*(?P<kind>ignore|file-ignore|disable|enable)\[(?P<rules>[^\[\]]*)\]"
+)
 _MOST_OPEN = 100
 """Of blocks that have begun and not ended; what begins inside of so many holds for nothing."""
 _MOST_LINES_ABOVE = 500
@@ -91,6 +97,10 @@ class Directive:
     is_noqa: bool
     selectors: tuple[Selector, ...] | None
     """None: every rule."""
+    of_ruff: bool = False
+    """One of the comments that only ruff knows beside us: codes of its rules stand in them too."""
+    until: Directive | None = None
+    """The comment that ends its range: the same selectors stand there."""
     used: set[Selector] = field(default_factory=set)
 
     def covers(self, finding: Finding) -> bool:
@@ -122,6 +132,8 @@ class Suppressions:
         self._whole_file: list[Directive] = []
         self._blocks: list[tuple[int, tuple[Directive, ...]]] = [(0, ())]
         """From each line on where one begins or ends: which of them hold."""
+        self._ranges: list[RangeComment[Directive]] = []
+        """The comments of ruff that begin or end a range."""
         for start, end in editor.spans.comments:
             self._read(start, end)
 
@@ -148,6 +160,8 @@ class Suppressions:
         holding = list(self._whole_file)
         if len(self._blocks) > 1:
             holding += self._blocks_at(finding.span.line + self._lines_before(finding))
+        if self._ranges:
+            holding += self._ruff_blocks_at(finding.span.line + self._lines_before(finding))
         if self._at_end or self._alone:
             holding += self._holding_at(finding)
         # Each of them is asked: one that silences what another one does is not without use.
@@ -192,8 +206,31 @@ class Suppressions:
                 where.setdefault(line, []).append(directive)
             elif alone:
                 self._whole_file.append(directive)
+        for theirs in _RUFF.finditer(text):
+            self._read_of_ruff(theirs, start, line, column if alone else None)
         if alone:
             self._read_blocks(text, start, line)
+
+    def _read_of_ruff(
+        self, match: re.Match[str], start: int, line: int, column: int | None
+    ) -> None:
+        """Read a comment of ruff's; `column` is where it begins if it is alone on its line."""
+        directive = _directive(match, start, "rules", _RULE, is_noqa=False)
+        directive.of_ruff = True
+        if match["kind"] == "ignore":
+            where = self._at_end if column is None else self._alone
+            where.setdefault(line, []).append(directive)
+        elif column is None:
+            return
+        elif match["kind"] == "file-ignore":
+            self._whole_file.append(directive)
+        else:
+            ends = match["kind"] == "enable"
+            selectors = frozenset(each.text.upper() for each in directive.selectors or ())
+            self._ranges.append(RangeComment(line, column, selectors, directive, ends=ends))
+            if ends:
+                return
+        self.directives.append(directive)
 
     def _read_blocks(self, text: str, start: int, line: int) -> None:
         if _END.match(text):
@@ -208,6 +245,20 @@ class Suppressions:
     def _blocks_at(self, line: int) -> tuple[Directive, ...]:
         index = bisect.bisect_right(self._blocks, line, key=lambda each: each[0])
         return self._blocks[index - 1][1]
+
+    def _ruff_blocks_at(self, line: int) -> tuple[Directive, ...]:
+        index = bisect.bisect_right(self._ruff_blocks, line, key=lambda each: each[0])
+        return self._ruff_blocks[index - 1][1]
+
+    @cached_property
+    def _ruff_blocks(self) -> list[tuple[int, tuple[Directive, ...]]]:
+        """From each line on where a range of ruff's begins or ends: which of them hold."""
+        starts, _ = self._regions
+        statements = [self._editor.source.position(start) for start in starts]
+        return silenced_ranges(self._ranges, statements, self._pair)
+
+    def _pair(self, begin: Directive, end: Directive) -> None:
+        begin.until = end
 
     # -- the statements -----------------------------------------------------------------------
 

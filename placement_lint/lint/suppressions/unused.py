@@ -53,7 +53,7 @@ class _Judge:
         """Complain of selectors that no rule answers to."""
         if UnknownCodeInSuppression not in self.checked or directive.selectors is None:
             return
-        if not directive.selectors:
+        if not directive.selectors and not directive.of_ruff:
             yield from self.nameless(directive.start, directive.end)
         for selector in directive.selectors:
             if not _is_ours(directive, selector) or _meant(selector):
@@ -110,10 +110,20 @@ class _Judge:
             first, last = (directive.selectors or ())[0], (directive.selectors or ())[-1]
             edit = self.editor.replace_offsets(first.start, last.end, ", ".join(kept))
             names = ", ".join(each.text for each in useless)
-            return Fix(Applicability.SAFE, f"take {names} out of the comment", (edit,))
-        edit, safe = self._whole(directive)
-        applicability = Applicability.SAFE if safe else Applicability.UNSAFE
-        return Fix(applicability, "delete the comment", (edit,))
+            edits = [edit]
+            if directive.until is not None and directive.until.selectors:
+                # The two belong together by what they list.
+                there = directive.until.selectors
+                start, end = there[0].start, there[-1].end
+                edits.append(self.editor.replace_offsets(start, end, ", ".join(kept)))
+            return Fix(Applicability.SAFE, f"take {names} out of the comment", tuple(edits))
+        removed = [self._whole(directive)]
+        if directive.until is not None:
+            removed.append(self._whole(directive.until))
+        is_safe = all(safe for _, safe in removed)
+        applicability = Applicability.SAFE if is_safe else Applicability.UNSAFE
+        what = "delete the comment" if len(removed) == 1 else "delete both comments"
+        return Fix(applicability, what, tuple(edit for edit, _ in removed))
 
     def _whole(self, directive: Directive) -> tuple[Edit, bool]:
         """Take out a whole directive; tell whether that loses nothing else."""
@@ -152,8 +162,9 @@ class _Judge:
 
 
 def _is_ours(directive: Directive, selector: Selector) -> bool:
-    """Return whether a selector speaks of our rules: in a `noqa` it may be another tool's."""
-    return not directive.is_noqa or selector.text.upper().startswith("JDP")
+    """Return whether a selector speaks of our rules, and not of another tool's."""
+    is_shared = directive.is_noqa or directive.of_ruff
+    return not is_shared or selector.text.upper().startswith("JDP")
 
 
 def _meant(selector: Selector) -> list[type[Rule]]:

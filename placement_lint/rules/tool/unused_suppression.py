@@ -16,7 +16,7 @@ class UnusedSuppression(Rule):
     """A comment that silences a rule where that rule has nothing to say.
 
     ## What it does
-    Reports what a `# noqa: JDP…` or a `# placement-lint: ignore[…]` names without silencing a
+    Reports what a `# noqa: JDP…` or a comment of ours or of ruff's names without silencing a
     finding by it, or names once more: one finding for each comment, with everything in it that is
     of no use.
 

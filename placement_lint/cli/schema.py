@@ -1,6 +1,6 @@
-"""The JSON schema of the settings, made from their table; `schema.json` beside it is its text.
+"""The JSON schema of the settings, made from their table and the rules.
 
-`python -m placement_lint.config.schema` prints it.
+`config/schema.json` is its text; `python -m placement_lint.cli.schema` prints it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 from placement_lint.config.options import EXTEND, OPTIONS, SEVERITIES, Option, OptionKind
 from placement_lint.config.values import MOST, VERSION, VERSIONS
+from placement_lint.rules.registry import all_rules
 
 _ID = (
     "https://raw.githubusercontent.com/placement-lint/placement-lint/main/"
@@ -26,6 +27,7 @@ def schema() -> dict[str, Any]:
         "description": "Settings of placement-lint.",
         "type": "object",
         "additionalProperties": False,
+        "definitions": {"selector": _selector()},
         "properties": {
             EXTEND.name: _property(EXTEND),
             **{option.name: _property(option) for option in OPTIONS if option.in_files},
@@ -37,8 +39,23 @@ def schema_text() -> str:
     return json.dumps(schema(), indent=2) + "\n"
 
 
+def _selector() -> dict[str, Any]:
+    """Return the schema of what names rules: editors offer the codes and names."""
+    rules = all_rules()
+    known = {"ALL", *(rule.name for rule in rules)}
+    for rule in rules:
+        known.update(rule.code[:length] for length in range(len("JDP"), len(rule.code) + 1))
+    return {
+        "description": "A code, the beginning of codes, a name, or ALL.",
+        # Capitals make no difference, and codes of other versions are said at the run.
+        "anyOf": [{"enum": sorted(known)}, {"type": "string"}],
+    }
+
+
 def _property(option: Option) -> dict[str, Any]:
-    strings = {"type": "array", "items": {"type": "string"}}
+    text: dict[str, Any] = {"type": "string"}
+    selector = {"$ref": "#/definitions/selector"} if option.metavar.endswith("CODES") else text
+    strings = {"type": "array", "items": selector}
     levels = {"type": "string", "enum": [*SEVERITIES]}
     kinds: dict[OptionKind, dict[str, Any]] = {
         OptionKind.STRINGS: strings,
@@ -46,7 +63,11 @@ def _property(option: Option) -> dict[str, Any]:
         OptionKind.BOOLEAN: {"type": "boolean"},
         OptionKind.CHOICE: {"type": "string", "enum": list(option.choices)},
         OptionKind.NUMBER: {"type": "integer", "minimum": 0, "maximum": MOST},
-        OptionKind.LEVELS: {"type": "object", "additionalProperties": levels},
+        OptionKind.LEVELS: {
+            "type": "object",
+            "propertyNames": {"$ref": "#/definitions/selector"},
+            "additionalProperties": levels,
+        },
         OptionKind.VERSIONS: {"type": "string", "pattern": rf"^({VERSIONS.pattern})$(?!\n)"},
         OptionKind.PATH: {"type": "string", "pattern": r"^[^\u0000]+$"},
         # A line end at the end is no end for Python's `$`.
