@@ -16,8 +16,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Callable, Iterable, Sequence
 
     from placement_lint.cli.adopting import Adoption
     from placement_lint.cli.outputs import Outputs
@@ -33,10 +32,6 @@ _STDIN = "-"
 _STDIN_NAME = "stdin"
 _TOOL_CODES = "JDP9"
 _SHOWN_SKIPS = 10
-_SELECTOR_FIELDS = (
-    *("select", "extend_select", "ignore", "extend_ignore", "fixable", "unfixable"),
-    *("extend_safe_fixes", "extend_unsafe_fixes", "severity"),
-)
 
 _DESCRIPTION = """\
 Find, explain and fix device-placement mistakes in JAX code.
@@ -62,6 +57,20 @@ def main(arguments: Sequence[str]) -> int:
 
         environment.add_from(os.environ, args, parser)
 
+    if not args.watch:
+        return _run(args, parser)
+    from placement_lint.cli.watch import demand_sense, stamps_of, watch
+
+    demand_sense(args, parser, from_stdin=_is_stdin(args))
+    paths, options = args.paths or ["."], settings_in(args)
+    return watch(
+        lambda: _run(args, parser),
+        lambda: stamps_of(paths, args.config, options, isolated=args.isolated),
+        is_quiet=args.quiet,
+    )
+
+
+def _run(args: argparse.Namespace, parser: Parser) -> int:
     # Not before it is known that this is not about the help.
     from placement_lint.cli.outputs import Outputs
     from placement_lint.config.values import SettingsError
@@ -162,6 +171,9 @@ def _parser() -> Parser:
     output.add_argument(
         "--exit-zero", action="store_true", help="exit with 0 even if there are findings"
     )
+    output.add_argument(
+        "-w", "--watch", action="store_true", help="lint again whenever a file changes"
+    )
     output.add_argument("-q", "--quiet", action="store_true", help="findings and errors only")
     output.add_argument("-v", "--verbose", action="store_true", help="print more about the run")
     settings = parser.add_argument_group("Settings")
@@ -227,7 +239,7 @@ class _CheckCommand:
         self.loader = SettingsLoader(
             isolated=args.isolated, configs=args.config, options=settings_in(args)
         )
-        self.from_stdin = _STDIN in args.paths or args.stdin_filename is not None
+        self.from_stdin = _is_stdin(args)
         if self.from_stdin and any(path != _STDIN for path in args.paths):
             parser.error("standard input is linted alone, without other paths")
         self.store = FileStore()
@@ -337,7 +349,10 @@ class _CheckCommand:
         mode, folders = self._fix_mode(here), found.walked > 0
         self.store.renew()
         is_small = len(found.files) <= MOST_FILES
-        if is_small and not self.args.reveal and not self._selects(found.files):
+        from placement_lint.cli.selectors import names_rules
+
+        selects = is_small and any(map(names_rules, self._settings_of(found.files)))
+        if is_small and not self.args.reveal and not selects:
             # A commit hook is called for every file, and most have nothing to do with JAX.
             started = time.perf_counter()
             if nothing_can_be_found(found.files, self.store):
@@ -371,11 +386,10 @@ class _CheckCommand:
 
         return limits_of(here.time_limit, here.memory_limit, jobs=self.args.jobs)
 
-    def _selects(self, files: Iterable[str]) -> bool:
-        return any(_selectors(each) for each in self._settings_of(files))
-
     def _check_all_selectors(self, files: Iterable[str]) -> None:
-        self._check_selectors(self._settings_of(files))
+        from placement_lint.cli.selectors import check_selectors
+
+        check_selectors(self._settings_of(files), self.args)
 
     def _settings_of(self, files: Iterable[str]) -> list[Settings]:
         """Return the settings of the current folder, and those of files."""
@@ -387,13 +401,14 @@ class _CheckCommand:
             streams.write(f"{place}: {escape(f'{each.name} is {each.description}')}\n")
 
     def _stdin(self) -> int:
+        from placement_lint.cli.selectors import check_selectors
         from placement_lint.config.values import SettingsError
         from placement_lint.files.discovery import display_path, is_excluded
         from placement_lint.regular import most_of, too_large
 
         path = display_path(self.args.stdin_filename or _STDIN_NAME)
         settings = self.loader.for_file(path)
-        self._check_selectors([settings])
+        check_selectors([settings], self.args)
         excluded = settings.force_exclude and is_excluded(path, settings)
         if self.args.show_files and not excluded:
             streams.write(f"{escape_path(path)}\n")
@@ -435,30 +450,6 @@ class _CheckCommand:
             streams.write_bytes(data if fixed is None else fixed)
         # Where the fixed text takes standard output, the findings go beside it.
         return self._done(outcome, settings, to_stderr=mode is FixMode.APPLY)
-
-    def _check_selectors(self, settings: Iterable[Settings]) -> None:
-        named = {id(each): each for each in settings if _selectors(each)}
-        for each in sorted(named.values(), key=lambda each: str(each.source)):
-            self._check_selectors_of(each)
-
-    def _check_selectors_of(self, settings: Settings) -> None:
-        with timed(IMPORTING):
-            from placement_lint.config.values import SettingsError
-            from placement_lint.rules.selection import UnknownSelectorError, select_rules
-
-        try:
-            select_rules(settings, "")
-        except UnknownSelectorError as error:
-            origin = self._origin(settings, error.selector)
-            path = origin if origin == str(settings.source) else None
-            message = f"{origin}: {error}"
-            raise SettingsError(message, path=path, key=error.selector) from error
-
-    def _origin(self, settings: Settings, selector: str) -> str:
-        """Return where a selector was written, for an error message."""
-        given = settings_in(self.args)
-        option = next((key for key in given if selector in _selectors_at(given, key)), None)
-        return f"--{option.replace('_', '-')}" if option else str(settings.source or "--config")
 
     def _show_settings(self, files: Sequence[str]) -> None:
         from placement_lint.config.show import show
@@ -631,6 +622,10 @@ class _CheckCommand:
         return FINDINGS if found and not self.args.exit_zero else CLEAN
 
 
+def _is_stdin(args: argparse.Namespace) -> bool:
+    return _STDIN in args.paths or args.stdin_filename is not None
+
+
 def _command_hint(path: str) -> str:
     """Return what to add about a path that is not there, if it is meant as a command."""
     if os.path.lexists(path) or not path.isidentifier():
@@ -639,17 +634,6 @@ def _command_hint(path: str) -> str:
 
     hint = command_hint(path)
     return "" if hint is None else f"; {hint}"
-
-
-def _selectors(settings: Settings) -> list[str]:
-    table = vars(settings)
-    return [selector for key in table for selector in _selectors_at(table, key)]
-
-
-def _selectors_at(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    if key in {"per_file_ignores", "extend_per_file_ignores"}:
-        return tuple(selector for selectors in table[key].values() for selector in selectors)
-    return tuple(table[key] or ()) if key in _SELECTOR_FIELDS else ()
 
 
 def _of_tool(findings: Iterable[Finding]) -> Iterable[Finding]:

@@ -1,0 +1,123 @@
+"""`--watch`: lint again whenever a file changes that a run reads, until Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from placement_lint.cli import streams
+from placement_lint.cli.filters import filters_by
+from placement_lint.config.load import HIDDEN_FILE, OWN_FILE, PROJECT_FILE, SettingsLoader
+from placement_lint.config.values import SettingsError
+from placement_lint.files.discovery import find_files
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Mapping, Sequence
+
+    from placement_lint.cli.parser import Parser
+
+INTERVAL = 0.3
+"""Seconds between two looks at the files, at least."""
+_SHARE = 0.05
+"""Of the time that looking may take; a large project is looked at less often."""
+_SETTLING = 0.05
+"""Seconds in which nothing more changes: an editor saves several files one after the other."""
+_CLEAR = "\x1b[2J\x1b[H"
+_BESIDE = (HIDDEN_FILE, OWN_FILE, PROJECT_FILE, ".gitignore", "requirements.txt", "setup.cfg")
+"""What a run reads of a directory besides its sources."""
+
+Stamps = dict[str, tuple[int, int, int]]
+
+
+def demand_sense(args: argparse.Namespace, parser: Parser, *, from_stdin: bool) -> None:
+    """End the run where it cannot be repeated."""
+    if from_stdin:
+        parser.error("--watch: standard input does not change")
+    for name in ("write_baseline", "update_baseline", "show_files", "show_settings"):
+        if getattr(args, name):
+            parser.error(f"--watch and --{name.replace('_', '-')}: that is done once")
+
+
+def watch(
+    run: Callable[[], int],
+    stamps: Callable[[], Stamps],
+    *,
+    is_quiet: bool,
+) -> int:
+    """Run again after each change of the stamps; return the last exit code at Ctrl-C."""
+    code: int | None = None
+    try:
+        while True:
+            before = stamps()
+            if streams.is_terminal(sys.stdout):
+                streams.write(_CLEAR)
+            code = run()
+            if not is_quiet:
+                count = sum(not path.endswith(_BESIDE) for path in before)
+                files = "1 file" if count == 1 else f"{count:,} files"
+                streams.complain(f"Watching {files} for changes; Ctrl-C ends.")
+            _wait(before, stamps)
+    except KeyboardInterrupt:
+        if code is None:
+            raise
+        return code
+
+
+def _wait(before: Stamps, stamps: Callable[[], Stamps]) -> None:
+    """Return when the stamps are others, and have been the same for a moment."""
+    interval = INTERVAL
+    while True:
+        pause(interval)
+        started = time.process_time()
+        now = stamps()
+        interval = max(INTERVAL, (time.process_time() - started) / _SHARE)
+        if now != before:
+            break
+    while True:
+        pause(_SETTLING)
+        settled = stamps()
+        if settled == now:
+            return
+        now = settled
+
+
+def pause(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+def stamps_of(
+    paths: Sequence[str], configs: Sequence[str], options: Mapping[str, object], *, isolated: bool
+) -> Stamps:
+    """Return what shows a change of the files to lint, and of what settings may be read from."""
+    stamps: Stamps = {}
+    try:
+        loader = SettingsLoader(isolated=isolated, configs=configs, options=options)
+        files = find_files(paths, filters_by(loader)).files
+    except SettingsError:
+        # Until the settings are right again, they are what is waited for.
+        files = ()
+    for config in configs:
+        _stamp(config, stamps)
+    seen: set[str] = set()
+    for path in (*files, *(os.path.join(path, "") for path in paths)):
+        _stamp(path, stamps)
+        folder = os.path.abspath(os.path.dirname(path))
+        while folder not in seen:
+            seen.add(folder)
+            for name in _BESIDE:
+                _stamp(os.path.join(folder, name), stamps)
+            folder = os.path.dirname(folder)
+    return stamps
+
+
+def _stamp(path: str, stamps: Stamps) -> None:
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return
+    # A directory's own times change with whatever is written there, a cache or a report.
+    if not os.path.isdir(path):
+        stamps[path] = (status.st_size, status.st_ino, status.st_mtime_ns)
