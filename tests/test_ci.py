@@ -92,6 +92,30 @@ def test_workflows_are_what_their_services_take(title: str, tmp_path: Path) -> N
         check_schema(schema, path)
 
 
+@pytest.mark.parametrize("name", ["release", "test"])
+def test_our_own_workflows_are_what_github_takes(name: str) -> None:
+    check_schema("vendor.github-workflows", TOP / ".github" / "workflows" / f"{name}.yml")
+
+
+UNPINNED = {"actions/attest-build-provenance", "github/codeql-action/upload-sarif"}
+"""Actions of GitHub's own of which no commit is known here."""
+
+
+def test_actions_are_pinned_by_commit() -> None:
+    paths = [PAGE, *(TOP / ".github" / "workflows").iterdir()]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in paths)
+    used = re.findall(r"uses: (\S+?)@(\S+)(?: # (v\S+))?$", text, re.MULTILINE)
+    assert len(used) == text.count("uses: ") - text.count("uses: ./")
+    for name, version, comment in used:
+        if name == "placement-lint/placement-lint" or name in UNPINNED:
+            assert re.fullmatch(r"v\d+(\.\d+\.\d+)?", version)
+        else:
+            assert re.fullmatch("[0-9a-f]{40}", version), name
+            assert comment, name
+    # One commit of each, or some samples are older than others.
+    assert len({name for name, _, _ in used}) == len({(name, version) for name, version, _ in used})
+
+
 def test_a_wrong_workflow_is_found(tmp_path: Path) -> None:
     # That the test above has something to see.
     path = tmp_path / "w.yml"
@@ -220,7 +244,7 @@ def test_its_scripts_take_inputs_by_their_environment() -> None:
         assert each["shell"] == "bash"
         for name, value in each["env"].items():
             assert f"${name}" in each["run"]
-            inputs |= set(re.findall(r"inputs\.(\w+)", value))
+            inputs |= set(re.findall(r"inputs\.([\w-]+)", value))
     assert inputs == set(action()["inputs"])
 
 
@@ -239,7 +263,9 @@ def test_shellcheck_has_nothing_to_say(name: str, tmp_path: Path) -> None:
 
 def lint(folder: Path, **inputs: str) -> tuple[int, str, str, str]:
     given = {name: each["default"] for name, each in action()["inputs"].items()}
-    environment = {name.upper(): value for name, value in {**given, **inputs}.items()}
+    environment = {
+        name.upper().replace("-", "_"): value for name, value in {**given, **inputs}.items()
+    }
     output = folder / "output"
     output.write_text("", encoding="utf-8")
     programs = folder / "bin"
@@ -249,6 +275,7 @@ def lint(folder: Path, **inputs: str) -> tuple[int, str, str, str]:
         programs if programs.exists() else program_folder(folder),
         **environment,
         GITHUB_OUTPUT=str(output),
+        GITHUB_STEP_SUMMARY=str(folder / "summary.md"),
     )
     return done.returncode, done.stdout, done.stderr, output.read_text(encoding="utf-8")
 
@@ -291,6 +318,41 @@ class TestLint:
             assert code == 2
             lint(tmp_path, args=evil, format="flake8")
         assert not (tmp_path / "ran").exists()
+
+    def test_the_summary_of_the_job(self, tmp_path: Path) -> None:
+        (tmp_path / "hazard.py").write_text(HAZARD, encoding="utf-8")
+        summary = tmp_path / "summary.md"
+        summary.write_text("An earlier step.\n", encoding="utf-8")
+        assert lint(tmp_path)[0] == 1
+        text = summary.read_text(encoding="utf-8")
+        assert text.startswith("An earlier step.\n### placement-lint\n\nFound 1 finding in 1 of")
+        assert "| JDP204 | <code>hazard.py&#58;5&#58;5</code> |" in text
+        lint(tmp_path, summary="false")
+        lint(tmp_path, args="--diff")
+        assert summary.read_text(encoding="utf-8") == text
+
+    def test_a_working_directory_and_settings(self, tmp_path: Path) -> None:
+        folder = tmp_path / "a b"
+        folder.mkdir()
+        (folder / "hazard.py").write_text(HAZARD, encoding="utf-8")
+        (folder / "ci.toml").write_text('ignore = ["JDP204"]\n', encoding="utf-8")
+        given = {"format": "flake8", "working-directory": "a b"}
+        code, out, _, _ = lint(tmp_path, **given)
+        assert (code, out.partition(" ")[0]) == (1, "hazard.py:5:5:")
+        assert lint(tmp_path, **given, config="ci.toml")[0] == 0
+        code, out, _, output = lint(tmp_path, **{**given, "working-directory": "nosuch"})
+        assert (code, output) == (2, "exit-code=2\n")
+        assert out == "::error::placement-lint: there is no such working directory\n"
+
+    def test_quoted_words(self, tmp_path: Path) -> None:
+        for name in ("old code", "c"):
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "hazard.py").write_text(HAZARD, encoding="utf-8")
+        _, out, _, _ = lint(tmp_path, format="flake8", args="--extend-exclude 'old code/'")
+        assert [line.split(":")[0] for line in out.splitlines()] == ["c/hazard.py"]
+        code, out, _, output = lint(tmp_path, format="flake8", args="--extend-exclude 'old")
+        assert (code, output) == (2, "exit-code=2\n")
+        assert out == "::error::placement-lint: a quote in args is not closed\n"
 
     @pytest.mark.skipif("sarif" not in FORMATS, reason="a format that is not there yet")
     def test_annotations_and_sarif(self, tmp_path: Path) -> None:

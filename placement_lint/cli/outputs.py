@@ -24,7 +24,7 @@ _STATISTICS = ("flake8", "full", "json")
 """What `--statistics` can be written as; the first two are one text."""
 _LONGEST_FORMAT = 12
 """A longer word in front of a colon is the beginning of a file's name."""
-_ROOTED = ("github", "gitlab", "sarif")
+_ROOTED = ("github", "gitlab", "markdown", "sarif")
 """What has paths from the top of the repository on."""
 
 

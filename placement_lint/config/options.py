@@ -66,7 +66,10 @@ class Option:
 SEVERITIES = ("error", "warning", "info")
 """The worst comes first."""
 
-FORMATS = ("flake8", "full", "json", "jsonl", "sarif", "github", "gitlab", "junit", "rdjson")
+FORMATS = (
+    *("flake8", "full", "json", "jsonl", "sarif", "github", "gitlab", "junit", "rdjson"),
+    "markdown",
+)
 
 EXTEND = Option(
     "extend",

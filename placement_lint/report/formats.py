@@ -83,6 +83,12 @@ def _rdjson(report: Report) -> str:
     return rdjson.render(report.outcome)
 
 
+def _markdown(report: Report) -> str:
+    from placement_lint.report import markdown
+
+    return markdown.render(report)
+
+
 _JSON = frozenset({"json", "jsonl", "sarif", "gitlab", "rdjson"})
 _FORMATS: dict[str, Callable[[Report], str]] = {
     "flake8": _flake8,
@@ -94,4 +100,5 @@ _FORMATS: dict[str, Callable[[Report], str]] = {
     "gitlab": _gitlab,
     "junit": _junit,
     "rdjson": _rdjson,
+    "markdown": _markdown,
 }

@@ -73,6 +73,7 @@ def nasty(files: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("--output-format", "gitlab"),
         ("--output-format", "junit"),
         ("--output-format", "rdjson"),
+        ("--output-format", "markdown"),
         ("--output-format", "github"),
         ("--statistics",),
         ("--show-files",),

@@ -53,7 +53,7 @@ def test_values_of_every_kind_are_taken() -> None:
         (
             "output-format",
             "jsn",
-            "`gitlab`, `junit`, `rdjson`, not `jsn`; did you mean",
+            "`gitlab`, `junit`, `rdjson`, `markdown`, not `jsn`; did you mean",
         ),
         ("max-findings", -1, "`max-findings` must be a whole number, 0 or more, not a number"),
         ("max-findings", True, "whole number, 0 or more, not true"),
