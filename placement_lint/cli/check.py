@@ -9,7 +9,7 @@ import time
 from placement_lint.cli import streams
 from placement_lint.cli.parser import USAGE_ERROR, Parser, add_color, add_setting, settings_in
 from placement_lint.config.options import SEVERITIES
-from placement_lint.report.escape import escape, escape_line, escape_path, inert_toml
+from placement_lint.report.escape import escape, escape_line, escape_path
 from placement_lint.timing import FINDING_FILES, IMPORTING, REPORT, timed, watch
 
 TYPE_CHECKING = False
@@ -141,6 +141,11 @@ def _parser() -> Parser:
     add_setting(adopting, "baseline")
     adopting.add_argument("--write-baseline", metavar="FILE", help="record the findings as known")
     adopting.add_argument(
+        "--new-since",
+        metavar="REF",
+        help="report only findings in lines changed since a git commit or branch",
+    )
+    adopting.add_argument(
         "--update-baseline",
         action="store_true",
         help="drop fixed findings from the baseline",
@@ -160,6 +165,9 @@ def _parser() -> Parser:
     )
     output.add_argument(
         "--statistics", action="store_true", help="show counts by rule instead of the findings"
+    )
+    output.add_argument(
+        "--diff-against", metavar="REF", help="with --statistics: beside those of a git commit"
     )
     add_color(output)
     output.add_argument(
@@ -244,6 +252,11 @@ class _CheckCommand:
             parser.error("standard input is linted alone, without other paths")
         self.store = FileStore()
         self.failed = False
+        if args.new_since is not None or args.diff_against is not None:
+            from placement_lint.cli import since
+
+            since.demand_sense(args, parser, from_stdin=self.from_stdin)
+        self._parser = parser
         self.adoption: Adoption | None = None
         if self._adopts_expressly:
             from placement_lint.cli.adopting import demand_sense
@@ -275,11 +288,16 @@ class _CheckCommand:
         if self.args.show_files:
             streams.write("".join(f"{escape_path(path)}\n" for path in found.files))
         if self.args.show_settings:
-            self._show_settings(found.files or ("",))
+            from placement_lint.cli import notes
+
+            notes.show_settings(self.loader, found.files or ("",))
         if self.args.show_files or self.args.show_settings:
             return FAILED if self.failed else CLEAN
         self._say_what_is_left_out(found, paths)
-        self._say_targets(found.files)
+        if self.args.verbose and not self.args.quiet:
+            from placement_lint.cli import notes
+
+            notes.say_targets(found.files, self.loader, self.store)
         if self._writes(here):
             from placement_lint.files.temporary import sweep
 
@@ -295,6 +313,10 @@ class _CheckCommand:
             outcome = self._adopted(
                 outcome, found, lambda: self._lint(found, paths, here, progress)
             )
+        if self.args.new_since is not None:
+            outcome = self._only_new(outcome)
+        if self.args.diff_against is not None:
+            self._compare_with_before()
         self._say_what_is_known(outcome)
         self._say_skipped(outcome.skipped)
         missing = [Skipped(skip.path, skip.reason) for skip in found.failed]
@@ -305,6 +327,33 @@ class _CheckCommand:
         ]
         outcome = replace(outcome, skipped=tuple(sorted(skipped, key=lambda skip: skip.path)))
         return self._done(outcome, here, missing)
+
+    def linted(self) -> Outcome:
+        """Lint, say nothing of it, and leave out what a baseline knows."""
+        from placement_lint.cli.filters import filters_by
+        from placement_lint.cli.progress import Progress
+        from placement_lint.files.discovery import find_files
+
+        here = self.loader.for_folder(".")
+        found = find_files(self.args.paths, filters_by(self.loader))
+        outcome = self._lint(found, self.args.paths, here, Progress(None))
+        return self._adopted(outcome, found, lambda: outcome)
+
+    def _only_new(self, outcome: Outcome) -> Outcome:
+        from placement_lint.cli.since import only_new
+
+        outcome, count = only_new(outcome, self.args.new_since)
+        if count and not self.args.quiet:
+            what = "1 finding" if count == 1 else f"{count} findings"
+            streams.complain(f"{what} in lines that have not changed not shown.")
+        return outcome
+
+    def _compare_with_before(self) -> None:
+        from placement_lint.cli.since import findings_at
+
+        self.outputs.before = findings_at(
+            self.args, lambda args: _CheckCommand(args, self._parser, self.outputs).linted()
+        )
 
     @property
     def _adopts_expressly(self) -> bool:
@@ -413,7 +462,9 @@ class _CheckCommand:
         if self.args.show_files and not excluded:
             streams.write(f"{escape_path(path)}\n")
         if self.args.show_settings:
-            self._show_settings([path])
+            from placement_lint.cli import notes
+
+            notes.show_settings(self.loader, [path])
         if self.args.show_files or self.args.show_settings:
             return CLEAN
         most = most_of(path)
@@ -435,7 +486,10 @@ class _CheckCommand:
             if mode is FixMode.APPLY or (self.args.add_noqa is not None and not self.args.diff):
                 streams.write_bytes(data)
             return CLEAN
-        self._say_targets([path])
+        if self.args.verbose and not self.args.quiet:
+            from placement_lint.cli import notes
+
+            notes.say_targets([path], self.loader, self.store)
         linter = Linter(self.loader.for_file, fix=mode, store=self.store)
         outcome, fixed = linter.check_text(path, data)
         if self._adopts(outcome, [path], folders=False):
@@ -450,16 +504,6 @@ class _CheckCommand:
             streams.write_bytes(data if fixed is None else fixed)
         # Where the fixed text takes standard output, the findings go beside it.
         return self._done(outcome, settings, to_stderr=mode is FixMode.APPLY)
-
-    def _show_settings(self, files: Sequence[str]) -> None:
-        from placement_lint.config.show import show
-
-        shown: dict[int, str] = {}
-        for path in files:
-            settings = self.loader.for_file(path) if path else self.loader.for_folder(".")
-            head = f"# settings of: {escape(path)}\n" if path else ""
-            shown.setdefault(id(settings), head + show(settings))
-        streams.write(inert_toml("\n".join(shown.values())))
 
     def _writes(self, settings: Settings) -> bool:
         """Return whether linted files may be written."""
@@ -572,23 +616,6 @@ class _CheckCommand:
             self._warn("nothing to lint: everything that was named is excluded")
         else:
             self._warn(f"no Python files found under {', '.join(map(escape, paths))}")
-
-    def _say_targets(self, files: Sequence[str]) -> None:
-        if not self.args.verbose or self.args.quiet:
-            return
-        from placement_lint.project.target import ProjectMetadata
-
-        metadata = self.store.shared(ProjectMetadata)
-        folders = {os.path.dirname(path): path for path in reversed(files)}
-        said = {
-            str(metadata.target(self.loader.for_file(path).target_jax, path)): folder
-            for folder, path in sorted(folders.items(), reverse=True)
-        }
-        for target, folder in sorted(said.items(), key=lambda each: each[1]):
-            where = "" if len(said) == 1 else f" for {escape(folder or '.')}"
-            streams.complain(f"note: target JAX{where}: {escape(target)}")
-        for path, reason in metadata.unreadable.items():
-            streams.complain(f"note: {escape(os.path.relpath(path))}: not read: {reason}")
 
     def _say_skipped(self, skipped: Iterable[Skipped]) -> None:
         if self.args.quiet:

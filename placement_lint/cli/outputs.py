@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import TextIO
 
+    from placement_lint.findings import Finding
     from placement_lint.lint.results import Outcome, Skipped
 
 STANDARD_OUTPUT = "-"
@@ -55,6 +56,8 @@ class Outputs:
         Without a `FILE` alone, or `-`, a report is printed as well. Raises OutputError for what
         contradicts itself, and for files that cannot be written.
         """
+        self.before: tuple[Finding, ...] | None = None
+        """What was found in an earlier commit, for `--statistics` to compare with."""
         self._color = color
         self._statistics = statistics
         self._outputs = [_output(each) for each in asked]
@@ -151,7 +154,7 @@ class Outputs:
         form = output.form or setting or ("full" if streams.is_terminal(stream) else "flake8")
         report = report.painted(self._colours(stream, form))
         if self._statistics and _takes_statistics(output):
-            text = render_statistics(form, report)
+            text = render_statistics(form, report, self.before)
         else:
             text = render(form, report)
         if not _is_printed(output):

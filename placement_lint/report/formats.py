@@ -7,6 +7,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from placement_lint.findings import Finding
     from placement_lint.report.report import Report
 
 
@@ -19,14 +20,17 @@ def render(name: str, report: Report) -> str:
     return inert_xml(text) if name == "junit" else text
 
 
-def render_statistics(name: str, report: Report) -> str:
-    """Return how often each rule found something, in a format: `json`, or else text."""
+def render_statistics(name: str, report: Report, before: tuple[Finding, ...] | None) -> str:
+    """Return how often each rule found something, in a format: `json`, or else text.
+
+    `before` is what was found in an earlier commit, to compare with.
+    """
     from placement_lint.report import statistics
 
     findings = report.outcome.findings
     if name == "json":
-        return statistics.render_json(findings)
-    return statistics.render(findings, report.colours)
+        return statistics.render_json(findings, before)
+    return statistics.render(findings, report.colours, before)
 
 
 def _flake8(report: Report) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from placement_lint.findings import Applicability
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from placement_lint.findings import Finding
     from placement_lint.report.colour import Colours
@@ -33,7 +33,7 @@ class Count:
 
     @property
     def mark(self) -> str:
-        if self.safe == self.count:
+        if self.count and self.safe == self.count:
             return "[*]"
         return "[-]" if self.safe or self.unsafe else "   "
 
@@ -51,18 +51,53 @@ def counts(findings: Iterable[Finding]) -> list[Count]:
     return sorted(found.values(), key=lambda count: (-count.count, count.code))
 
 
-def render(findings: Iterable[Finding], colours: Colours) -> str:
+def render(
+    findings: Iterable[Finding], colours: Colours, before: Iterable[Finding] | None = None
+) -> str:
     found = counts(findings)
-    width = max((len(str(count.count)) for count in found), default=1)
+    earlier = _earlier(found, before)
+    legend = _LEGEND if any(count.mark.strip() for count in found) else ""
+    if earlier is None:
+        width = max((len(str(count.count)) for count in found), default=1)
+        return (
+            "".join(f"{count.count:>{width}}  {_rule(count, colours)}\n" for count in found)
+            + legend
+        )
+    if not found:
+        return ""
     lines = [
-        f"{count.count:>{width}}  {colours.link(colours.bad(count.code), count.code)}  "
-        f"{count.mark} {count.name}\n"
+        f"{count.count:>5}  {earlier[count.code]:>6}  {_change(count, earlier):>6}  "
+        f"{_rule(count, colours)}\n"
         for count in found
     ]
-    return "".join(lines) + (_LEGEND if any(count.mark.strip() for count in found) else "")
+    return "  now  before  change\n" + "".join(lines) + legend
 
 
-def render_json(findings: Iterable[Finding]) -> str:
+def _rule(count: Count, colours: Colours) -> str:
+    return f"{colours.link(colours.bad(count.code), count.code)}  {count.mark} {count.name}"
+
+
+def _change(count: Count, earlier: Mapping[str, int]) -> str:
+    change = count.count - earlier[count.code]
+    return f"{change:+}" if change else "0"
+
+
+def _earlier(found: list[Count], before: Iterable[Finding] | None) -> dict[str, int] | None:
+    """Return how often each rule found something before; adds the rules that do so no longer."""
+    if before is None:
+        return None
+    known = {count.code for count in found}
+    earlier = dict.fromkeys(known, 0)
+    for count in counts(before):
+        earlier[count.code] = count.count
+        if count.code not in known:
+            found.append(Count(count.code, count.name, count.severity))
+    return earlier
+
+
+def render_json(findings: Iterable[Finding], before: Iterable[Finding] | None = None) -> str:
+    found = counts(findings)
+    earlier = _earlier(found, before)
     rows: list[dict[str, Any]] = [
         {
             "code": count.code,
@@ -71,7 +106,8 @@ def render_json(findings: Iterable[Finding]) -> str:
             "count": count.count,
             "fixable": count.safe,
             "fixable_unsafely": count.unsafe,
+            **({} if earlier is None else {"before": earlier[count.code]}),
         }
-        for count in counts(findings)
+        for count in found
     ]
     return json.dumps({"version": VERSION, "statistics": rows}, indent=2) + "\n"

@@ -51,6 +51,12 @@ class TestAddNoqa:
         assert lint("--add-noqa=see ticket 12", ".")[0] == 0
         assert "# noqa: JDP204 see ticket 12\n" in HAZARD.read_text(encoding="utf-8")
 
+    def test_by_rule(self, lint: Lint) -> None:
+        add("\n\njax.default_device = jax.devices('cpu')[0]\n")
+        assert lint("--select", "JDP204", "--add-noqa", ".")[0] == 0
+        assert SILENT in HAZARD.read_text(encoding="utf-8")
+        assert [line.split()[1] for line in lint(".")[1].splitlines()] == ["JDP101"]
+
     def test_what_stands_behind_it_is_a_path(self, lint: Lint) -> None:
         assert lint("--add-noqa", "nosuch")[0] == 2
         assert CALL in HAZARD.read_text(encoding="utf-8")

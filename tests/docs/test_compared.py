@@ -16,19 +16,19 @@ selection by code, prefix or name; an unknown code is an error; per-file ignores
 default; severity; confidence; target version of the library; target version of the language; old
 codes and names go on working; stability policy; third-party rules; inline suppression with codes;
 suppression on the line above; block suppression; whole-file suppression; unused suppressions are
-found; unknown codes in suppressions are found; suppressions written for you; baseline; fixes; safe
-and unsafe fixes; a diff; fixes until none is left; a rule explained in the terminal; a page for
-each rule; pages made from the rules themselves; hazard and fix run for real; lines as flake8
-writes them; frames of the code; JSON, JSON lines; SARIF; GitHub annotations; GitLab code quality;
-JUnit, rdjson; Markdown; several outputs at once; custom output template; statistics; a limit to
-what is written; progress; colour; links on terminals; documented exit codes; findings are no
-success; a level to fail on; a missing path is an error; settings in `pyproject.toml`; settings of
-each folder; an unknown setting is an error; a JSON schema of the settings; settings on the command
-line, or none; the settings and files that hold are shown; what git ignores, and excludes; standard
-input with a name; notebooks; shell completion; a cache; several processes; watch mode; a language
-server; code actions; a flake8 plugin; pre-commit hooks; a GitHub action; values are followed; from
-a function to its callers; from file to file; no code of what is linted is run; a harness for tests
-of rules; a rule begun for you
+found; unknown codes in suppressions are found; suppressions written for you; only changed lines;
+baseline; fixes; safe and unsafe fixes; a diff; fixes until none is left; a rule explained in the
+terminal; a page for each rule; pages made from the rules themselves; hazard and fix run for real;
+lines as flake8 writes them; frames of the code; JSON, JSON lines; SARIF; GitHub annotations;
+GitLab code quality; JUnit, rdjson; Markdown; several outputs at once; custom output template;
+statistics; a limit to what is written; progress; colour; links on terminals; documented exit
+codes; findings are no success; a level to fail on; a missing path is an error; settings in
+`pyproject.toml`; settings of each folder; an unknown setting is an error; a JSON schema of the
+settings; settings on the command line, or none; the settings and files that hold are shown; what
+git ignores, and excludes; standard input with a name; notebooks; shell completion; a cache;
+several processes; watch mode; a language server; code actions; a flake8 plugin; pre-commit hooks;
+a GitHub action; values are followed; from a function to its callers; from file to file; no code of
+what is linted is run; a harness for tests of rules; a rule begun for you
 """
 """What linters were compared by. None of them may be lost, be it only that there is none here."""
 
