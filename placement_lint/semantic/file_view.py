@@ -202,7 +202,7 @@ class FileView:
     @property
     def flow(self) -> Flow:
         """Where the arrays of this file live; worked out when the first rule asks."""
-        return self.module.flow
+        return self.module.array_flow
 
 
 def _called_names(facts: ModuleFacts) -> dict[str, list[cst.Call]]:

@@ -28,7 +28,7 @@ from placement_lint.syntax.tree import Tree
 from placement_lint.timing import INTERPRETATION, timed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from placement_lint.placement.flow import Flow
     from placement_lint.semantic.program_queries import RunView
@@ -47,6 +47,13 @@ _FEW_LINES = 4
 
 class UnfollowedError(Exception):
     """It is not known where the arrays of a file live: to find out takes more than it may."""
+
+
+ARRAY_LIBRARIES = frozenset({
+    "equinox", "flax", "haiku", "jax", "optax", "orbax", "safetensors", "tensorflow_datasets",
+    "transformers",
+})  # fmt: skip
+"""The packages of which a function is known to make arrays of JAX."""
 
 
 class _Lines:
@@ -194,6 +201,17 @@ class ModuleFacts:
             is_open=self.is_open,
         )
 
+    @property
+    def array_flow(self) -> Flow:
+        """What `flow` says of arrays and devices, in place of NumPy's arrays and all else.
+
+        Nothing is executed for it in a file that is a program of its own and names no library
+        that makes arrays: what it is given is unknown there.
+        """
+        if "flow" in vars(self) or self.fact(_names_array_libraries):
+            return self.flow
+        return self.fact(_without_execution)
+
     @cached_property
     def has_relative_import(self) -> bool:
         return any(node.relative for node in self.tree.every(cst.ImportFrom))
@@ -251,3 +269,34 @@ class ModuleFacts:
     def import_statement(self, alias: cst.CSTNode) -> cst.CSTNode:
         """Return the import statement of one of its aliases (or of a parameter, its own node)."""
         return self._import_statements.get(id(alias), self.tree.module)
+
+
+def _names_array_libraries(facts: ModuleFacts) -> bool:
+    """Return whether a name in a file stands for one of the libraries, or may."""
+    if any(ARRAY_LIBRARIES & {*_imported_packages(node)} for node in facts.names.import_statements):
+        return True
+    # By way of other files of the run, or by a text: `importlib.import_module("jax")`.
+    return any(
+        (name := facts.names.qualified(node)) is not None
+        and name.partition(".")[0] in ARRAY_LIBRARIES
+        for node in facts.tree.every(cst.Name, cst.Call)
+    )
+
+
+def _imported_packages(node: cst.Import | cst.ImportFrom) -> Iterator[str]:
+    if isinstance(node, cst.Import):
+        for alias in node.names:
+            yield dotted(alias.name).partition(".")[0]
+    elif not node.relative and node.module is not None:
+        yield dotted(node.module).partition(".")[0]
+
+
+def _without_execution(facts: ModuleFacts) -> Flow:
+    from placement_lint.placement.facts.module import Module
+    from placement_lint.placement.flow import Flow
+    from placement_lint.placement.interpreter import Program
+
+    module = Module(
+        facts.path, facts.tree, facts.names, accelerator=facts.accelerator, is_open=facts.is_open
+    )
+    return Flow(Program([module]), module)
