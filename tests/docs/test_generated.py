@@ -12,6 +12,7 @@ import pytest
 
 from placement_lint.cli.schema import schema
 from placement_lint.config.options import OPTIONS
+from placement_lint.lint.suppressions.comments import NEVER_SILENT
 from placement_lint.rules.pages import all_pages
 from placement_lint.rules.proof_records import proof_path, proved_on
 from tests import warm
@@ -67,6 +68,19 @@ def test_the_page_shows_the_proof_and_where_it_held(rule: Page) -> None:
         cells = re.search(rf"^\| {re.escape(each.on)} \| (.+) \|$", page, re.MULTILINE)
         assert cells is not None
         assert cells[1].split(" | ").count("reproduced") == len(each.proved)
+
+
+@every_rule
+def test_the_page_says_how_to_suppress_and_what_to_set(rule: Page) -> None:
+    page = rules.page(rule)
+    silenced = page.partition("## How to suppress it\n")[2].partition("\n## ")[0]
+    assert (f"# noqa: {rule.code}" in silenced) == (rule.code not in NEVER_SILENT)
+    listed = page.partition("## Settings that matter\n")[2].partition("\n## ")[0]
+    names = re.findall(r"^- \[`([a-z-]+)`\]\(\.\./settings\.md#\1\): ", listed, re.MULTILINE)
+    assert {*names} <= {option.name for option in OPTIONS}
+    assert ("extend-select" in names) == rule.pedantic
+    assert ("unfixable" in names) == (rule.fix in {"safe", "unsafe"})
+    assert page.split("\n")[4].endswith("| 0.1.0 |")
 
 
 def test_the_index_has_every_rule_in_its_family() -> None:
