@@ -94,7 +94,7 @@ def verify(request: VerifyRequest) -> int:
             if plan.page is not None:
                 _write_page(plan.page, done)
     except (UsageError, UnknownCodeError, DataPathError) as error:
-        print(f"placement-lint verify: {error}", file=sys.stderr)
+        print(f"error: {error}", file=sys.stderr)
         return USAGE
     if request.output_format == "json":
         print(json.dumps(report.as_json(done, verbose=request.verbose), indent=2))
@@ -103,7 +103,7 @@ def verify(request: VerifyRequest) -> int:
     skipped = [result.proof.code for result in done.rules if result.skipped]
     if request.codes and skipped:
         print(
-            f"placement-lint verify: skipped here, and so not reproduced: {', '.join(skipped)}",
+            f"note: skipped here, and so not reproduced: {', '.join(skipped)}",
             file=sys.stderr,
         )
         return USAGE

@@ -47,7 +47,7 @@ def test_usage_errors_end_with_2_and_one_line(
     assert run(*arguments) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith(f"placement-lint verify: {message}")
+    assert err.startswith(f"error: {message}")
     assert err.count("\n") == 1
 
 
@@ -75,7 +75,7 @@ def test_jax_that_does_not_start_is_a_short_reason(
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     assert run("JDP201") == 2
     assert capsys.readouterr().err == (
-        "placement-lint verify: JAX does not start: raised RuntimeError: jaxlib is too old\n"
+        "error: JAX does not start: raised RuntimeError: jaxlib is too old\n"
     )
 
 
