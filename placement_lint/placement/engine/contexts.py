@@ -33,8 +33,12 @@ _FOLLOWED = (*_NEUTRAL, Instance)
 """What changes none but by what it executes: an object's `__enter__`."""
 
 _NEUTRAL_PACKAGES = frozenset(sys.stdlib_module_names) | {
-    "builtins", "h5py", "numpy", "pytest", "rich", "safetensors", "torch", "tqdm", "wandb",
+    "absl", "builtins", "etils", "fsspec", "h5py", "imageio", "matplotlib", "mlflow", "numpy",
+    "pandas", "PIL", "psutil", "pytest", "requests", "rich", "safetensors", "tensorboardX",
+    "tensorflow", "tensorstore", "torch", "tqdm", "wandb", "zarr",
 }  # fmt: skip
+_OPENING = frozenset({"FileIO", "GFile", "Open", "fdopen", "open"})
+"""Methods and functions that open a file, whatever the object is: a path, a file system."""
 _NEUTRAL_JAX = frozenset({
     "jax.named_scope", "jax.profiler", "jax.debug_nans", "jax.debug_infs", "jax.disable_jit",
     "jax.enable_x64", "jax.log_compiles", "jax.checking_leaks", "jax.check_tracer_leaks",
@@ -52,6 +56,8 @@ def is_neutral_context(module: Module, node: cst.BaseExpression) -> bool:
         bound = bindings[0].value if len(bindings) == 1 else None
         node = node if bound is None else bound
     function = node.func if isinstance(node, cst.Call) else node
+    if isinstance(function, cst.Attribute) and function.attr.value in _OPENING:
+        return True
     name = module.names.qualified(function)
     if name is None:
         return False

@@ -16,6 +16,7 @@ from placement_lint.placement.domain.state import (
     State,
     Variable,
     Variables,
+    chosen_defaults,
     meet,
     variable,
 )
@@ -40,7 +41,7 @@ from placement_lint.placement.engine.arguments import bind_parameters, parameter
 from placement_lint.placement.engine.executions import Execution
 from placement_lint.placement.engine.frames import Frame
 from placement_lint.placement.engine.statements import Statements
-from placement_lint.placement.facts.decorators import decorator_name, makes_context
+from placement_lint.placement.facts.decorators import decorator_name, is_left_open, makes_context
 
 if TYPE_CHECKING:
     from collections import abc
@@ -116,6 +117,9 @@ class Functions:
             return UNKNOWN
         if call is not None:
             self.called.add(place)
+        if bound and chosen_defaults(state) and is_left_open(node):
+            # A class of another file says what is done under this default device.
+            self._program.reach.hands_out()
         if len(self._frames) > _MAX_DEPTH:
             self._program.now.executed.add(place)
             for held in given:

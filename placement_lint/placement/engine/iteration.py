@@ -205,7 +205,8 @@ class Iteration:
 
     def part(self, node: cst.CSTNode, tree: AnyTree, state: State) -> Value:
         """Return what a part of a tree is, or what is computed of it, if it is an array."""
-        if self.on.operations.stays(tree.leaf, state):
+        if self.on.operations.stays(tree.leaf, state) or self.on.program.is_tracing:
+            # Of tracers, taking rows moves nothing: what is done with them counts.
             return value(tree)
         if any(is_placed(array) for array in arrays(tree.leaf)):
             return UNKNOWN

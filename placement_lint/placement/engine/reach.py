@@ -246,16 +246,20 @@ class Reach:
 
     def _is_holder(self, cls: Place, holds: bool) -> bool:
         """Return whether objects of a class hold placed arrays, or their methods make some."""
-        node = self._program.node(cls)
-        if holds or not isinstance(node, cst.ClassDef):
+        if holds or not isinstance(self._program.node(cls), cst.ClassDef):
             return holds
         now, state = self._program.now, initial_state()
-        module = self._program.module_of(cls)
-        methods = [module.place(m) for m in node.body.body if isinstance(m, cst.FunctionDef)]
+        # Objects of a class have what its bases in other files make, too.
+        methods = (m for each in self._program.classes.bases(cls) for m in self._methods_of(each))
         return any(
             method in now.acting or self.carries_placement(now.placing.get(method, NOTHING), state)
             for method in methods
         )
+
+    def _methods_of(self, cls: Place) -> list[Place]:
+        node, module = self._program.node(cls), self._program.module_of(cls)
+        members = node.body.body if isinstance(node, cst.ClassDef) else ()
+        return [module.place(each) for each in members if isinstance(each, cst.FunctionDef)]
 
 
 def _placed_in(held: Value, depth: int = 4) -> Iterator[Array]:

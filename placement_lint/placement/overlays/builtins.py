@@ -298,7 +298,17 @@ def deque(call: LibraryCall) -> Value:
 def getattr_(call: LibraryCall) -> Value:
     operands = call.values()
     name = string_value(call.arguments.get(1))
-    if name is None or call.arguments.is_open:
+    if call.arguments.is_open:
+        return UNKNOWN
+    if len(operands) == 2 and all(isinstance(a, Sequence) and a.names for a in operands[0]):
+        # Of a named tuple, nobody asks for a method by a name that is not written out.
+        fields = (
+            dict(zip(atom.names, atom.items or (), strict=False)).get(name or "", atom.element)
+            for atom in operands[0]
+            if isinstance(atom, Sequence)
+        )
+        return join(*fields)
+    if name is None:
         return UNKNOWN
     objects = frozenset(atom for atom in operands[0] if isinstance(atom, Instance | Class))
     found = [call.program.classes.attribute(objects, name, call.state)] if objects else []

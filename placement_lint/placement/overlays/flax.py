@@ -20,6 +20,7 @@ from placement_lint.placement.overlays.optax import initialised
 from placement_lint.placement.overlays.parameters import (
     applied,
     drawn,
+    is_open,
     of_layer,
     receiver_place,
     replaced,
@@ -79,6 +80,34 @@ def pretrained(call: ObjectCall) -> Value:
 def called(call: ObjectCall) -> Value:
     """`module(x)`: computes with its parameters, if it is bound to any."""
     return of_layer(call)
+
+
+# -- trees of parameters ---------------------------------------------------------------------------
+
+
+@objects(
+    "flax.core.FrozenDict",
+    "flax.core.freeze",
+    "flax.core.frozen_dict.FrozenDict",
+    "flax.core.frozen_dict.freeze",
+    "flax.core.frozen_dict.unfreeze",
+    "flax.core.unfreeze",
+)
+def frozen(call: ObjectCall) -> Value:
+    """`freeze(params)`: a tree of the same arrays."""
+    held = call.argument(0, "x", "xs")
+    return UNKNOWN if held is None else call.rebuilt(held, lambda leaf: leaf)
+
+
+@objects(
+    "flax.serialization.to_state_dict",
+    "flax.traverse_util.flatten_dict",
+    "flax.traverse_util.unflatten_dict",
+)
+def regrouped(call: ObjectCall) -> Value:
+    """`flatten_dict(params)`: the same arrays, in another tree."""
+    leaves = call.arrays_of(call.argument(0, "xs", "target") or UNKNOWN)
+    return UNKNOWN if not leaves or is_open(leaves) else tree_of(leaves)
 
 
 # -- training states -------------------------------------------------------------------------------

@@ -378,9 +378,13 @@ class MethodCalls:
             named = dict(zip(atom.names, atom.items, strict=True))
             if name == "_asdict":
                 return value(Mapping(sorted_items(named.items()), NOTHING))
-            if name == "_replace" and all(argument.keyword for argument in node.args):
+            if name == "_replace" and not any(
+                argument.keyword is None and argument.star != "**" for argument in node.args
+            ):
                 for argument, (_, held) in zip(node.args, operands, strict=True):
-                    if argument.keyword is not None and argument.keyword.value in named:
+                    if argument.keyword is None:
+                        named = {key: _unpacked(held, key, of) for key, of in named.items()}
+                    elif argument.keyword.value in named:
                         named[argument.keyword.value] = held
                 return value(
                     replace(atom, items=tuple(named.values()), element=join(*named.values()))
@@ -556,3 +560,14 @@ def is_own(array: cst.BaseExpression, call: cst.Call) -> bool:
     return bool(text) and any(
         dotted(argument.value) in {f"{text}.shape", f"{text}.dtype"} for argument in call.args
     )
+
+
+def _unpacked(given: Value, name: str, before: Value) -> Value:
+    """Return what a field is that `**given` may replace."""
+    found: list[Value] = []
+    for atom in given:
+        if not isinstance(atom, Mapping):
+            return UNKNOWN
+        held = dict(atom.items).get(name)
+        found.append(join(before, atom.element) if held is None else held)
+    return join(*found)

@@ -15,6 +15,7 @@ from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Says
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import followed, is_pinned_to_cpu
 from placement_lint.rules.elsewhere import effects_of
+from placement_lint.rules.own_attributes import own_attribute
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 
@@ -205,6 +206,8 @@ def _maker(call: cst.Call, ctx: Context) -> str | None:
 def _made(node: cst.BaseExpression, ctx: Context) -> cst.Call | None:
     """Return the call that made an object: itself, or what a name was bound to, also by `with`."""
     node = followed(node, ctx)
+    if isinstance(node, cst.Attribute):
+        node = own_attribute(node, ctx) or node
     if isinstance(node, cst.Name):
         bindings = ctx.names.bindings(node)
         if len(bindings) == 1 and isinstance(bindings[0].node, cst.WithItem):

@@ -75,6 +75,11 @@ def element_count(call: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS)
     return None
 
 
+def filled_count(shape: cst.BaseExpression | None, ctx: Context) -> int | None:
+    """Return the number of elements of an array with a shape; None where it is not written out."""
+    return None if shape is None else _product(shape, ctx)
+
+
 def is_numpy_sampler(call: cst.Call, ctx: Context) -> bool:
     """Return whether a call is of `numpy.random.normal` or its like, or of a generator's method."""
     module, _, last = (ctx.called(call) or "").rpartition(".")

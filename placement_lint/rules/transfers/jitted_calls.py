@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import libcst as cst
 
 from placement_lint.rules.devices.queries import is_cpu_device
+from placement_lint.rules.own_attributes import own_attribute
 from placement_lint.semantic.enclosing import ancestors_in_function
 from placement_lint.syntax.calls import Arguments, elements_or_self, integer_value, string_value
 from placement_lint.syntax.definitions import function_of
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from placement_lint.rules.context import Context
-    from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.definitions import Function
 
 Loop: TypeAlias = "cst.For | cst.While | cst.ListComp | cst.SetComp | cst.DictComp"
@@ -88,7 +88,7 @@ def jitted(function: cst.BaseExpression, ctx: Context) -> Jitted | None:
         method = function_of(function, ctx.names)
         if isinstance(method, cst.FunctionDef):
             return _decorated(method, ctx, is_method=True)
-        value = _own_attribute(function, ctx)
+        value = own_attribute(function, ctx)
         return _made_by(value, ctx) if isinstance(value, cst.Call) else None
     return None
 
@@ -197,43 +197,3 @@ def _parameters(function: Function | None) -> list[str]:
         return []
     parameters = [*function.params.posonly_params, *function.params.params]
     return [each.name.value for each in parameters]
-
-
-def _own_attribute(node: cst.Attribute, ctx: Context) -> cst.BaseExpression | None:
-    """Return what `self.name` is, where the class around assigns it once and for all."""
-    if not isinstance(node.value, cst.Name) or node.value.value != "self":
-        return None
-    owner = next((each for each in ctx.ancestors(node) if isinstance(each, cst.ClassDef)), None)
-    if owner is None:
-        return None
-    found = ctx.module.fact(_assigned_attributes).get((id(owner), node.attr.value), [])
-    return found[0] if len(found) == 1 else None
-
-
-def _assigned_attributes(
-    facts: ModuleFacts,
-) -> dict[tuple[int, str], list[cst.BaseExpression | None]]:
-    """Return what is assigned to attributes in each class; None: more than an expression says."""
-    tree = facts.tree
-    found: dict[tuple[int, str], list[cst.BaseExpression | None]] = {}
-    for node in tree.every(cst.FunctionDef, cst.Attribute):
-        if isinstance(node, cst.FunctionDef):
-            name, value = node.name.value, None
-        else:
-            parent = tree.parent(node)
-            name, value = node.attr.value, None
-            if isinstance(parent, cst.AssignTarget):
-                statement = tree.parent(parent)
-                value = statement.value if isinstance(statement, cst.Assign) else None
-            elif isinstance(parent, cst.AnnAssign) and parent.target is node:
-                value = parent.value
-            elif isinstance(parent, cst.AugAssign):
-                if parent.target is not node:
-                    continue
-            elif not isinstance(parent, cst.Element | cst.For | cst.Del | cst.WithItem):
-                continue
-        owner = next(
-            (each for each in tree.ancestors(node) if isinstance(each, cst.ClassDef)), None
-        )
-        found.setdefault((id(owner), name), []).append(value)
-    return found

@@ -9,6 +9,7 @@ import libcst as cst
 
 from placement_lint.placement.domain import values
 from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import named_function
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -30,6 +31,21 @@ def creator_of(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression:
     while (inner := _changed(node, ctx)) is not None:
         node = inner
     return node
+
+
+def returned_by(call: cst.BaseExpression | None, ctx: Context) -> cst.BaseExpression | None:
+    """Return the call that makes the array which a function of this file gives, if it does no more.
+
+    That is a function whose one `return` gives what is new, and None where it keeps anything.
+    """
+    function = named_function(call.func, ctx.names) if isinstance(call, cst.Call) else None
+    if not isinstance(function, cst.FunctionDef) or function.decorators:
+        return None
+    returns = ctx.tree.every(cst.Return, below=function.body)
+    only = [each.value for each in returns if ctx.function(each) is function]
+    if len(only) != 1 or only[0] is None:
+        return None
+    return creator_of(only[0], ctx)
 
 
 def _changed(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:

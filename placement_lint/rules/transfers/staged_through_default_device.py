@@ -16,11 +16,22 @@ from placement_lint.placement.domain.sharding import Sharding, Spec
 from placement_lint.prefilter.conditions import ELSEWHERE, AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import TREE_MAPS
-from placement_lint.rules.devices.queries import followed
-from placement_lint.rules.transfers.array_sizes import SMALL, element_count, literal_count
+from placement_lint.rules.devices.queries import assigned_value, followed
+from placement_lint.rules.transfers.array_sizes import (
+    SMALL,
+    element_count,
+    filled_count,
+    literal_count,
+)
 from placement_lint.rules.transfers.numpy_values import makes_numpy_array, only_reads
-from placement_lint.rules.transfers.putting_later import creator_of, is_assigned, made_before
+from placement_lint.rules.transfers.putting_later import (
+    creator_of,
+    is_assigned,
+    made_before,
+    returned_by,
+)
 from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import applied
 from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
@@ -158,6 +169,8 @@ class StagedThroughDefaultDevice(Rule):
             self._check_like(node, ctx)
         elif name in TREE_MAPS:
             self._check_like_tree(node, ctx)
+        elif name is None and isinstance(node.func, cst.Name):
+            self._check_partial(node, ctx)
 
     def _check_put(self, node: cst.Call, ctx: Context) -> None:
         arguments = Arguments(node)
@@ -172,12 +185,16 @@ class StagedThroughDefaultDevice(Rule):
     ) -> None:
         whole = made_before(operand, put, ctx) if isinstance(operand, cst.Name) else operand
         made = None if whole is None else creator_of(whole, ctx)
+        returned = returned_by(made, ctx)
+        at, made = made, returned or made
         name = ctx.called(made)
-        if not isinstance(made, cst.Call) or name is None:
+        if not isinstance(made, cst.Call) or name is None or not isinstance(at, cst.Call):
             return
         is_spread = _is_sharding(target, ctx)
         size = _made_here(made, name, is_spread, ctx)
         if size is None or not _is_elsewhere(target, made, ctx):
+            return
+        if returned is not None and not ctx.flow.runs_on_system_default(at):
             return
         done = "the default device, then the result is copied"
         if is_spread:
@@ -188,12 +205,12 @@ class StagedThroughDefaultDevice(Rule):
         is_itself = isinstance(operand, cst.Name) and is_apart and _is_name(given, operand.value)
         is_read = is_itself or _is_handled(operand, put, ctx)
         ctx.report(
-            made,
+            at,
             f"`{_short(name)}` allocates on {done}",
             confidence=Confidence.DEFINITE if size and not is_spread else Confidence.LIKELY,
             related=((put, ctx.module.path, "put here"),) if is_apart else (),
             # Arithmetic in NumPy may give other types than that of JAX.
-            fix=_put_plan(made, name, ctx) if made is whole and not is_read else None,
+            fix=_put_plan(at, name, ctx) if made is whole and not is_read else None,
         )
 
     def _check_filling(
@@ -206,6 +223,23 @@ class StagedThroughDefaultDevice(Rule):
         if is_spread or not _is_elsewhere(device, node, ctx):
             return
         _report_filling(node, count is not None, ctx, _filling_plan(node, device, ctx))
+
+    def _check_partial(self, node: cst.Call, ctx: Context) -> None:
+        """`zeros = functools.partial(jnp.zeros, device=device)`, then `zeros(shape)`."""
+        made = assigned_value(node.func, ctx)
+        creator, calls = (None, []) if made is None else applied(made, ctx.names)
+        name = None if creator is None else ctx.name(creator)
+        own = Arguments(node)
+        if name not in _FILLING or len(calls) != 1 or len(calls[0].positional) != 1:
+            return
+        device, shape = calls[0].get(None, "device"), own.get(0, "shape")
+        if device is None or own.is_open or calls[0].is_open or own.may_pass(None, "device"):
+            return
+        count = filled_count(shape or calls[0].get(None, "shape"), ctx)
+        if (count is not None and count < SMALL) or ctx.flow.is_traced(node):
+            return
+        if not _is_sharding(device, ctx) and _is_elsewhere(device, node, ctx):
+            _report_filling(node, count is not None, ctx, None, name)
 
     def _check_like(self, node: cst.Call, ctx: Context) -> None:
         arguments = Arguments(node)

@@ -1,0 +1,51 @@
+"""What the attributes of objects are, as the class around says that assigns them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+    from placement_lint.semantic.model import ModuleFacts
+
+
+def own_attribute(node: cst.Attribute, ctx: Context) -> cst.BaseExpression | None:
+    """Return what `self.name` is, where the class around assigns it once and for all."""
+    if not isinstance(node.value, cst.Name) or node.value.value != "self":
+        return None
+    owner = next((each for each in ctx.ancestors(node) if isinstance(each, cst.ClassDef)), None)
+    if owner is None:
+        return None
+    found = ctx.module.fact(_assigned_attributes).get((id(owner), node.attr.value), [])
+    return found[0] if len(found) == 1 else None
+
+
+def _assigned_attributes(
+    facts: ModuleFacts,
+) -> dict[tuple[int, str], list[cst.BaseExpression | None]]:
+    """Return what is assigned to attributes in each class; None: more than an expression says."""
+    tree = facts.tree
+    found: dict[tuple[int, str], list[cst.BaseExpression | None]] = {}
+    for node in tree.every(cst.FunctionDef, cst.Attribute):
+        if isinstance(node, cst.FunctionDef):
+            name, value = node.name.value, None
+        else:
+            parent = tree.parent(node)
+            name, value = node.attr.value, None
+            if isinstance(parent, cst.AssignTarget):
+                statement = tree.parent(parent)
+                value = statement.value if isinstance(statement, cst.Assign) else None
+            elif isinstance(parent, cst.AnnAssign) and parent.target is node:
+                value = parent.value
+            elif isinstance(parent, cst.AugAssign):
+                if parent.target is not node:
+                    continue
+            elif not isinstance(parent, cst.Element | cst.For | cst.Del | cst.WithItem):
+                continue
+        owner = next(
+            (each for each in tree.ancestors(node) if isinstance(each, cst.ClassDef)), None
+        )
+        found.setdefault((id(owner), name), []).append(value)
+    return found
