@@ -272,6 +272,10 @@ class _CheckCommand:
 
         if self.args.timing:
             watch().start()
+        if self.args.new_since is not None or self.args.diff_against is not None:
+            from placement_lint.cli.since import demand_commits
+
+            demand_commits(self.args)
         paths = self.args.paths or ["."]
         # Without those of the run itself there is none; with wrong ones elsewhere there is.
         here = self.loader.for_folder(".")
@@ -398,9 +402,7 @@ class _CheckCommand:
         mode, folders = self._fix_mode(here), found.walked > 0
         self.store.renew()
         is_small = len(found.files) <= MOST_FILES
-        from placement_lint.cli.selectors import names_rules
-
-        selects = is_small and any(map(names_rules, self._settings_of(found.files)))
+        selects = is_small and any(each.names_rules for each in self._settings_of(found.files))
         if is_small and not self.args.reveal and not selects:
             # A commit hook is called for every file, and most have nothing to do with JAX.
             started = time.perf_counter()

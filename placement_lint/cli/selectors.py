@@ -19,10 +19,6 @@ _FIELDS = (
 )
 
 
-def names_rules(settings: Settings) -> bool:
-    return bool(_selectors(settings))
-
-
 def check_selectors(settings: Iterable[Settings], args: argparse.Namespace) -> None:
     """Raise SettingsError for a word that names no rule; `args` are those of the command line."""
     named = {id(each): each for each in settings if _selectors(each)}

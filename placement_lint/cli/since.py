@@ -40,6 +40,16 @@ def demand_sense(args: argparse.Namespace, parser: Parser, *, from_stdin: bool) 
         parser.error("--diff-against compares counts: it needs --statistics")
 
 
+def demand_commits(args: argparse.Namespace) -> None:
+    """Raise SettingsError for what is not there to compare with, before anything is linted."""
+    if args.new_since is not None:
+        Repository("--new-since", args.new_since)
+    if args.diff_against is not None:
+        repository = Repository("--diff-against", args.diff_against)
+        for path in args.paths:
+            repository.inside(path)
+
+
 def only_new(outcome: Outcome, ref: str) -> tuple[Outcome, int]:
     """Leave out the findings of which no place has changed since a commit; give their number.
 

@@ -92,3 +92,13 @@ class Settings:
     project: Path | None = field(default=None, compare=False)
     """The folder of the settings file that was found, which `root` may lie above: what is written
     without being named goes there. None: the current one."""
+
+    @property
+    def names_rules(self) -> bool:
+        """Whether a word in them names rules, or is meant to."""
+        lists = (
+            *(self.select, self.extend_select, self.ignore, self.extend_ignore, self.fixable),
+            *(self.unfixable, self.extend_safe_fixes, self.extend_unsafe_fixes),
+        )
+        tables = (self.per_file_ignores, self.extend_per_file_ignores, self.severity)
+        return any(lists) or any(tables)
