@@ -16,12 +16,15 @@ COMMANDS = (
 """The names of all commands."""
 _OPTIONS = {
     "--add-ignore": "use `--add-noqa`",
+    "--baseline-commit": "use `--new-since`",
+    "--diff-filter": "use `--new-since`",
     "--disable": "use `--ignore`",
     "--enable": "use `--extend-select`",
     "--explain": "use `placement-lint rule CODE`",
     "--format": "use `--output-format`",
     "--generate-baseline": "use `--write-baseline`",
     "--line-length": "lines are measured by the formatter's own settings",
+    "--new-from-rev": "use `--new-since`",
     "--output": "use `--output-file` or `--output-format`",
     "--preview": "rules that are off by default run where they are selected",
     "--show-source": "use `--output-format full`",

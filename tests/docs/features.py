@@ -35,6 +35,7 @@ SHOWN_BY: dict[str, tuple[str, ...]] = {
         "docs/test_versions.py::test_version_1_of_the_json_output_has_its_fields",
     ),
     "third-party rules": (),
+    "models of other libraries, as settings": (),
     "inline suppression with codes": (
         "lint/suppressions/test_comments.py::test_comment_at_the_end_of_the_line",
         "lint/suppressions/test_comments.py::test_only_what_is_named_is_silenced",
