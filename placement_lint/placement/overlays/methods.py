@@ -563,11 +563,21 @@ def is_own(array: cst.BaseExpression, call: cst.Call) -> bool:
 
 
 def _unpacked(given: Value, name: str, before: Value) -> Value:
-    """Return what a field is that `**given` may replace."""
+    """Return what a field is that `**given` may replace.
+
+    Where its key is not known, it is of before or a new one: known only if those are alike.
+    """
     found: list[Value] = []
     for atom in given:
         if not isinstance(atom, Mapping):
             return UNKNOWN
         held = dict(atom.items).get(name)
-        found.append(join(before, atom.element) if held is None else held)
+        if held is None and atom.element:
+            held = join(before, atom.element)
+            places = {
+                (each.device, each.committed) if isinstance(each, Array) else None for each in held
+            }
+            if None in places or len(places) > 1:
+                return UNKNOWN
+        found.append(before if held is None else held)
     return join(*found)
