@@ -1,4 +1,7 @@
-"""What `python -m tests.new_overlay` writes is a model that only has to be filled in."""
+"""What `python -m tests.new_overlay` writes is a model that only has to be filled in.
+
+`pytest -m every tests/test_new_overlay.py` fills one in, in a copy of the repository.
+"""
 
 from __future__ import annotations
 
@@ -47,6 +50,7 @@ def run_its_case(top: Path) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.every
 @pytest.mark.parametrize("mark", [pytest.param("", marks=RUNS_PROGRAMS)])
 def test_it_fails_until_it_is_filled_in(copy: Path, mark: str) -> None:
     model, cases = new_overlay.write(NAME, top=copy)
