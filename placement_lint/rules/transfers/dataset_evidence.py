@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 _DATASET = frozenset(
     """
     audio batches captions cifar corpora corpus data dataset datasets documents episodes eval
-    examples frames images imagenet labels masks mnist observations recordings replay samples scans
-    sentences sequences targets test texts token tokens train training trajectories transitions val
-    valid validation videos waveforms
+    examples frames images imagenet labels maps masks mnist observations patches recordings replay
+    rollouts samples scans sentences sequences spectra spectrograms targets test texts tiles token
+    tokens train training trajectories transitions utterances val valid validation videos volumes
+    waveforms
     """.split()
 )
 _WEIGHTS = frozenset(

@@ -12,7 +12,7 @@ from placement_lint.jaxmodel.transfer import TABLE, Effect
 from placement_lint.prefilter.conditions import AllOf, GivenFunction, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import followed
-from placement_lint.rules.elsewhere import effects_of
+from placement_lint.rules.elsewhere import effects_of, method_effects
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.semantic.functions import calls_inside
 from placement_lint.syntax.calls import Arguments
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.facts.traced import Traced
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
-    from placement_lint.semantic.program_queries import EffectOrigin
+    from placement_lint.semantic.program_queries import EffectOrigin, FunctionEffects
 
 
 _MESSAGE = "{} waits for the device, which waits for the callback: deadlock"
@@ -110,7 +110,8 @@ class JaxInHostCallback(Rule):
             return
         function = function_of(callback, ctx.names)
         if function is None:
-            origin = _computed_elsewhere(callback, ctx)
+            origin = _computed_in(effects_of(callback, ctx))
+            origin = origin or _computed_in(method_effects(callback, "__call__", ctx))
             if origin is not None:
                 ctx.report(callback, _MESSAGE.format(origin))
             return
@@ -121,7 +122,7 @@ class JaxInHostCallback(Rule):
                 continue
             message = f"{name} in a host callback"
             if not runs_on_device(name):
-                origin = _computed_elsewhere(call.func, ctx)
+                origin = _computed_in(effects_of(call.func, ctx))
                 if origin is None:
                     continue
                 message = f"{origin}, called in a host callback,"
@@ -129,9 +130,8 @@ class JaxInHostCallback(Rule):
             return
 
 
-def _computed_elsewhere(function: cst.BaseExpression, ctx: Context) -> EffectOrigin | None:
+def _computed_in(effects: FunctionEffects | None) -> EffectOrigin | None:
     """Return the first JAX computation in a function of another file."""
-    effects = effects_of(function, ctx)
     if effects is None or effects.is_traced:
         return None
     return next(map(effects.origin, (c for c in effects.calls if runs_on_device(c.name))), None)
