@@ -75,6 +75,22 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def install(folder: Path, *packages: str) -> Installed:
+    """Make an environment where there is none, with the tools, other packages, and this one."""
+    if not folder.is_dir():
+        venv.create(folder, with_pip=True)
+    installed = tools.Installed(folder, REPOSITORY)
+    pip = [installed.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "--requirement", str(PEERS), *packages], check=True)
+    # Not editable: as users have it.
+    ours = [*pip, "--force-reinstall", "--no-deps", str(REPOSITORY)]
+    subprocess.run(ours, check=True)
+    # Whatever the surroundings say of byte code, users have it.
+    compiled = ["-m", "compileall", "-q", str(next(folder.glob("lib/python*/site-packages")))]
+    subprocess.run([installed.python, *compiled], check=False, env=installed.environment)
+    return installed
+
+
 class _Comparison:
     """One run of everything."""
 
@@ -88,7 +104,7 @@ class _Comparison:
         installed = self._install()
         done = results.Results(
             date=dt.datetime.now(dt.timezone.utc).date().isoformat(),
-            machine=_machine(),
+            machine=machine(),
             versions=_versions(installed),
             start_up=self._start_up(installed),
             trees=tuple(self._tree(name, installed) for name in self.args.trees),
@@ -102,17 +118,7 @@ class _Comparison:
         folder = (self.args.venv or self.work / "venv").resolve()
         if not folder.is_dir():
             self._say("making the environment of the tools")
-            venv.create(folder, with_pip=True)
-        installed = tools.Installed(folder, REPOSITORY)
-        pip = [installed.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "--requirement", str(PEERS)], check=True)
-        # Not editable: as users have it.
-        ours = [*pip, "--force-reinstall", "--no-deps", str(REPOSITORY)]
-        subprocess.run(ours, check=True)
-        # Whatever the surroundings say of byte code, users have it.
-        compiled = ["-m", "compileall", "-q", str(next(folder.glob("lib/python*/site-packages")))]
-        subprocess.run([installed.python, *compiled], check=False, env=installed.environment)
-        return installed
+        return install(folder)
 
     def _start_up(self, installed: Installed) -> tuple[results.Row, ...]:
         folder = self._empty("start-up")
@@ -172,7 +178,8 @@ class _Comparison:
         print(f"[{time.monotonic() - self.started:7.1f} s] {text}", file=sys.stderr, flush=True)
 
 
-def _machine() -> str:
+def machine() -> str:
+    """Say what this runs on."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return f"{platform.system()} {platform.machine()}, {cores} processors"
 

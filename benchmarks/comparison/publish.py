@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from benchmarks.comparison import picture, report
+from benchmarks.comparison import applications, picture, report
 from benchmarks.comparison.results import read
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ def publish(kept: Path, repository: Path) -> int:
     if results is None:
         print(f"{kept}: there are no numbers yet", file=sys.stderr)
         return 2
-    kept.with_name("RESULTS.md").write_text(report.page(results), encoding="utf-8")
+    repositories = applications.part(applications.read(kept.with_name("applications.json")))
+    page = report.page(results) + repositories
+    kept.with_name("RESULTS.md").write_text(page, encoding="utf-8")
     drawn = picture.draw(results, kept.with_suffix(".svg"))
     if not drawn:
         print("no picture was drawn: matplotlib is not installed", file=sys.stderr)

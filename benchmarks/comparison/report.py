@@ -113,7 +113,7 @@ def page(results: Results) -> str:
         _HOW,
         f"![Bars of the wall time of each tool on each tree, on a log axis.]({_beside(PICTURE)})\n",
         "## Bars\n",
-        *_table(("what", "bar", "measured", "met"), [bar.cells for bar in bars(results)]),
+        *table(("what", "bar", "measured", "met"), [bar.cells for bar in bars(results)]),
     ]
     for tree in results.trees:
         parts += ["", f"## {_title(tree)}\n", *_rows(tree.rows, "s")]
@@ -122,7 +122,7 @@ def page(results: Results) -> str:
     if results.growth:
         cells = [(each.shape, f"{each.ratio:.1f}") for each in results.growth]
         parts += ["", "## Growth of the time with ten times the text\n"]
-        parts += _table(("shape", "times"), cells)
+        parts += table(("shape", "times"), cells)
     return "\n".join(parts) + "\n"
 
 
@@ -141,8 +141,7 @@ def summary(results: Results) -> str:
     )
     rows = [row for row in map(tree.row, order) if row is not None]
     cells = [
-        (row.tool, _seconds(row.median_wall), _seconds(row.median_cpu), _memory(row))
-        for row in rows
+        (row.tool, seconds(row.median_wall), seconds(row.median_cpu), _memory(row)) for row in rows
     ]
     what = f"{tree.size.files:,} files of {tree.size.lines:,} lines"
     return "\n".join(
@@ -151,7 +150,7 @@ def summary(results: Results) -> str:
             "",
             f"{what}, of [these packages](benchmarks/packages.txt), on {results.date}.",
             "",
-            *_table(("", "wall", "processor", "memory"), cells),
+            *table(("", "wall", "processor", "memory"), cells),
         ]
     )
 
@@ -179,8 +178,8 @@ def _title(tree: Tree) -> str:
 
 
 def _rows(rows: tuple[Row, ...], unit: str) -> list[str]:
-    def time(seconds: float) -> str:
-        return f"{1000 * seconds:.1f} ms" if unit == "ms" else _seconds(seconds)
+    def time(wall: float) -> str:
+        return f"{1000 * wall:.1f} ms" if unit == "ms" else seconds(wall)
 
     cells = [
         (
@@ -193,17 +192,19 @@ def _rows(rows: tuple[Row, ...], unit: str) -> list[str]:
         )
         for row in rows
     ]
-    return _table(("", "wall", "least to most", "processor", "memory", "rounds"), cells)
+    return table(("", "wall", "least to most", "processor", "memory", "rounds"), cells)
 
 
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
+def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Give the lines of a table; all columns but the first are numbers."""
     columns = [f"| {' | '.join(cells)} |" for cells in (head, *rows)]
     rule = "|" + "|".join(["---", *["--:"] * (len(head) - 1)]) + "|"
     return [columns[0], rule, *columns[1:]]
 
 
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.0f} s"
+def seconds(found: float) -> str:
+    """Write a time as the tables have it."""
+    return f"{found:.2f} s" if found < 10 else f"{found:.0f} s"
 
 
 def _memory(row: Row) -> str:

@@ -9,12 +9,13 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import pytest
 
 from benchmarks import parallel
-from benchmarks.comparison import generated, report, results, tools, trees
+from benchmarks.comparison import applications, generated, report, results, tools, trees
 from benchmarks.comparison.command import KEPT, REPOSITORY
 from benchmarks.comparison.measure import Cost, FailedError, clean_environment, cost_of
 from benchmarks.comparison.results import Growth, Results, Row, Size, Tree
@@ -125,7 +126,31 @@ def test_the_page_and_the_readme_say_what_was_measured() -> None:
     assert text == report.with_summary(text, kept), "run: python benchmarks/peers.py --report"
     page = KEPT.with_name("RESULTS.md")
     written = page.read_text(encoding="utf-8") if page.is_file() else None
-    assert written == (None if kept is None else report.page(kept))
+    done = applications.read(KEPT.with_name("applications.json"))
+    assert written == (None if kept is None else report.page(kept) + applications.part(done))
+
+
+def test_what_repositories_took_is_kept_and_misses_are_named(tmp_path: Path) -> None:
+    costs = [
+        applications.Measured(cpu, peak) for cpu, peak in ((10.0, 5e8), (8.0, 1e7), (4.0, 1e7))
+    ]
+    made = [
+        applications.Application("slow", 3, 4000, costs[0], 0, costs[1], costs[2]),
+        applications.Application("left", 3, 4000, costs[2], 2, costs[1], None),
+        applications.Application("never", 3, 4000, None, 0, costs[1], costs[2]),
+        applications.Application("fast", 3, 4000, costs[2], 0, costs[1], costs[2]),
+    ]
+    done = applications.Applications("2026-01-02", "Linux, 2 processors", 3, 60, tuple(made))
+    path = tmp_path / "applications.json"
+    path.write_text(json.dumps(asdict(done)), encoding="utf-8")
+    assert applications.read(path) == done
+    assert [each.missed for each in made] == [
+        ("LibCST", "mypy", "memory"), ("done",), ("done",), (),
+    ]  # fmt: skip
+    text = applications.part(done)
+    assert "| slow | 4,000 | 10 s | 500 MB | 0 | 8.00 s | 1.25 x | 4.00 s | 2.50 x | **Lib" in text
+    assert "| never | 4,000 | more than 60 s |" in text
+    assert applications.part(None) == ""
 
 
 def test_each_tool_has_its_turn_in_each_round() -> None:
