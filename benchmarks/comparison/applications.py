@@ -137,7 +137,7 @@ def part(done: Applications | None) -> str:
         [
             "\n## Repositories\n",
             f"Measured on {done.date} by `python benchmarks/applications.py`, on {done.machine}.",
-            f"Processor time, the median of {done.rounds} rounds. placement-lint ran cold and with",
+            f"Processor time, medians (rounds: {done.rounds}). placement-lint ran cold and with",
             "`-j 1`; LibCST parsed all files that mention jax; mypy ran with no cache, with",
             "`--ignore-missing-imports` and without libraries; where it is not done, it stopped",
             "at once, at names that it takes for no modules. Missed is where we take more than",
