@@ -33,7 +33,7 @@ some_or_all = pytest.mark.parametrize(
     "programs",
     [
         pytest.param(SAMPLE, id="sample"),
-        pytest.param(PROGRAMS, id="all", marks=pytest.mark.every),
+        pytest.param(PROGRAMS, id="all", marks=[pytest.mark.every, pytest.mark.timeout(900)]),
     ],
 )
 DRIVER = '''\
