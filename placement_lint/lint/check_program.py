@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ from placement_lint.syntax.deep_stack import run_deep
 from placement_lint.timing import INTERPRETATION, timed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from placement_lint.files.source import Source
     from placement_lint.placement.facts.module import Module
@@ -272,10 +273,11 @@ def group(
 
 def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
     importers, text = component.importers, together.project.store.text
+    importing = {path: {importer for importer, _ in importers[path]} for path in importers}
     passing = PassingNames(together.project.store, importers)
     members = set(component.placing)
     follows = False
-    for steps in _steps():
+    for known_rounds in itertools.count():
         modules = together.interpreted(members, follows=follows)
         program = together.program
         if modules is None or program is None:
@@ -295,15 +297,21 @@ def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
                     brought = names | devices if name in {"", "*"} else {name}
                     found.setdefault(importer, set()).update(brought)
         added = found.keys() - together.without - members
-        if not added:
-            if follows or not program.misses_host_arrays:
-                break
-            # What they met may be an array of the accelerator.
-            follows = True
-        elif steps is not None:
+        misses = program.misses_host_arrays and not follows
+        if not added and not misses:
+            break
+        if added and known_rounds:
+            # A placement seldom goes through more than two files. Each round executes all of them
+            # again: what names lead to comes at once, and then what may be led to, as long as that
+            # is no more than there are.
             entering = {path: frozenset(found[path]) for path in sorted(added)}
-            added = passing.importing(entering) - together.without
-            added = _importing(added, importers, steps)
+            added = passing.importing(entering)
+            if known_rounds > 1:
+                added = _importing(added, importing, len(members))
+            added -= together.without
+        # What they met may be an array of the accelerator. In the first round it may as well be of
+        # a file that is one of them in the next.
+        follows = follows or (misses and (known_rounds > 0 or not added))
         members |= added
         program = together.program = None
         modules = {}
@@ -314,29 +322,12 @@ def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
     return together
 
 
-def _steps() -> Iterator[int | None]:
-    """Yield how many steps of imports the files of a program go beyond what is known, each time.
-
-    A placement seldom goes through more than two files. Of one that is passed on further, names
-    tell into which files: `None` is for those alone that it is known of. Each round takes in all
-    files; where names do not tell, ever more are added at once.
-    """
-    yield None
-    yield 0
-    steps = 1
-    while True:
-        yield steps
-        steps = 2 * steps + 1
-
-
-def _importing(
-    found: set[str], importers: Mapping[str, list[tuple[str, str]]], steps: int
-) -> set[str]:
-    """Return files, and those that import them in so many steps."""
+def _importing(found: set[str], importers: Mapping[str, set[str]], most: int) -> set[str]:
+    """Return files, and those that import them in as many steps as lead to this many files."""
     every, last = set(found), found
-    for _ in range(steps):
-        last = {importer for path in last for importer, _ in importers.get(path, ())} - every
-        if not last:
+    while last:
+        last = {importer for path in last for importer in importers.get(path, ())} - every
+        if len(every) + len(last) > most:
             break
         every |= last
     return every
