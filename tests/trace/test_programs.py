@@ -36,6 +36,8 @@ some_or_all = pytest.mark.parametrize(
         pytest.param(PROGRAMS, id="all", marks=[pytest.mark.every, pytest.mark.timeout(900)]),
     ],
 )
+COMPUTED = {"hazards/dqn-buffer-sampled-by-index", "hazards/ppo-rollouts-kept-on-the-host"}
+"""What is copied there was computed, by `.at[…].set`, of what the marked lines have made."""
 DRIVER = '''\
 """Runs each program as if it were alone: its own modules, and its own default device."""
 import json, os, sys, threading
@@ -209,6 +211,8 @@ def check_findings(program: ProgramCase, run: Run) -> None:
 
 
 def check_creations(program: ProgramCase, run: Run) -> None:
+    if program.id in COMPUTED:
+        return
     if program.needs:
         # What a library makes in code that it compiles, trace sees nobody make.
         return
