@@ -15,6 +15,7 @@ import libcst as cst
 
 from placement_lint.limits.budget import interpreting
 from placement_lint.placement.counterfactual.requests import Requests
+from placement_lint.placement.domain.mesh_contexts import NOT_ENTERED
 from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.state import (
     ANY_DEVICE,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from placement_lint.placement.counterfactual.commitments import Commitments
+    from placement_lint.placement.domain.mesh_contexts import MeshesInForce
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.engine.linking import ModuleSources
     from placement_lint.placement.engine.supposition import Supposition
@@ -96,6 +98,9 @@ class Program:
         self._ends: dict[str, State | None] = {}
         self._left_behind: dict[str, DefaultDevice] = {}
         """The default device that a module's body left behind, where it changed it."""
+        self._meshes_left: dict[str, MeshesInForce] = {}
+        """The meshes that a module's body left in force, where it changed them."""
+        self._is_started = False
         self._entered_in: dict[str, tuple[DefaultDevice, ...]] = {}
         """What a module's body entered by hand, and did not leave."""
         self._imported: set[str] = set()
@@ -189,6 +194,8 @@ class Program:
             if name not in self._imported and name in self._left_behind:
                 # It was run for another program of the project, but not for this one.
                 state.base = self._left_behind[name]
+            if name not in self._imported and name in self._meshes_left:
+                state.meshes = self._meshes_left[name]
             if name not in self._imported:
                 state.blocks = (*state.blocks, *self._entered_in.get(name, ()))
         else:
@@ -206,12 +213,12 @@ class Program:
     def _import(self, module: Module, importing: State | None) -> None:
         name = module.name
         self.module_scopes.add(id(module.names.module_scope))
-        base = DefaultDevice(SYSTEM)
+        base, meshes = DefaultDevice(SYSTEM), NOT_ENTERED
         blocks: tuple[DefaultDevice, ...] = ()
         if importing is not None:
-            base, blocks = importing.base, importing.seen_by_callee()
-        state = State(base, blocks, Variables(outside=self._bound_before))
-        with interpreting(name), self.functions.from_outside():
+            base, blocks, meshes = importing.base, importing.seen_by_callee(), importing.meshes
+        state = State(base, blocks, Variables(outside=self._bound_before), meshes=meshes)
+        with interpreting(name), self.functions.from_outside(), self._starting():
             end = Statements(self, module).block(module.tree.module.body, state)
         if end is not None:
             self._ends[name] = end
@@ -219,10 +226,27 @@ class Program:
             entered = self._entered_in[name] = _still_entered(end)
             if importing is not None:
                 importing.blocks = (*importing.blocks, *entered)
+            if end.meshes != meshes:
+                self._meshes_left[name] = end.meshes
+                if importing is not None:
+                    importing.meshes = end.meshes
             if end.base != base:
                 self._left_behind[name] = end.base
                 if importing is not None:
                     importing.base = end.base
+
+    @contextlib.contextmanager
+    def _starting(self) -> Iterator[None]:
+        """Execute what is inside as what a module does when it is started."""
+        before, self._is_started = self._is_started, True
+        try:
+            yield
+        finally:
+            self._is_started = before
+
+    def meshes_in(self, state: State) -> MeshesInForce:
+        """Return the meshes in force, also as far as nothing was entered."""
+        return state.meshes.since_start() if self._is_started else state.meshes
 
     def _bound_before(self, key: Variable) -> Value | None:
         """Return what a variable of a module holds that was not assigned to since it was run."""
@@ -234,7 +258,8 @@ class Program:
         base = DefaultDevice(SYSTEM) if end is None else end.base
         entered = () if end is None else _still_entered(end)
         variables = Variables(outside=self._bound_before)
-        return State(self._base_of_functions or base, entered, variables)
+        meshes = NOT_ENTERED if end is None else end.meshes
+        return State(self._base_of_functions or base, entered, variables, meshes=meshes)
 
     def _run_functions(self, module: Module, *, but: frozenset[str] = frozenset()) -> None:
         """Execute the functions that nobody called, with arguments of which nothing is known.

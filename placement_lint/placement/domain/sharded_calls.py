@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from placement_lint.placement.domain.mesh_contexts import MeshesInForce
     from placement_lint.placement.domain.values import Value
 
 
@@ -27,6 +28,8 @@ class ShardedCall(NamedTuple):
     given: tuple[Value, ...]
     """The arguments that matter: for `NamedSharding` the mesh and the spec, for what puts or
     constrains an array its sharding."""
+    meshes: MeshesInForce
+    """The meshes in force where it ran."""
 
 
 @dataclass
@@ -35,9 +38,9 @@ class ShardedCalls:
 
     seen: dict[int, set[ShardedCall]] = field(default_factory=dict)
 
-    def saw(self, node: int, running: Running, *given: Value) -> None:
+    def saw(self, node: int, running: Running, meshes: MeshesInForce, *given: Value) -> None:
         """Remember what a call was given."""
-        self.seen.setdefault(node, set()).add(ShardedCall(running, given))
+        self.seen.setdefault(node, set()).add(ShardedCall(running, given, meshes))
 
     def at(self, node: int) -> frozenset[ShardedCall]:
         """Return every execution of a call that was seen; none of one that was not followed."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, Device
+from placement_lint.placement.domain.mesh_contexts import NOT_ENTERED, MeshesInForce, met
 from placement_lint.placement.domain.values import Value, join
 
 if TYPE_CHECKING:
@@ -230,10 +231,18 @@ class State:
     """A context manager yields here: nothing follows before the end of its `with`."""
     resumed: bool = False
     """What follows such a `yield`, once the `with` has ended."""
+    meshes: MeshesInForce = NOT_ENTERED
 
     def copy(self) -> State:
         """Return a state that can go another way."""
-        return State(self.base, self.blocks, self.variables.copy(), self.suspended, self.resumed)
+        return State(
+            self.base,
+            self.blocks,
+            self.variables.copy(),
+            self.suspended,
+            self.resumed,
+            self.meshes,
+        )
 
     @property
     def default(self) -> DefaultDevice:
@@ -270,6 +279,7 @@ class State:
         """Go on as another state does."""
         self.base, self.blocks, self.variables = other.base, other.blocks, other.variables
         self.suspended, self.resumed = other.suspended, other.resumed
+        self.meshes = other.meshes
 
     def resume(self, at: State) -> None:
         """Go on after a `yield`, with what the variables hold by now."""
@@ -307,15 +317,23 @@ def meet(states: Iterable[State | None]) -> State | None:
         return None
     first = alive[0]
     if len(alive) == 1:
-        return State(first.base, first.blocks, first.variables, resumed=first.resumed)
-    base, blocks = first.base, first.blocks
+        return State(
+            first.base,
+            first.blocks,
+            first.variables,
+            resumed=first.resumed,
+            meshes=first.meshes,
+        )
+    base, blocks, meshes = first.base, first.blocks, first.meshes
     for state in alive[1:]:
         if state.base != base:
             base = _joined(base, state.base)
         if state.blocks != blocks:
             blocks = _met_blocks(blocks, state.blocks)
+        if state.meshes is not meshes:
+            meshes = met(meshes, state.meshes)
     variables = Variables.joined([state.variables for state in alive])
-    return State(base, blocks, variables, resumed=first.resumed)
+    return State(base, blocks, variables, resumed=first.resumed, meshes=meshes)
 
 
 def _met_blocks(

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.domain.devices import Device
     from placement_lint.placement.domain.keys import Key, Member
+    from placement_lint.placement.domain.mesh_contexts import MeshChange
     from placement_lint.placement.domain.mesh_devices import Part
     from placement_lint.placement.domain.transformations import Step, Usage
 
@@ -168,6 +169,8 @@ class DefaultDeviceContext(_Holder):
     """The call of a generator function that made it, where that goes on at its end."""
     chosen_by: Place | None = None
     """The conditional expression that gives one device or the system's default."""
+    meshes: MeshChange | None = None
+    """What it does to the meshes in force."""
 
 
 @dataclass(frozen=True)
@@ -178,6 +181,8 @@ class PlainContext(_Holder):
     """What `as` binds."""
     maker: Place | None = None
     """The call of a generator function that made it, where that goes on at its end."""
+    meshes: MeshChange | None = None
+    """What it does to the meshes in force."""
 
 
 @dataclass(frozen=True)
@@ -545,6 +550,10 @@ class Computation(_Holder):
     """It makes arrays of the shapes of arguments, and nothing says where."""
     moments: str | None = None
     """The optimizer of which it makes the moments, and nothing says where."""
+    made_under: bool = False
+    """It was made where the program had a mesh in force."""
+    shardings: tuple[Value, ...] = ()
+    """Its `in_shardings` and its `out_shardings`; nothing where it has neither."""
 
     @property
     def bound_first(self) -> int:

@@ -115,7 +115,7 @@ class Suspensions:
         variables, since = state.variables.enter()
         for key, held in suspension.own.items():
             variables[key] = held
-        at = State(state.base.for_callee(), (), variables)
+        at = State(state.base.for_callee(), (), variables, meshes=state.meshes)
         entered = suspension.entered.copy()
         self._program.functions.resume(
             suspension.function, suspension.bindings, entered, at, since, state

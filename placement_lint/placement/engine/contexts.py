@@ -1,4 +1,4 @@
-"""What a context manager does to the default device."""
+"""What a context manager does to the default device, and to the meshes in force."""
 
 from __future__ import annotations
 
@@ -7,6 +7,14 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.placement.domain.mesh_contexts import (
+    ANY_CHANGE,
+    ANY_MESHES,
+    MeshChange,
+    MeshesInForce,
+    met,
+)
+from placement_lint.placement.domain.sharding import Mesh
 from placement_lint.placement.domain.state import DefaultDevice
 from placement_lint.placement.domain.values import (
     Array,
@@ -25,9 +33,10 @@ from placement_lint.syntax.calls import is_none
 if TYPE_CHECKING:
     from placement_lint.placement.domain.devices import Device
     from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.domain.values import Atom
     from placement_lint.placement.facts.module import Module
 
-_NEUTRAL = (PlainContext, Executor, ExitStack, Plain, Host, Array, TensorFile)
+_NEUTRAL = (PlainContext, Executor, ExitStack, Plain, Host, Array, TensorFile, Mesh)
 """What changes no default device where it is entered."""
 _FOLLOWED = (*_NEUTRAL, Instance)
 """What changes none but by what it executes: an object's `__enter__`."""
@@ -98,6 +107,32 @@ def entered_default(held: Value) -> DefaultDevice | None:
         is_chosen=may_be_absent or len(devices) > 1,
         chosen_by=choices.pop() if len(choices) == 1 else None,
     )
+
+
+def entered_meshes(held: Value, now: MeshesInForce, *, is_new: bool = True) -> MeshesInForce:
+    """Return the meshes in force inside a `with` of a value.
+
+    `is_new`: it is made where it is entered. What `jax.set_mesh` has made before is in force since
+    then, and leaving it restores what was before that.
+    """
+    entered = [_change(atom) for atom in held]
+    changes = [change for change in entered if change is not None]
+    if not changes:
+        return now
+    if not is_new and any(change.by_set is not None for change in changes):
+        return ANY_MESHES
+    inside = changes[0].applied(now)
+    for change in changes[1:]:
+        inside = met(inside, change.applied(now))
+    return inside if len(changes) == len(entered) else met(inside, now)
+
+
+def _change(atom: Atom) -> MeshChange | None:
+    if isinstance(atom, Mesh):
+        return MeshChange(by_with=frozenset({atom}))
+    if isinstance(atom, PlainContext | DefaultDeviceContext):
+        return atom.meshes
+    return None if isinstance(atom, _FOLLOWED) else ANY_CHANGE
 
 
 def chosen_between(module: Module, node: cst.BaseExpression | None) -> Place | None:

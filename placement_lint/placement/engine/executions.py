@@ -12,15 +12,17 @@ from placement_lint.placement.domain.values import Instance
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
+    from placement_lint.placement.domain.mesh_contexts import MeshesInForce
     from placement_lint.placement.domain.places import Place, Site
     from placement_lint.placement.domain.state import DefaultDevice, State, Variable
     from placement_lint.placement.domain.values import Generator, Value
 
 CallKey: TypeAlias = (
-    "tuple[tuple[tuple[str, Value], ...], tuple[DefaultDevice, ...], DefaultDevice, bool, bool]"
+    "tuple[tuple[tuple[str, Value], ...], tuple[DefaultDevice, ...], DefaultDevice, MeshesInForce,"
+    "bool, bool]"
 )
-"""A way to call a function: with which arguments, under which default device, in a loop or
-not, compiled or not."""
+"""A way to call a function: with which arguments, under which default device and meshes, in a loop
+or not, compiled or not."""
 
 
 @dataclass
@@ -47,6 +49,8 @@ class Execution:
     decides."""
     touches: bool = True
     """A placement comes in, or is asked for, in it or in what it calls."""
+    meshes: MeshesInForce | None = None
+    """The meshes that it left in force, where it changed them."""
 
     @property
     def is_plain(self) -> bool:
@@ -54,6 +58,7 @@ class Execution:
         return (
             self.suspended is None
             and self.base is None
+            and self.meshes is None
             and not self.entered
             and self.released is not None
             and not self.released

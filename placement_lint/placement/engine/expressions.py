@@ -35,6 +35,7 @@ from placement_lint.placement.domain.values import (
     limited,
     value,
 )
+from placement_lint.placement.engine.frames import Yielded
 from placement_lint.placement.engine.iteration import Iteration
 from placement_lint.placement.engine.literals import Literals
 from placement_lint.placement.engine.meshes import constant, shardings_of
@@ -344,7 +345,8 @@ class Expressions:
             held = PLAIN if node.value is None else self.evaluate(node.value, state)
         frame = self.program.functions.frame
         if frame is not None:
-            frame.yields.append((tuple(state.alternatives(frame.around)), held))
+            defaults = tuple(state.alternatives(frame.around))
+            frame.yields.append(Yielded(defaults, state.meshes, held))
             if frame.suspends:
                 frame.suspended.append(state.copy())
                 state.suspended = True

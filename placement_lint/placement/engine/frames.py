@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from placement_lint.placement.domain.mesh_contexts import MeshesInForce
     from placement_lint.placement.domain.places import Place, Site
     from placement_lint.placement.domain.state import DefaultDevice, State, Variable, Variables
     from placement_lint.placement.domain.values import Array, Instance, Value
+
+
+class Yielded(NamedTuple):
+    """What a generator function yields."""
+
+    defaults: tuple[DefaultDevice, ...]
+    """The default devices of which one is in force there, innermost first."""
+    meshes: MeshesInForce
+    """The meshes that are in force there."""
+    given: Value
 
 
 @dataclass
@@ -23,8 +34,7 @@ class Frame:
     """How many blocks are around its body."""
     reads: dict[Variable, Value | None] = field(default_factory=dict)
     returns: list[Value] = field(default_factory=list)
-    yields: list[tuple[tuple[DefaultDevice, ...], Value]] = field(default_factory=list)
-    """What is yielded, and the default devices of which one is in force there, innermost first."""
+    yields: list[Yielded] = field(default_factory=list)
     made: set[Site] = field(default_factory=set)
     """The lists and dicts that the execution makes."""
     objects: set[Instance] = field(default_factory=set)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain.containers import is_container, sited, sites
+from placement_lint.placement.domain.mesh_contexts import change_between
 from placement_lint.placement.domain.state import (
     ANY_DEVICE,
     DefaultDevice,
@@ -47,7 +48,9 @@ if TYPE_CHECKING:
     from collections import abc
     from collections.abc import Iterator
 
+    from placement_lint.placement.domain.mesh_contexts import MeshesInForce
     from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.engine.frames import Yielded
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
     from placement_lint.syntax.names import Scope
@@ -223,7 +226,9 @@ class Functions:
             raise TypeError(place)
         scope = module.names.scope(node.body)
         variables, entered = state.variables.enter()
-        inner = State(state.base.for_callee(), state.seen_by_callee(), variables)
+        inner = State(
+            state.base.for_callee(), state.seen_by_callee(), variables, meshes=state.meshes
+        )
         if state.blocks and isinstance(node, cst.FunctionDef) and _runs_later(module, node):
             # Its body runs where it is consumed, perhaps outside of the block.
             inner.blocks = (DefaultDevice(ANY_DEVICE, inherited=True),)
@@ -261,16 +266,17 @@ class Functions:
             base = end.base if end.base != before else None
         # A context manager is left and entered by whoever uses it.
         is_context = resumption is not None or bool(frame.suspended)
-        blocks = () if end is None else end.blocks
-        changed = _changed_blocks(around, around if is_context else blocks)
-        result = self._result(module, node, frame)
+        changed = _changed_blocks(around, around if is_context else _blocks_at(end))
+        meshes = None if is_context else _changed_meshes(state.meshes, end)
+        result = self._result(module, node, frame, state.meshes)
         before_this = self._program.now.results.get(place)
         self._program.now.results[place] = (
             result if before_this is None else join(before_this, result)
         )
         self._program.reach.left(
-            frame, result, writes, state, sets_default=base is not None or bool(changed[1])
-        )
+            frame, result, writes, state,
+            sets_default=base is not None or bool(changed[1]) or meshes is not None,
+        )  # fmt: skip
         kept = {site for held in writes.values() for site in sites(held)} if frame.made else set()
         made = frame.made - kept
         objects = self._program.objects.own(frame, writes, result) if frame.objects else set()
@@ -285,6 +291,7 @@ class Functions:
             suspended,
             frame.moves,
             frame.touches,
+            meshes=meshes,
         )
 
     def _run_body(
@@ -315,14 +322,20 @@ class Functions:
                 held = sited(held, (module.place(bound[0].node),))
             self._program.bind(variable(scope, name), held, state)
 
-    def _result(self, module: Module, node: cst.CSTNode, frame: Frame) -> Value:
+    def _result(
+        self, module: Module, node: cst.CSTNode, frame: Frame, entered: MeshesInForce
+    ) -> Value:
+        """Return what a body gave; `entered`: the meshes in force where it was called."""
         if isinstance(node, cst.FunctionDef):
             if module.is_generator(node):
                 if makes_context(module, node):
-                    return _context(frame.yields)
+                    return _context(frame.yields, entered)
                 # What is yielded inside a block of its own meets a consumer under that default.
                 element = join(
-                    *(held if defaults[0].inherited else UNKNOWN for defaults, held in frame.yields)
+                    *(
+                        each.given if each.defaults[0].inherited else UNKNOWN
+                        for each in frame.yields
+                    )
                 )
                 return value(Sequence(None, element))
             result = join(*frame.returns) if frame.returns else PLAIN
@@ -421,6 +434,15 @@ def _runs_later(module: Module, node: cst.FunctionDef) -> bool:
     return module.is_generator(node) and node.asynchronous is not None
 
 
+def _changed_meshes(before: MeshesInForce, end: State | None) -> MeshesInForce | None:
+    """Return the meshes that a function left in force; None: those that were."""
+    return None if end is None or end.meshes == before else end.meshes
+
+
+def _blocks_at(end: State | None) -> tuple[DefaultDevice, ...]:
+    return () if end is None else end.blocks
+
+
 def _changed_blocks(
     before: tuple[DefaultDevice, ...], after: tuple[DefaultDevice, ...]
 ) -> tuple[frozenset[Place] | None, tuple[DefaultDevice, ...]]:
@@ -456,14 +478,15 @@ def _decorated_default(
     return None
 
 
-def _context(yields: list[tuple[tuple[DefaultDevice, ...], Value]]) -> Value:
+def _context(yields: list[Yielded], entered: MeshesInForce) -> Value:
     """Return the context that a `@contextmanager` function makes: what holds where it yields."""
     atoms: list[Atom] = []
-    for defaults, given in yields:
+    for defaults, inside, given in yields:
+        meshes = change_between(entered, inside)
         for default in defaults:
             if default.inherited:
-                atoms.append(PlainContext(given))
+                atoms.append(PlainContext(given, meshes=meshes))
             else:
                 devices, expression = default.devices, default.expression
-                atoms.append(DefaultDeviceContext(devices, expression, True, given))
+                atoms.append(DefaultDeviceContext(devices, expression, True, given, meshes=meshes))
     return value(*atoms) if atoms else UNKNOWN

@@ -8,6 +8,7 @@ import libcst as cst
 
 from placement_lint.placement.domain.containers import anonymous, forget, loosened, sites
 from placement_lint.placement.domain.contents import is_data
+from placement_lint.placement.domain.mesh_contexts import ANY_MESHES
 from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.state import (
     ANY_DEVICE,
@@ -138,7 +139,7 @@ class Memo:
             key = self._key(bindings, state)
             if key not in contexts and len(contexts) >= 4 * _MAX_CONTEXTS:
                 bindings = dict.fromkeys(bindings, UNKNOWN)
-                there = State(DefaultDevice(ANY_DEVICE), (), state.variables)
+                there = State(DefaultDevice(ANY_DEVICE), (), state.variables, meshes=ANY_MESHES)
                 key = self._key(bindings, there)
         return self._known(contexts, key, state) or self._executed(place, bindings, there, key)
 
@@ -224,6 +225,7 @@ class Memo:
             tuple(bindings.items()),
             state.seen_by_callee(),
             state.base,
+            state.meshes,
             self._program.loop_depth > 0,
             self._program.running is Running.COMPILED,
         )
@@ -258,6 +260,8 @@ class Memo:
             state.variables[name] = held
         if execution.base is not None:
             state.base = execution.base
+        if execution.meshes is not None:
+            state.meshes = execution.meshes
         if execution.released is None or (
             execution.released and not state.release(execution.released)
         ):

@@ -10,6 +10,7 @@ import libcst as cst
 from placement_lint.jaxmodel.libraries import method_of
 from placement_lint.placement.domain.contents import iterated_of, with_replaced_modules
 from placement_lint.placement.domain.devices import is_host
+from placement_lint.placement.domain.mesh_contexts import LEFT_BEHIND
 from placement_lint.placement.domain.state import SYSTEM, State, chosen_defaults, meet, variable
 from placement_lint.placement.domain.values import (
     ANYTHING,
@@ -162,6 +163,9 @@ class ObjectCalls:
             if self.on.supposed is not None:
                 for _, held in operands:
                     self.on.supposed.refused(held)
+            if atom.shardings:
+                is_plain = isinstance(given, LaidOut) and given.is_flat
+                self._saw_shardings(node, atom, operands if is_plain else [], state)
             if self.on.program.follows_compiled and isinstance(given, LaidOut):
                 # For what it does to shardings: where its results are, it says itself.
                 trace = self._trace(node, atom, state)
@@ -205,9 +209,22 @@ class ObjectCalls:
         certain = not (atom.is_staged and is_derivative(atom))
         return trace.given(made, placed(used, certain=certain, pins=trace.pins))
 
+    def _saw_shardings(
+        self, node: cst.CSTNode, atom: Computation, operands: list[Operand], state: State
+    ) -> None:
+        """Remember what is given to a computation that says where arguments and results are."""
+        program = self.on.program
+        given = (*atom.shardings, *(held for _, held in operands))
+        self.on.record.sharded_calls.saw(
+            self.on.index(node), program.running, program.meshes_in(state), *given
+        )
+
     def _trace(self, node: cst.CSTNode, atom: Computation, state: State) -> Trace:
         is_compiled = any(step.is_whole for step in atom.steps)
-        return Trace(self.on, node, state, is_compiled=is_compiled)
+        trace = Trace(self.on, node, state, is_compiled=is_compiled)
+        if atom.made_under and not state.meshes.is_entered:
+            trace.state.meshes = LEFT_BEHIND
+        return trace
 
     def _called_at(self, node: cst.CSTNode) -> int:
         """Return the place of what a call calls."""

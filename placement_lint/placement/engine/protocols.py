@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.domain.containers import Change, Containers
     from placement_lint.placement.domain.keys import Key
+    from placement_lint.placement.domain.mesh_contexts import MeshesInForce
     from placement_lint.placement.domain.places import Place, Site
     from placement_lint.placement.domain.record import Record
     from placement_lint.placement.domain.sharded_calls import Running
@@ -326,6 +327,8 @@ class Interpreter(Protocol):
 
     @property
     def running(self) -> Running: ...
+
+    def meshes_in(self, state: State) -> MeshesInForce: ...
 
     @property
     def follows_compiled_calls(self) -> bool: ...

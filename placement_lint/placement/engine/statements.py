@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from placement_lint.placement.domain import values
+from placement_lint.placement.domain import mesh_contexts, values
 from placement_lint.placement.domain.state import State, meet, variable
 from placement_lint.placement.domain.values import (
     DOUBTFUL,
@@ -28,14 +28,17 @@ from placement_lint.placement.domain.values import (
 from placement_lint.placement.engine.contexts import (
     chosen_between,
     entered_default,
+    entered_meshes,
     is_neutral_context,
 )
+from placement_lint.placement.engine.frames import Yielded
 from placement_lint.placement.engine.patterns import bind_pattern, matched
 from placement_lint.syntax.import_statements import modules_named, names_bound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from placement_lint.placement.domain.mesh_contexts import MeshesInForce
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.state import DefaultDevice, Variable
     from placement_lint.placement.engine.frames import Frame
@@ -109,12 +112,12 @@ class Statements:
 
     def function_body(self, node: cst.FunctionDef, state: State, frame: Frame) -> State | None:
         """Execute a function's body; give the state in which its caller goes on."""
-        around = tuple(state.alternatives())
+        around, entered = tuple(state.alternatives()), state.meshes
         after = self.suite(node.body, state)
         if after is not None and not self.module.is_generator(node):
             frame.returns.append(NONE)
         if self.module.is_generator(node) and not frame.yields:
-            frame.yields.append((around, UNKNOWN))
+            frame.yields.append(Yielded(around, entered, UNKNOWN))
         return meet([after, *self._exits])
 
     # -- blocks -----------------------------------------------------------------------------
@@ -429,6 +432,7 @@ class Statements:
             settled = joined is None or (
                 joined.base == head.base
                 and joined.blocks == head.blocks
+                and joined.meshes == head.meshes
                 and joined.variables.equals(head.variables)
             )
             if settled and not self._unsettled:
@@ -450,7 +454,7 @@ class Statements:
                 for key in head.variables.differences(entered.variables)
                 if (there := head.variables.get(key)) is not None
             }
-            self._heads[id(body)] = _Head(head.base, head.blocks, changed)
+            self._heads[id(body)] = _Head(head.base, head.blocks, head.meshes, changed)
         else:
             self._heads.clear()
         normal: State | None = head.copy() if ends else None
@@ -467,8 +471,9 @@ class Statements:
         known = self._heads.get(id(body))
         if known is None:
             return head
-        if (known.base, known.blocks) != (head.base, head.blocks):
-            other = State(known.base, known.blocks, head.variables.copy())
+        if (known.base, known.blocks, known.meshes) != (head.base, head.blocks, head.meshes):
+            variables = head.variables.copy()
+            other = State(known.base, known.blocks, variables, meshes=known.meshes)
             head = meet([head, other]) or head
         for key, held in known.changed.items():
             there = head.variables.get(key)
@@ -479,9 +484,10 @@ class Statements:
 
     def with_(self, node: cst.With, state: State) -> State | None:
         """`with a as b, c as d:`; the default device of before holds again after it."""
-        outside = state.blocks
+        outside, meshes = state.blocks, state.meshes
         contexts = [self._enter(item, state) for item in node.items]
-        left = _Left(outside, state.blocks, frozenset().union(*map(_stacks, contexts)))
+        stacks = frozenset().union(*map(_stacks, contexts))
+        left = _Left(outside, state.blocks, meshes, state.meshes, stacks)
         ways = self._ways()
         marks = [len(way) for way in ways]
         hides = self._suppresses(node)
@@ -542,6 +548,7 @@ class Statements:
                 chosen_by = chosen_between(self.module, item.item)
                 entered = replace(entered, chosen_by=chosen_by)
             state.blocks = (*state.blocks, entered)
+        state.meshes = entered_meshes(held, state.meshes, is_new=isinstance(item.item, cst.Call))
         if item.asname is not None:
             self.expressions.targets.assign(item.asname.name, given, state)
         return held
@@ -561,6 +568,7 @@ class Statements:
         for held in reversed(contexts):
             hides |= self.expressions.calls.objects.left(held, way)
         way.blocks = left.blocks(way.blocks)
+        way.meshes = mesh_contexts.left(left.meshes_outside, left.meshes_inside, way.meshes)
         return hides
 
     # -- try ----------------------------------------------------------------------------------
@@ -640,6 +648,7 @@ class _Head:
 
     base: DefaultDevice
     blocks: tuple[DefaultDevice, ...]
+    meshes: MeshesInForce
     changed: dict[Variable, Value]
 
 
@@ -649,6 +658,8 @@ class _Left:
 
     outside: tuple[DefaultDevice, ...]
     inside: tuple[DefaultDevice, ...]
+    meshes_outside: MeshesInForce
+    meshes_inside: MeshesInForce
     stacks: frozenset[Place]
     """The `ExitStack`s that it leaves."""
 

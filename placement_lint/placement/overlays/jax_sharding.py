@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.placement.domain.mesh_contexts import (
+    ANY_CHANGE,
+    MeshChange,
+    Source,
+    either,
+)
 from placement_lint.placement.domain.mesh_devices import MeshDevices
 from placement_lint.placement.domain.sharding import (
     UNKNOWN_PART,
@@ -18,11 +24,14 @@ from placement_lint.placement.domain.sharding import (
     Sharding,
     Spec,
 )
+from placement_lint.placement.domain.state import ANY_DEVICE
 from placement_lint.placement.domain.values import (
     MAX_ALTERNATIVES,
     NONE,
     UNKNOWN,
+    DefaultDeviceContext,
     Plain,
+    PlainContext,
     Sequence,
     Value,
     sole,
@@ -74,8 +83,7 @@ def named_sharding(call: LibraryCall) -> Value:
     call.program.reach.touches()
     passed = _passed(call)
     mesh, spec = _argument(passed, 0, "mesh"), _argument(passed, 1, "spec")
-    running = call.program.running
-    call.on.record.sharded_calls.saw(call.index(call.node), running, mesh, spec)
+    call.saw_sharded(mesh, spec)
     memory = passed.keywords.get("memory_kind", NONE)
     in_memory = memory == NONE and passed.more is None
     made = [
@@ -88,6 +96,38 @@ def named_sharding(call: LibraryCall) -> Value:
         for one, two in itertools.product(mesh or UNKNOWN, spec or UNKNOWN)
     ]
     return value(*made) if len(made) <= MAX_ALTERNATIVES else value(Sharding(is_named=in_memory))
+
+
+@models("jax.set_mesh", "jax.sharding.set_mesh")
+def set_mesh(call: LibraryCall) -> Value:
+    """`jax.set_mesh(mesh)`: sets it when it is called; as a context manager it also restores."""
+    call.program.reach.touches()
+    change = _change(call)
+    call.state.meshes = change.applied(call.state.meshes)
+    if not isinstance(call.on.tree.parent(call.node), cst.WithItem):
+        call.state.forget_default()
+    return value(DefaultDeviceContext(ANY_DEVICE, None, meshes=change))
+
+
+@models("jax.sharding.use_mesh")
+def use_mesh(call: LibraryCall) -> Value:
+    """`with jax.sharding.use_mesh(mesh):`, which acts only inside."""
+    call.program.reach.touches()
+    return value(DefaultDeviceContext(ANY_DEVICE, None, meshes=_change(call)))
+
+
+@models("jax.sharding.use_abstract_mesh")
+def use_abstract_mesh(call: LibraryCall) -> Value:
+    """`with jax.sharding.use_abstract_mesh(mesh):`, in which no array need be on the mesh."""
+    call.operands()
+    return value(PlainContext(meshes=ANY_CHANGE))
+
+
+def _change(call: LibraryCall) -> MeshChange:
+    """Return what setting the mesh that a call is given changes."""
+    held = _argument(_passed(call), 0, "mesh")
+    meshes = (atom if isinstance(atom, Mesh) else Source.UNKNOWN for atom in held)
+    return MeshChange(by_set=either(frozenset(meshes)))
 
 
 @models("jax.sharding.Mesh")
@@ -223,9 +263,7 @@ def saw_specs(call: LibraryCall) -> None:
     specs = (arguments.get(2, "in_specs"), arguments.get(3, "out_specs"))
     if mesh is not None and call.name.endswith("shard_map"):
         held = [UNKNOWN if spec is None else call.evaluate(spec) for spec in specs]
-        node = call.index(call.node)
-        sharded_calls = call.on.record.sharded_calls
-        sharded_calls.saw(node, call.program.running, call.evaluate(mesh), *held)
+        call.saw_sharded(call.evaluate(mesh), *held)
 
 
 def saw_target(call: LibraryCall, target: cst.BaseExpression | None) -> Sharding | None:
@@ -236,7 +274,6 @@ def saw_target(call: LibraryCall, target: cst.BaseExpression | None) -> Sharding
     if target is None:
         return None
     held = call.evaluate(target)
-    node = call.index(call.node)
-    call.on.record.sharded_calls.saw(node, call.program.running, held)
+    call.saw_sharded(held)
     only = sole(held)
     return only if isinstance(only, Sharding) and only.is_named else None

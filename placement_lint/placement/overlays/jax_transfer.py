@@ -571,8 +571,18 @@ def transform(call: LibraryCall) -> Value:
             function=place if call.name in KEEPING_ARGUMENTS else None,
             fills=is_unplaced and (alike if function is None else fills_shapes(function, names)),
             moments=_moments(call, held) if is_unplaced else None,
+            made_under=call.state.meshes.is_entered,
+            shardings=_shardings(call),
         )
     )
+
+
+def _shardings(call: LibraryCall) -> tuple[Value, ...]:
+    """Return the `in_shardings` and the `out_shardings` of a call, where it has one of them."""
+    given = [call.arguments.get(None, name) for name in ("in_shardings", "out_shardings")]
+    if call.arguments.is_open or not any(given):
+        return ()
+    return tuple(NONE if node is None else call.evaluate(node) for node in given)
 
 
 def _function(call: LibraryCall, held: Value, transformation: str) -> Place | None:

@@ -26,7 +26,8 @@ from placement_lint.placement.domain.contents import (
     without_parts,
 )
 from placement_lint.placement.domain.keys import Key, sorted_items
-from placement_lint.placement.domain.sharding import DeviceGrid
+from placement_lint.placement.domain.mesh_contexts import ANY_MESHES
+from placement_lint.placement.domain.sharding import DeviceGrid, Mesh
 from placement_lint.placement.domain.state import chosen_defaults
 from placement_lint.placement.domain.values import (
     HOST,
@@ -61,6 +62,7 @@ from placement_lint.placement.engine.arguments import sort_arguments
 from placement_lint.placement.engine.contexts import (
     entered_by_hand,
     entered_default,
+    entered_meshes,
     is_neutral_context,
 )
 from placement_lint.placement.engine.meshes import grid_method
@@ -200,6 +202,9 @@ class MethodCalls:
         if name in _ENTERING and isinstance(atom, Anything):
             # A stack that nobody knows: what it enters stays, until the function ends.
             return self._exit_stack_method(node, ExitStack(), name, operands, state)
+        if isinstance(atom, Mesh) and name in _BY_HAND:
+            state.meshes = ANY_MESHES
+            return value(atom)
         if isinstance(atom, DefaultDeviceContext | PlainContext) and name in _BY_HAND:
             return self._by_hand(receiver, held, name, state)
         if name in _MAKING and chosen_defaults(state):
@@ -470,6 +475,9 @@ class MethodCalls:
             given = self.on.calls.objects.contexts(given)
             self.on.program.suspensions.stack(site, given)
             entered = entered_default(given)
+            if entered_meshes(given, state.meshes) != state.meshes:
+                # It stays until the stack is left, wherever that is.
+                state.meshes = ANY_MESHES
             outside = len(state.blocks)
             gives = self.on.calls.objects.entered_value(given, state)
             if entered is not None:
@@ -500,6 +508,8 @@ class MethodCalls:
 
     def _by_hand(self, receiver: cst.BaseExpression, held: Value, name: str, state: State) -> Value:
         """`context.__enter__()` and `context.__exit__(…)`."""
+        if entered_meshes(held, state.meshes) != state.meshes:
+            state.meshes = ANY_MESHES
         if all(isinstance(atom, PlainContext) for atom in held):
             return PLAIN
         owners = entered_by_hand(held)

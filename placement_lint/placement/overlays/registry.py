@@ -129,6 +129,13 @@ class LibraryCall:
         """Note that arrays go to something that nobody follows."""
         self.on.escapes(held, self.state)
 
+    def saw_sharded(self, *given: Value) -> None:
+        """Remember what the call was given that has to do with shardings."""
+        program = self.program
+        self.on.record.sharded_calls.saw(
+            self.index(self.node), program.running, program.meshes_in(self.state), *given
+        )
+
     def may_change(self, held: Value) -> None:
         """Note that containers go to something that may change them."""
         self.on.targets.may_change(held, self.state)

@@ -199,6 +199,7 @@ def executed(call: LibraryCall, name: str) -> Value:
     function, *positional = passed.positional
     places = [call.index(argument.value) for argument in given[1:]]
     blocks, call.state.blocks = call.state.blocks, ()
+    meshes, call.state.meshes = call.state.meshes, call.state.meshes.not_inherited()
     if name == "submit" and passed.keywords:
         inner = CallArguments(positional, passed.keywords)
         result = call.called(function, inner)
@@ -207,15 +208,15 @@ def executed(call: LibraryCall, name: str) -> Value:
         result = apply(call, given[0].value, function, operands)
     else:
         # The elements are taken here, and then handed to the workers.
-        call.state.blocks = blocks
+        call.state.blocks, call.state.meshes = blocks, meshes
         with call.on.loop():
             elements = [
                 (place, call.iterated(argument.value, held))
                 for place, argument, held in zip(places, given[1:], positional, strict=True)
             ]
-            call.state.blocks = ()
+            call.state.blocks, call.state.meshes = (), meshes.not_inherited()
             result = apply(call, given[0].value, function, elements)
-    call.state.blocks = blocks
+    call.state.blocks, call.state.meshes = blocks, meshes
     return value(Sequence(None, result) if name == "map" else Future(result))
 
 
@@ -239,10 +240,11 @@ def of_thread(call: LibraryCall, thread: Thread, name: str) -> Value:
     """`thread.start()`: what it calls runs outside of every block of this thread."""
     call.operands()
     if name in {"run", "start"}:
-        blocks = call.state.blocks
-        call.state.blocks = () if name == "start" else blocks
+        blocks, meshes = call.state.blocks, call.state.meshes
+        if name == "start":
+            call.state.blocks, call.state.meshes = (), meshes.not_inherited()
         call.called(value(thread.target), CallArguments([], {}))
-        call.state.blocks = blocks
+        call.state.blocks, call.state.meshes = blocks, meshes
     return PLAIN
 
 
