@@ -21,9 +21,9 @@ class Source(enum.Enum):
     OUTSIDE = enum.auto()
     """Nothing was entered: there is the one, or none, of whatever called the program's code."""
     NOWHERE = enum.auto()
-    """There surely is none: nothing was entered since a module was started."""
+    """There surely is none: nothing was entered since a module, or a thread, was started."""
     LEFT = enum.auto()
-    """As OUTSIDE; but where this was made, or started, there was one."""
+    """Beside NOWHERE, or in the place of OUTSIDE: where this was made or started there was one."""
     UNKNOWN = enum.auto()
 
 
@@ -32,6 +32,7 @@ Meshes: TypeAlias = "frozenset[Mesh | Source]"
 
 _OUTSIDE: Meshes = frozenset({Source.OUTSIDE})
 _LEFT: Meshes = frozenset({Source.LEFT})
+_NONE: Meshes = frozenset({Source.NOWHERE, Source.LEFT})
 _UNKNOWN: Meshes = frozenset({Source.UNKNOWN})
 _MOST = 4
 """Meshes of which one may be in force; of more nothing is known."""
@@ -51,11 +52,11 @@ class MeshesInForce:
         """Whether the program itself has a mesh in force, or may have."""
         return any(atom is not Source.OUTSIDE for atom in (*self.by_set, *self.by_with))
 
-    def not_inherited(self) -> MeshesInForce:
-        """Return what a thread that is started here sees, and what is traced elsewhere later."""
+    def in_thread(self) -> MeshesInForce:
+        """Return what a thread sees that is started here."""
         if not self.is_entered:
             return self
-        return MeshesInForce(_left(self.by_set), _left(self.by_with))
+        return MeshesInForce(_in_thread(self.by_set), _in_thread(self.by_with))
 
     def since_start(self) -> MeshesInForce:
         """Return them where the code is reached from the start of a module."""
@@ -124,11 +125,16 @@ def _either(one: Meshes, other: Meshes) -> Meshes:
     return either(one | other)
 
 
-def _left(meshes: Meshes) -> Meshes:
-    return _OUTSIDE if meshes == _OUTSIDE else _LEFT
+def is_none(meshes: Meshes) -> bool:
+    """Return whether no mesh is in force, surely."""
+    return Source.NOWHERE in meshes and meshes <= _NONE
+
+
+def _in_thread(meshes: Meshes) -> Meshes:
+    return frozenset({Source.NOWHERE}) if meshes == _OUTSIDE else _NONE
 
 
 def _since_start(meshes: Meshes) -> Meshes:
-    if Source.OUTSIDE not in meshes:
-        return meshes
-    return meshes - _OUTSIDE | {Source.NOWHERE}
+    if Source.OUTSIDE in meshes or Source.LEFT in meshes:
+        return meshes - _OUTSIDE | {Source.NOWHERE}
+    return meshes

@@ -37,10 +37,19 @@ class ShardedCalls:
     """The calls of one module, by node."""
 
     seen: dict[int, set[ShardedCall]] = field(default_factory=dict)
+    compiled: dict[int, set[ShardedCall]] = field(default_factory=dict)
+    """Calls of what `jax.jit` made with `in_shardings` or `out_shardings`: these two, then what it
+    was given by position, if nothing else."""
 
     def saw(self, node: int, running: Running, meshes: MeshesInForce, *given: Value) -> None:
         """Remember what a call was given."""
         self.seen.setdefault(node, set()).add(ShardedCall(running, given, meshes))
+
+    def saw_compiled(
+        self, node: int, running: Running, meshes: MeshesInForce, *given: Value
+    ) -> None:
+        """Remember a call of what `jax.jit` made with shardings."""
+        self.compiled.setdefault(node, set()).add(ShardedCall(running, given, meshes))
 
     def at(self, node: int) -> frozenset[ShardedCall]:
         """Return every execution of a call that was seen; none of one that was not followed."""

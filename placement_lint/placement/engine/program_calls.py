@@ -215,7 +215,7 @@ class ObjectCalls:
         """Remember what is given to a computation that says where arguments and results are."""
         program = self.on.program
         given = (*atom.shardings, *(held for _, held in operands))
-        self.on.record.sharded_calls.saw(
+        self.on.record.sharded_calls.saw_compiled(
             self.on.index(node), program.running, program.meshes_in(state), *given
         )
 

@@ -578,9 +578,12 @@ def transform(call: LibraryCall) -> Value:
 
 
 def _shardings(call: LibraryCall) -> tuple[Value, ...]:
-    """Return the `in_shardings` and the `out_shardings` of a call, where it has one of them."""
+    """Return the `in_shardings` and the `out_shardings` of a `jax.jit`, where it has one of them.
+
+    Not those of `pjit`, which takes specs under `with mesh:` too.
+    """
     given = [call.arguments.get(None, name) for name in ("in_shardings", "out_shardings")]
-    if call.arguments.is_open or not any(given):
+    if call.name != "jax.jit" or call.arguments.is_open or not any(given):
         return ()
     return tuple(NONE if node is None else call.evaluate(node) for node in given)
 

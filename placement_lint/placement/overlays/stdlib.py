@@ -199,7 +199,7 @@ def executed(call: LibraryCall, name: str) -> Value:
     function, *positional = passed.positional
     places = [call.index(argument.value) for argument in given[1:]]
     blocks, call.state.blocks = call.state.blocks, ()
-    meshes, call.state.meshes = call.state.meshes, call.state.meshes.not_inherited()
+    meshes, call.state.meshes = call.state.meshes, call.state.meshes.in_thread()
     if name == "submit" and passed.keywords:
         inner = CallArguments(positional, passed.keywords)
         result = call.called(function, inner)
@@ -214,7 +214,7 @@ def executed(call: LibraryCall, name: str) -> Value:
                 (place, call.iterated(argument.value, held))
                 for place, argument, held in zip(places, given[1:], positional, strict=True)
             ]
-            call.state.blocks, call.state.meshes = (), meshes.not_inherited()
+            call.state.blocks, call.state.meshes = (), meshes.in_thread()
             result = apply(call, given[0].value, function, elements)
     call.state.blocks, call.state.meshes = blocks, meshes
     return value(Sequence(None, result) if name == "map" else Future(result))
@@ -242,7 +242,7 @@ def of_thread(call: LibraryCall, thread: Thread, name: str) -> Value:
     if name in {"run", "start"}:
         blocks, meshes = call.state.blocks, call.state.meshes
         if name == "start":
-            call.state.blocks, call.state.meshes = (), meshes.not_inherited()
+            call.state.blocks, call.state.meshes = (), meshes.in_thread()
         call.called(value(thread.target), CallArguments([], {}))
         call.state.blocks, call.state.meshes = blocks, meshes
     return PLAIN

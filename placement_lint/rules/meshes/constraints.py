@@ -6,35 +6,40 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.placement.domain.mesh_contexts import Source, is_none
 from placement_lint.placement.domain.sharding import Mesh, Sharding
 from placement_lint.rules.meshes.shardings import axes_of, leaves, says
+from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
+    from placement_lint.placement.domain.sharded_calls import ShardedCall
     from placement_lint.placement.domain.sharding import AxisType
     from placement_lint.placement.domain.values import Value
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
 
 CONSTRAINT = "jax.lax.with_sharding_constraint"
+_SETTING = (b"set_mesh", b"use_mesh", b"use_abstract_mesh")
+_NOT_KNOWN = frozenset({Source.OUTSIDE, Source.LEFT})
 
 
-def constraints_in(facts: ModuleFacts) -> dict[cst.CSTNode, list[Value]]:
-    """Return the calls of a file that constrain an array, with what each was given as sharding."""
+def constraints_in(facts: ModuleFacts) -> dict[cst.CSTNode, set[ShardedCall]]:
+    """Return the calls of a file that constrain an array, with every execution of each."""
     module = facts.flow.module
     seen = module.record.sharded_calls.seen
     calls = ((module.tree.nodes[place], seen[place]) for place in sorted(seen))
     return {
-        node: [call.given[0] for call in every]
+        node: every
         for node, every in calls
         if isinstance(node, cst.Call) and module.names.qualified(node.func) == CONSTRAINT
     }
 
 
-def constrained_meshes(given: list[Value], axis_type: AxisType) -> frozenset[Mesh]:
+def constrained_meshes(calls: Iterable[ShardedCall], axis_type: AxisType) -> frozenset[Mesh]:
     """Return the meshes of a constraint that always is along an axis of this type; else none."""
-    each = [frozenset(_meshes(held, axis_type)) for held in given]
+    each = [frozenset(_meshes(call.given[0], axis_type)) for call in calls]
     return frozenset[Mesh]().union(*each) if all(each) else frozenset()
 
 
@@ -54,7 +59,32 @@ def _meshes(held: Value, axis_type: AxisType) -> Iterator[Mesh]:
         yield from bad
 
 
-def sets_mesh(ctx: Context) -> bool:
-    """Return whether a mesh may be set, by which a constraint becomes an assertion."""
-    words = (b"set_mesh", b"use_mesh")
-    return says(ctx, *words) or ctx.module.run.mentions(ctx.module.path, *words)
+def names_set_mesh(ctx: Context) -> bool:
+    """Return whether a file of the program has a word by which a mesh is set."""
+    return says(ctx, *_SETTING) or ctx.module.run.mentions(ctx.module.path, *_SETTING)
+
+
+def may_be_set(calls: Collection[ShardedCall], ctx: Context) -> bool:
+    """Return whether one of some executions may be under a mesh that `jax.set_mesh` has set.
+
+    Where nothing leads to them, or they are called from outside, any word of it counts.
+    """
+    every = [call.meshes.by_set for call in calls]
+    if any(not meshes <= _NOT_KNOWN and not is_none(meshes) for meshes in every):
+        return True
+    if every and all(is_none(meshes) for meshes in every) and not sets_for_good(ctx):
+        return False
+    return names_set_mesh(ctx)
+
+
+def sets_for_good(ctx: Context) -> bool:
+    """Return whether a mesh is set by a statement of its own, anywhere in the program."""
+    return any(facts.fact(_sets_for_good) for facts in ctx.module.siblings.values())
+
+
+def _sets_for_good(facts: ModuleFacts) -> bool:
+    return any(
+        dotted(call.func).rpartition(".")[2] == "set_mesh"
+        and not isinstance(facts.tree.parent(call), cst.WithItem)
+        for call in facts.tree.every(cst.Call)
+    )

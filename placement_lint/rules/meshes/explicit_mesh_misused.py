@@ -13,7 +13,7 @@ from placement_lint.rules.meshes.constraints import (
     CONSTRAINT,
     constrained_meshes,
     constraints_in,
-    sets_mesh,
+    may_be_set,
 )
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
 from placement_lint.semantic.tracing import TracedFunctions
@@ -78,8 +78,8 @@ class ExplicitMeshMisused(Rule):
     ## What it does not flag
     Constraints along the Auto axes of a mesh that has both; a spec without axes, as
     `PartitionSpec()`; meshes from elsewhere, of which the types are not known; those of
-    `jax.make_mesh` without `axis_types`, for which see JDP712. Programs that set a mesh by
-    `jax.set_mesh`: under it the constraint asserts how an array is split, which may be meant.
+    `jax.make_mesh` without `axis_types`, for which see JDP712. What may run
+    under `jax.set_mesh`, where the constraint asserts how an array is split, which may be meant.
     Bodies of `jax.shard_map`, where axes are manual. What is expected to fail, or caught.
 
     ## Verified by
@@ -102,13 +102,13 @@ class ExplicitMeshMisused(Rule):
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         if not ctx.is_call(node, CONSTRAINT):
             return
-        if is_asserted_to_fail(node, ctx) or is_caught(node, ctx, _CAUGHT) or sets_mesh(ctx):
+        if is_asserted_to_fail(node, ctx) or is_caught(node, ctx, _CAUGHT):
             return
         if ctx.module.fact(TracedFunctions).around(node, _SHARDED) is not None:
             return
-        given = ctx.module.fact(constraints_in).get(node, [])
-        meshes = constrained_meshes(given, AxisType.EXPLICIT)
-        if meshes:
+        calls = ctx.module.fact(constraints_in).get(node, set())
+        meshes = constrained_meshes(calls, AxisType.EXPLICIT)
+        if meshes and not may_be_set(calls, ctx):
             ctx.report(
                 node,
                 "jax.lax.with_sharding_constraint along an Explicit axis of the mesh "

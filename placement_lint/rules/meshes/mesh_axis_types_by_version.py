@@ -10,7 +10,7 @@ from placement_lint.placement.domain.sharding import AxisType, Mesh
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.api.old_names import is_guarded
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.meshes.constraints import constrained_meshes, constraints_in, sets_mesh
+from placement_lint.rules.meshes.constraints import constrained_meshes, constraints_in, may_be_set
 from placement_lint.rules.meshes.shardings import EXPLICIT_BY_DEFAULT, says
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.spelling import needed
@@ -77,8 +77,8 @@ class MeshAxisTypesByVersion(Rule):
     Calls that pass `axis_types`, or may do so by `**options`; projects for JAX before 0.9.0 only.
     Calls behind a question for the version or for `AxisType`, or in a `try` that catches what an
     older version raises. Files that speak of `reshard`, `out_sharding=` or Explicit axes. For JAX
-    from 0.9.0 on: meshes that reach no constraint, and programs that set a mesh by `jax.set_mesh`,
-    under which a constraint is an assertion. `jax.sharding.Mesh`, whose axes are Auto in every
+    from 0.9.0 on: meshes that reach no constraint, and constraints that may run under
+    `jax.set_mesh`, where they are assertions. `jax.sharding.Mesh`, whose axes are Auto in every
     version.
 
     ## Verified by
@@ -115,7 +115,7 @@ class MeshAxisTypesByVersion(Rule):
                 fix=_plan(node, ctx),
             )
             return
-        constrained = None if sets_mesh(ctx) else _constrained(node, ctx)
+        constrained = _constrained(node, ctx)
         if constrained is not None:
             path, constraint = constrained
             ctx.report(
@@ -133,9 +133,10 @@ def _constrained(node: cst.Call, ctx: Context) -> tuple[str, cst.CSTNode] | None
     """Return a call that constrains an array to the mesh that a call makes, with its file."""
     made = ctx.flow.module.place(node)
     for path, facts in ctx.module.siblings.items():
-        for constraint, given in facts.fact(constraints_in).items():
-            meshes = constrained_meshes(given, AxisType.BY_VERSION)
-            if meshes and all(mesh.made == made for mesh in meshes):
+        for constraint, calls in facts.fact(constraints_in).items():
+            meshes = constrained_meshes(calls, AxisType.BY_VERSION)
+            is_made_here = bool(meshes) and all(mesh.made == made for mesh in meshes)
+            if is_made_here and not may_be_set(calls, ctx):
                 return path, constraint
     return None
 

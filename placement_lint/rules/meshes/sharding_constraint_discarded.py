@@ -10,7 +10,7 @@ from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.prefilter.conditions import Begins
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.writing import level_of_binding
-from placement_lint.rules.meshes.constraints import CONSTRAINT, sets_mesh
+from placement_lint.rules.meshes.constraints import CONSTRAINT, may_be_set
 from placement_lint.rules.meshes.shardings import Auto, axes_of, calls_at, is_auto, leaves
 from placement_lint.rules.notebooks import is_shown_or_measured
 from placement_lint.semantic.enclosing import failure_is_expected
@@ -66,9 +66,9 @@ class ShardingConstraintDiscarded(Rule):
     it may run code or be refused.
 
     ## What it does not flag
-    A call that is expected to fail (`with pytest.raises(…)`, `try` in a test). Constraints in
-    programs that set a mesh by `jax.set_mesh`, and those along Explicit axes: there a constraint
-    asserts how an array is split, which takes no result. The last expression of a notebook's cell,
+    A call that is expected to fail (`with pytest.raises(…)`, `try` in a test). Constraints that
+    may run under `jax.set_mesh`, and those along Explicit axes: there a constraint asserts how an
+    array is split, which takes no result. The last expression of a notebook's cell,
     which is shown.
 
     ## Verified by
@@ -93,7 +93,7 @@ class ShardingConstraintDiscarded(Rule):
         name = _FUNCTIONS.get(ctx.called(call) or "")
         if name is None or failure_is_expected(node, ctx) or is_shown_or_measured(node, ctx):
             return
-        if name == CONSTRAINT and (sets_mesh(ctx) or _may_assert(call, ctx)):
+        if name == CONSTRAINT and (may_be_set(calls_at(call, ctx), ctx) or _may_assert(call, ctx)):
             return
         ctx.report(
             call,

@@ -9,7 +9,7 @@ from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.commitment.commitment_lost import is_certain, optimizer_of, shapes_taken
 from placement_lint.rules.commitment.putting import is_put
-from placement_lint.rules.meshes.constraints import sets_mesh
+from placement_lint.rules.meshes.constraints import names_set_mesh
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
 
@@ -103,7 +103,7 @@ class ShardingLost(Rule):
             return
         operand = arguments.positional[0]
         sharding = _split_over(ctx.flow.value(operand))
-        if sharding is None or len(node.args) != 1 or is_put(node, ctx) or sets_mesh(ctx):
+        if sharding is None or len(node.args) != 1 or is_put(node, ctx) or names_set_mesh(ctx):
             return
         name = f"`{dotted(operand)}`" if dotted(operand) else "the argument"
         what = "all of the result is" if optimizer is None else f"the moments of {optimizer} are"
