@@ -12,6 +12,13 @@ from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement.domain.sharding import Mesh, Spec
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.meshes.bare_specs import (
+    bare_specs,
+    calls_with_specs,
+    each_leaf,
+    meshes_for,
+)
+from placement_lint.rules.meshes.constraints import CONSTRAINT
 from placement_lint.rules.meshes.shardings import calls_at
 from placement_lint.semantic.enclosing import (
     ancestors_in_function,
@@ -22,7 +29,7 @@ from placement_lint.semantic.enclosing import (
 from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.sharded_calls import ShardedCall
@@ -44,7 +51,10 @@ class MeshAxisUnknown(Rule):
     ## What it does
     Finds `NamedSharding(mesh, PartitionSpec("dta"))`, and `jax.shard_map` with such a spec, where
     the mesh that the program passes there was made with other names, wherever that is: the mesh and
-    the spec are followed through functions, attributes, containers and files.
+    the spec are followed through functions, attributes, containers and files. So does it for specs
+    without a mesh, in `with_sharding_constraint(x, PartitionSpec("dta"))` inside `with mesh:` or
+    `with jax.set_mesh(mesh):`, and, in the latter only, in `jax.device_put` and the `in_shardings`
+    and `out_shardings` of `jax.jit`.
 
     ## Why is this bad?
     JAX raises ValueError, "Resource axis: dta is not found in mesh", as soon as the line runs: for
@@ -78,8 +88,8 @@ class MeshAxisUnknown(Rule):
     A mesh or a spec that comes from outside of the program, or of which a name is not known: specs
     are never compared with the other meshes of a file. A mesh that may be one of several, of which
     one has the axis. Code that asks for the axes before, as in `if "model" in mesh.axis_names:`;
-    what is expected to fail, or caught. Specs that no mesh is given to, as the logical axes of
-    flax.
+    what is expected to fail, or caught. Specs that no mesh is
+    given to, and that no known mesh is in force for; the logical axes of flax.
 
     ## Verified by
     The proof makes a sharding over a mesh of eight devices with an axis that the mesh does not
@@ -96,13 +106,19 @@ class MeshAxisUnknown(Rule):
     advice = "Name an axis of the mesh, or make the mesh with this axis"
     severity, fix = Severity.ERROR, Applicability.DISPLAY
     follows_callers = True
-    needs = AllOf(Jax(), Uses(*_SHARDING, *_SHARD_MAP))
+    needs = AllOf(
+        Jax(), Uses(*_SHARDING, *_SHARD_MAP, CONSTRAINT, "jax.sharding.PartitionSpec", "jax.P")
+    )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        if not ctx.is_call(node, *_SHARDING, *_SHARD_MAP):
-            return
-        calls = calls_at(node, ctx)
-        unknown = [each for call in calls if (each := _unknown(call)) is not None]
+        if ctx.is_call(node, *_SHARDING, *_SHARD_MAP):
+            calls = calls_at(node, ctx)
+            found = (_unknown(call.given[0], call.given[1:]) for call in calls)
+        else:
+            calls = calls_with_specs(node, ctx)
+            constrains = ctx.called(node) == CONSTRAINT
+            found = (_unknown_in_force(call, ctx, constrains=constrains) for call in calls)
+        unknown = [each for each in found if each is not None]
         if not unknown or is_asserted_to_fail(node, ctx) or is_caught(node, ctx, _CAUGHT):
             return
         if _is_asked_before(node, ctx):
@@ -137,23 +153,32 @@ class _Unknown:
     mesh: Place | None
 
 
-def _unknown(call: ShardedCall) -> _Unknown | None:
-    """Return an axis that an execution surely names and its mesh surely does not have."""
-    meshes = [atom for atom in call.given[0] if isinstance(atom, Mesh)]
-    if not meshes or len(meshes) != len(call.given[0]):
+def _unknown_in_force(call: ShardedCall, ctx: Context, *, constrains: bool) -> _Unknown | None:
+    """Return an axis of a spec without a mesh that the mesh in force surely does not have."""
+    specs = bare_specs(call)
+    if not specs:
+        return None
+    meshes = meshes_for(call, ctx, constrains=constrains)
+    return _unknown(meshes, [frozenset({spec}) for spec in specs])
+
+
+def _unknown(mesh: Value, given: Iterable[Value]) -> _Unknown | None:
+    """Return an axis that a spec surely names and its mesh surely does not have."""
+    meshes = [atom for atom in mesh if isinstance(atom, Mesh)]
+    if not meshes or len(meshes) != len(mesh):
         return None
     names = [mesh.names for mesh in meshes]
     if None in names:
         return None
     known = frozenset[str]().union(*(each or () for each in names))
-    for held in call.given[1:]:
-        for alternatives in _specs(held):
+    for held in given:
+        for alternatives in each_leaf(held):
             missing = [_missing(atom, known) for atom in alternatives]
             if not missing or None in missing:
                 continue
             spec, axis = min(filter(None, missing), key=str)
-            mesh = min(meshes, key=str)
-            return _Unknown(axis, str(spec), str(mesh), mesh.names or (), spec.made, mesh.made)
+            first = min(meshes, key=str)
+            return _Unknown(axis, str(spec), str(first), first.names or (), spec.made, first.made)
     return None
 
 
@@ -164,21 +189,6 @@ def _missing(atom: Atom, known: frozenset[str]) -> tuple[Spec, str] | None:
             if axis not in known:
                 return atom, axis
     return None
-
-
-def _specs(held: Value, depth: int = 4) -> Iterator[Value]:
-    """Yield what each spec of a tree may be."""
-    from placement_lint.placement.domain.values import Mapping, Sequence, sole
-
-    only = sole(held)
-    if isinstance(only, Sequence) and only.items is not None and depth:
-        for item in only.items:
-            yield from _specs(item, depth - 1)
-    elif isinstance(only, Mapping) and depth:
-        for _, item in only.items:
-            yield from _specs(item, depth - 1)
-    else:
-        yield held
 
 
 def _is_asked_before(node: cst.CSTNode, ctx: Context) -> bool:
