@@ -9,7 +9,6 @@ import libcst as cst
 
 from placement_lint.placement.domain.mesh_contexts import (
     ANY_CHANGE,
-    ANY_MESHES,
     MeshChange,
     MeshesInForce,
     met,
@@ -109,18 +108,22 @@ def entered_default(held: Value) -> DefaultDevice | None:
     )
 
 
-def entered_meshes(held: Value, now: MeshesInForce, *, is_new: bool = True) -> MeshesInForce:
-    """Return the meshes in force inside a `with` of a value.
+def sets_mesh(held: Value) -> bool:
+    """Return whether a value may be what `jax.set_mesh` gives."""
+    return any(
+        isinstance(atom, DefaultDeviceContext)
+        and atom.meshes is not None
+        and atom.meshes.by_set is not None
+        for atom in held
+    )
 
-    `is_new`: it is made where it is entered. What `jax.set_mesh` has made before is in force since
-    then, and leaving it restores what was before that.
-    """
+
+def entered_meshes(held: Value, now: MeshesInForce) -> MeshesInForce:
+    """Return the meshes in force inside a `with` of a value."""
     entered = [_change(atom) for atom in held]
     changes = [change for change in entered if change is not None]
     if not changes:
         return now
-    if not is_new and any(change.by_set is not None for change in changes):
-        return ANY_MESHES
     inside = changes[0].applied(now)
     for change in changes[1:]:
         inside = met(inside, change.applied(now))

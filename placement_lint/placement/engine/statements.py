@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from placement_lint.placement.domain import mesh_contexts, values
+from placement_lint.placement.domain.mesh_contexts import ANY_MESHES
 from placement_lint.placement.domain.state import State, meet, variable
 from placement_lint.placement.domain.values import (
     DOUBTFUL,
@@ -30,6 +31,7 @@ from placement_lint.placement.engine.contexts import (
     entered_default,
     entered_meshes,
     is_neutral_context,
+    sets_mesh,
 )
 from placement_lint.placement.engine.frames import Yielded
 from placement_lint.placement.engine.patterns import bind_pattern, matched
@@ -487,6 +489,12 @@ class Statements:
         outside, meshes = state.blocks, state.meshes
         contexts = [self._enter(item, state) for item in node.items]
         stacks = frozenset().union(*map(_stacks, contexts))
+        if any(
+            sets_mesh(held) and not isinstance(item.item, cst.Call)
+            for item, held in zip(node.items, contexts, strict=True)
+        ):
+            # It was set before, and what was in force before that is restored.
+            meshes = ANY_MESHES
         left = _Left(outside, state.blocks, meshes, state.meshes, stacks)
         ways = self._ways()
         marks = [len(way) for way in ways]
@@ -548,7 +556,7 @@ class Statements:
                 chosen_by = chosen_between(self.module, item.item)
                 entered = replace(entered, chosen_by=chosen_by)
             state.blocks = (*state.blocks, entered)
-        state.meshes = entered_meshes(held, state.meshes, is_new=isinstance(item.item, cst.Call))
+        state.meshes = entered_meshes(held, state.meshes)
         if item.asname is not None:
             self.expressions.targets.assign(item.asname.name, given, state)
         return held

@@ -203,6 +203,14 @@ def _is_asked_before(node: cst.CSTNode, ctx: Context) -> bool:
 
 
 def _asks(test: cst.CSTNode, facts: ModuleFacts) -> bool:
+    """Return whether a condition has the axes of a mesh in it, or asks what is in anything."""
+    if any(
+        isinstance(target.operator, cst.In | cst.NotIn)
+        for comparison in (test, *facts.tree.every(cst.Comparison, below=test))
+        if isinstance(comparison, cst.Comparison)
+        for target in comparison.comparisons
+    ):
+        return True
     return any(
         (each.value if isinstance(each, cst.Name) else each.attr.value) in _AXES
         for each in (test, *facts.tree.every(cst.Name, cst.Attribute, below=test))
