@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import itertools
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +38,12 @@ _PLACING = re.compile(r"device_put|to_device|default_device|\bdevice\s*=")
 """What a file has that does something with a device which it has from elsewhere."""
 _MANY = 40
 """Files of a program of which the memory is wanted for the next one."""
+_FEW = 8
+"""Files that are executed again rather than one more that need not be."""
+_MOST_LIKELY = 8
+"""Files that are executed for each one to which a placement surely gets."""
+_MOST_IMPORTING = 2
+"""Files that are executed for each one that is a member, or to which names are passed on."""
 _ANY_NAME = re.compile(r"\b(?:getattr|vars|globals|__dict__|eval|exec)\b")
 """What a file has that reads names which its text does not have."""
 
@@ -277,7 +282,7 @@ def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
     passing = PassingNames(together.project.store, importers)
     members = set(component.placing)
     follows = False
-    for known_rounds in itertools.count():
+    while True:
         modules = together.interpreted(members, follows=follows)
         program = together.program
         if modules is None or program is None:
@@ -300,18 +305,12 @@ def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
         misses = program.misses_host_arrays and not follows
         if not added and not misses:
             break
-        if added and known_rounds:
-            # A placement seldom goes through more than two files. Each round executes all of them
-            # again: what names lead to comes at once, and then what may be led to, as long as that
-            # is no more than there are.
+        if added:
             entering = {path: frozenset(found[path]) for path in sorted(added)}
-            added = passing.importing(entering)
-            if known_rounds > 1:
-                added = _importing(added, importing, len(members))
+            added = _expected(members, added, passing.importing(entering), importing)
             added -= together.without
-        # What they met may be an array of the accelerator. In the first round it may as well be of
-        # a file that is one of them in the next.
-        follows = follows or (misses and (known_rounds > 0 or not added))
+        # What they met may be an array of the accelerator.
+        follows = follows or misses
         members |= added
         program = together.program = None
         modules = {}
@@ -322,15 +321,22 @@ def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
     return together
 
 
-def _importing(found: set[str], importers: Mapping[str, set[str]], most: int) -> set[str]:
-    """Return files, and those that import them in as many steps as lead to this many files."""
-    every, last = set(found), found
-    while last:
-        last = {importer for path in last for importer in importers.get(path, ())} - every
-        if len(every) + len(last) > most:
-            break
-        every |= last
-    return every
+def _expected(
+    members: set[str], surely: set[str], likely: set[str], importers: Mapping[str, set[str]]
+) -> set[str]:
+    """Return the files to execute with the members: more than a placement surely gets to.
+
+    Each round executes all files again. All files that import members, in any number of steps, save
+    the most rounds, then those to which names are passed on (`likely`): as long as there are not
+    many times as many as are needed surely. A few files are executed again quickly.
+    """
+    if len(members | surely) <= _FEW:
+        return surely
+    known = members | likely
+    every = closure(known, importers)
+    if len(every) <= _MOST_IMPORTING * len(known):
+        return every
+    return likely if len(likely) <= _MOST_LIKELY * len(surely) else surely
 
 
 def _leads_to(

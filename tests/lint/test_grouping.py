@@ -12,7 +12,10 @@ from placement_lint.lint import check_program
 from placement_lint.lint.linter import Linter
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from placement_lint.lint.check_program import Component, ComponentCheck
+    from placement_lint.placement.facts.module import Module
 
 DATA = """\
 import jax
@@ -78,3 +81,32 @@ def test_files_of_a_program(
         (tmp_path / f"{name}.py").write_text(f"{text}\n", encoding="utf-8")
     Linter(lambda _: Settings(), folders=True).check([str(path) for path in tmp_path.iterdir()])
     assert sorted(members) == expected.split()
+
+
+def test_a_program_of_many_files_is_executed_in_two_rounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each round executes all files: those that a placement gets to later join at once."""
+    rounds: list[int] = []
+    interpreted = check_program.ComponentCheck.interpreted
+
+    def counted(
+        self: ComponentCheck, members: Iterable[str], *, follows: bool | None = None
+    ) -> dict[str, Module] | None:
+        rounds.append(len({*members}))
+        return interpreted(self, members, follows=follows)
+
+    monkeypatch.setattr(check_program.ComponentCheck, "interpreted", counted)
+    texts = {"data": DATA}
+    for number in range(10):
+        texts[f"kept{number}"] = "from data import load\nkept = load()"
+        texts[f"taken{number}"] = f"from kept{number} import kept\nbatch = {{'x': kept}}"
+        texts[f"used{number}"] = f"from taken{number} import batch\nprint(batch['x'][0])"
+    for name, text in texts.items():
+        (tmp_path / f"{name}.py").write_text(f"{text}\n", encoding="utf-8")
+    outcome = Linter(lambda _: Settings(), folders=True).check(
+        [str(path) for path in tmp_path.iterdir()]
+    )
+    assert rounds == [1, 31]
+    found = {Path(finding.path).stem for finding in outcome.findings}
+    assert found >= {f"used{number}" for number in range(10)}
