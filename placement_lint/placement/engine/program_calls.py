@@ -215,6 +215,9 @@ class ObjectCalls:
         """Remember what is given to a computation that says where arguments and results are."""
         program = self.on.program
         given = (*atom.shardings, *(held for _, held in operands))
+        if atom.made_under and not state.meshes.is_entered:
+            state = state.copy()
+            state.meshes = LEFT_BEHIND
         self.on.record.sharded_calls.saw_compiled(
             self.on.index(node), program.running, program.meshes_in(state), *given
         )

@@ -126,7 +126,7 @@ def _is_excused_by_callers(node: cst.CSTNode, ctx: Context, seen: set[int]) -> b
     if not isinstance(function, cst.FunctionDef) or id(function) in seen:
         return False
     seen.add(id(function))
-    calls = list(_calls_by_name(function.name.value, ctx))
+    calls = list(calls_by_name(function.name.value, ctx))
     return bool(calls) and all(
         there.flow.is_traced(call)
         or _may_fail(call, there)
@@ -135,7 +135,7 @@ def _is_excused_by_callers(node: cst.CSTNode, ctx: Context, seen: set[int]) -> b
     )
 
 
-def _calls_by_name(name: str, ctx: Context) -> Iterator[tuple[cst.Call, Context]]:
+def calls_by_name(name: str, ctx: Context) -> Iterator[tuple[cst.Call, Context]]:
     """Yield every call in the program of something with a name, and the file that it is in."""
     for path in ctx.flow.program.modules:
         there = ctx.beside(path)

@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
+
+import libcst as cst
 
 from placement_lint.jaxmodel.tracing import TraceKind
 from placement_lint.placement.domain.mesh_contexts import Source, is_none
 from placement_lint.placement.domain.sharding import Mesh, Spec
-from placement_lint.rules.meshes.constraints import CONSTRAINT, names_set_mesh
+from placement_lint.rules.commitment.mixtures import calls_by_name
+from placement_lint.rules.meshes.constraints import CONSTRAINT, names_set_mesh, sets_for_good
 from placement_lint.rules.meshes.shardings import calls_at
+from placement_lint.semantic.enclosing import (
+    ancestors_in_function,
+    failure_is_expected,
+    is_caught,
+    is_in_test,
+    passed_exits,
+)
 from placement_lint.semantic.tracing import TracedFunctions
+from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.import_statements import imported_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import libcst as cst
 
     from placement_lint.placement.domain.mesh_contexts import Meshes
     from placement_lint.placement.domain.sharded_calls import ShardedCall
     from placement_lint.placement.domain.values import Value
     from placement_lint.rules.context import Context
+    from placement_lint.semantic.model import ModuleFacts
 
 PUT = "jax.device_put"
+CAUGHT = frozenset({
+    "builtins.BaseException", "builtins.Exception", "builtins.RuntimeError", "builtins.ValueError",
+})  # fmt: skip
 _SHARDED = frozenset({TraceKind.SHARDED})
 
 
@@ -83,3 +98,97 @@ def _is_unset(meshes: Meshes, ctx: Context) -> bool:
 def _meshes(meshes: Meshes) -> frozenset[Mesh]:
     known = frozenset(atom for atom in meshes if isinstance(atom, Mesh))
     return known if len(known) == len(meshes) else frozenset()
+
+
+def without_mesh(node: cst.Call, ctx: Context) -> list[ShardedCall]:
+    """Return the executions of a call with a spec that surely have no mesh in force for it.
+
+    None where something may set a mesh that nothing here leads to, or a condition asks for one.
+    """
+    constrains = ctx.called(node) == CONSTRAINT
+    found = [
+        call
+        for call in calls_with_specs(node, ctx)
+        if is_none(call.meshes.by_set)
+        and (not constrains or is_none(call.meshes.by_with))
+        and bare_specs(call)
+    ]
+    if not found or sets_for_good(ctx) or _is_guarded(node, ctx, set()):
+        return []
+    return [] if any(f.fact(_imports_others) for f in ctx.module.siblings.values()) else found
+
+
+def was_left(call: ShardedCall) -> bool:
+    """Return whether there was a mesh in force where what runs was made, or started."""
+    return Source.LEFT in call.meshes.by_set or Source.LEFT in call.meshes.by_with
+
+
+def _is_guarded(node: cst.CSTNode, ctx: Context, seen: set[int]) -> bool:
+    """Return whether what a call raises may be caught or meant, or a condition asks for a mesh.
+
+    There, or where something calls the function around it.
+    """
+    if failure_is_expected(node, ctx) or is_caught(node, ctx, CAUGHT) or _asks_for_mesh(node, ctx):
+        return True
+    function = ctx.function(node)
+    if function is None or id(function) in seen:
+        return False
+    seen.add(id(function))
+    return is_in_test(node, ctx) or any(
+        _is_guarded(call, there, seen)
+        for name in _names_of(function, ctx)
+        for call, there in calls_by_name(name, ctx)
+    )
+
+
+def _names_of(function: cst.FunctionDef | cst.Lambda, ctx: Context) -> set[str]:
+    """Return the names by which a function is called, also after it was compiled."""
+    own = function.name.value if isinstance(function, cst.FunctionDef) else None
+    found = set() if own is None else {own}
+    for assigned in ctx.tree.every(cst.Assign):
+        made = assigned.value
+        if isinstance(made, cst.Call) and any(
+            argument.value is function or (own is not None and dotted(argument.value) == own)
+            for argument in made.args
+        ):
+            targets = (dotted(each.target).rpartition(".")[2] for each in assigned.targets)
+            found.update(filter(None, targets))
+    return found
+
+
+def _asks_for_mesh(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether a condition around a call, or above it, may ask for a mesh."""
+    around = (
+        ancestor.test
+        for child, ancestor in ancestors_in_function(node, ctx)
+        if isinstance(ancestor, cst.If | cst.IfExp) and child is not ancestor.test
+    )
+    above = (each.test for each in passed_exits(node, ctx))
+    return any(
+        word in (each.value if isinstance(each, cst.Name) else each.attr.value).lower()
+        for test in (*around, *above)
+        for each in (test, *ctx.tree.every(cst.Name, cst.Attribute, below=test))
+        if isinstance(each, cst.Name | cst.Attribute)
+        for word in _ASKING
+    )
+
+
+def _imports_others(facts: ModuleFacts) -> bool:
+    """Return whether a file imports what is not read here, and may set a mesh."""
+    module, linking = facts.flow.module, facts.flow.program.linking
+    return any(
+        name.partition(".")[0] not in _HARMLESS and linking.found(module, name) is None
+        for node in facts.tree.every(cst.Import, cst.ImportFrom)
+        for name in imported_names(node)
+    )
+
+
+_ASKING = ("axes", "device", "distributed", "empty", "mesh", "shard")
+_HARMLESS = frozenset(sys.stdlib_module_names) | {
+    "PIL", "absl", "chex", "clu", "datasets", "einops", "equinox", "flax", "grain", "h5py", "haiku",
+    "huggingface_hub", "jax", "jaxlib", "jaxtyping", "matplotlib", "ml_collections", "ml_dtypes",
+    "msgpack", "numpy", "optax", "orbax", "pandas", "placement_lint", "pytest", "requests", "rich",
+    "safetensors", "scipy", "sklearn", "tensorflow", "tensorflow_datasets", "tokenizers", "torch",
+    "tqdm", "transformers", "typing_extensions", "wandb", "yaml",
+}  # fmt: skip
+"""Packages that set no mesh for the code that calls them."""

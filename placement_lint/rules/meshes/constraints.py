@@ -78,13 +78,15 @@ def may_be_set(calls: Collection[ShardedCall], ctx: Context) -> bool:
 
 
 def sets_for_good(ctx: Context) -> bool:
-    """Return whether a mesh is set by a statement of its own, anywhere in the program."""
+    """Return whether a mesh may be set that stays set, where nothing led to it."""
+    if ctx.module.run.mentions(ctx.module.path, *_SETTING):
+        return True
     return any(facts.fact(_sets_for_good) for facts in ctx.module.siblings.values())
 
 
 def _sets_for_good(facts: ModuleFacts) -> bool:
     return any(
-        dotted(call.func).rpartition(".")[2] == "set_mesh"
+        (facts.names.qualified(call.func) or dotted(call.func)).rpartition(".")[2] == "set_mesh"
         and not isinstance(facts.tree.parent(call), cst.WithItem)
         for call in facts.tree.every(cst.Call)
     )
