@@ -164,7 +164,7 @@ class ObjectCalls:
                 for _, held in operands:
                     self.on.supposed.refused(held)
             if atom.shardings:
-                is_plain = isinstance(given, LaidOut) and given.is_flat
+                is_plain = isinstance(given, LaidOut) and given.is_flat and not atom.bound_first
                 self._saw_shardings(node, atom, operands if is_plain else [], state)
             if self.on.program.follows_compiled and isinstance(given, LaidOut):
                 # For what it does to shardings: where its results are, it says itself.

@@ -580,10 +580,12 @@ def transform(call: LibraryCall) -> Value:
 def _shardings(call: LibraryCall) -> tuple[Value, ...]:
     """Return the `in_shardings` and the `out_shardings` of a `jax.jit`, where it has one of them.
 
-    Not those of `pjit`, which takes specs under `with mesh:` too.
+    Not those of `pjit`, which takes specs under `with mesh:` too; nor where arguments are static,
+    which have none.
     """
+    is_static = any(name.startswith("static") for name in call.arguments.keywords)
     given = [call.arguments.get(None, name) for name in ("in_shardings", "out_shardings")]
-    if call.name != "jax.jit" or call.arguments.is_open or not any(given):
+    if call.name != "jax.jit" or is_static or call.arguments.is_open or not any(given):
         return ()
     return tuple(NONE if node is None else call.evaluate(node) for node in given)
 

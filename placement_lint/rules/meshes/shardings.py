@@ -10,7 +10,7 @@ import libcst as cst
 from placement_lint.placement.domain.sharding import AxisType, Sharding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from placement_lint.jaxmodel.versions import TargetVersions
     from placement_lint.placement.domain.sharded_calls import ShardedCall
@@ -132,3 +132,27 @@ def _asks(test: cst.BaseExpression, ctx: Context) -> bool:
         if isinstance(node, cst.Name | cst.Attribute)
         for word in _ASKING
     )
+
+
+def name_at(
+    node: cst.CSTNode, ctx: Context, is_wanted: Callable[[cst.BaseExpression], bool]
+) -> str | None:
+    """Return the one name that stands, where a node is, for what is wanted; None: there is none."""
+    found = {
+        target.target.value
+        for assigned in ctx.tree.every(cst.Assign)
+        if is_wanted(assigned.value)
+        for target in assigned.targets
+        if isinstance(target.target, cst.Name) and _is_in_force(assigned, node, ctx)
+    }
+    return found.pop() if len(found) == 1 else None
+
+
+def _is_in_force(assigned: cst.CSTNode, node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether what is assigned is seen at a node: of the file, or of its body above it."""
+    scope = ctx.names.scope(assigned)
+    is_of_file = scope is ctx.names.module_scope
+    if scope is not ctx.names.scope(node) and not is_of_file:
+        return False
+    in_same_body = scope is ctx.names.scope(node)
+    return not in_same_body or ctx.tree.index(assigned) < ctx.tree.index(node)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.placement.domain.mesh_contexts import is_none
 from placement_lint.placement.domain.sharding import Mesh, Spec
@@ -13,11 +11,14 @@ from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.meshes.bare_specs import PUT, bare_specs, was_left, without_mesh
 from placement_lint.rules.meshes.constraints import CONSTRAINT
+from placement_lint.rules.meshes.shardings import name_at
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
+    import libcst as cst
+
     from placement_lint.placement.domain.sharded_calls import ShardedCall
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
@@ -137,26 +138,9 @@ def _mesh_at(node: cst.Call, ctx: Context) -> str | None:
         given = item.item if item.asname is None else item.asname.name
         if _is_mesh(item.item, ctx):
             return dotted(given) or None
-    found = {
-        target.target.value
-        for assigned in ctx.tree.every(cst.Assign)
-        if _is_mesh(assigned.value, ctx)
-        for target in assigned.targets
-        if isinstance(target.target, cst.Name) and _is_before(assigned, node, ctx)
-    }
-    return found.pop() if len(found) == 1 else None
+    return name_at(node, ctx, lambda made: _is_mesh(made, ctx))
 
 
 def _is_mesh(node: cst.BaseExpression, ctx: Context) -> bool:
     held = ctx.flow.value(node)
     return len(held) == 1 and all(isinstance(atom, Mesh) for atom in held)
-
-
-def _is_before(assigned: cst.CSTNode, node: cst.CSTNode, ctx: Context) -> bool:
-    """Return whether a name is bound once, and in force at a node: of the file, or of its body."""
-    scope = ctx.names.scope(assigned)
-    is_of_file = scope is ctx.names.module_scope
-    if scope is not ctx.names.scope(node) and not is_of_file:
-        return False
-    in_same_body = scope is ctx.names.scope(node)
-    return not in_same_body or ctx.tree.index(assigned) < ctx.tree.index(node)

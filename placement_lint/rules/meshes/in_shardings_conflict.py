@@ -1,0 +1,206 @@
+"""JDP710."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from placement_lint.findings import Applicability, Confidence, Edit, Severity
+from placement_lint.placement.domain.sharded_calls import Running
+from placement_lint.placement.domain.sharding import UNKNOWN_PART, Mesh, Sharding, Spec
+from placement_lint.prefilter.conditions import AllOf, Jax, Uses
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.meshes.shardings import name_at
+from placement_lint.semantic.enclosing import failure_is_expected, is_caught
+from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.spelling import needed
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from placement_lint.placement.domain.sharded_calls import ShardedCall
+    from placement_lint.placement.domain.values import Value
+    from placement_lint.rules.context import Context
+    from placement_lint.syntax.edits import Editor
+
+_CAUGHT = frozenset({"builtins.BaseException", "builtins.Exception", "builtins.ValueError"})
+_PUT = "jax.device_put"
+
+
+class InShardingsConflict(Rule):
+    """An argument that is split otherwise than the `in_shardings` of the function say.
+
+    ## What it does
+    Finds calls of what `jax.jit` made with `in_shardings`, where an argument surely was put to the
+    same mesh with another spec; through names, attributes, functions and files.
+
+    ## Why is this bad?
+    `in_shardings` say how arguments that are not committed are to be split. An array that was put
+    somewhere is committed, and JAX never moves it by itself: ValueError, "Sharding passed to jit
+    does not match the sharding on the respective arg", also where the array is replicated.
+
+    ## Example
+    ```python
+    import jax
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("data", "model"))
+    replicated = NamedSharding(mesh, PartitionSpec())
+    by_row = NamedSharding(mesh, PartitionSpec("data"))
+    step = jax.jit(lambda params, batch: batch @ params, in_shardings=(replicated, by_row))
+
+    params = jax.device_put(np.ones((16, 16)), replicated)
+    batch = jax.device_put(np.ones((64, 16)), replicated)
+    loss = step(params, batch)
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("data", "model"))
+    replicated = NamedSharding(mesh, PartitionSpec())
+    by_row = NamedSharding(mesh, PartitionSpec("data"))
+    step = jax.jit(lambda params, batch: batch @ params, in_shardings=(replicated, by_row))
+
+    params = jax.device_put(np.ones((16, 16)), replicated)
+    batch = jax.device_put(np.ones((64, 16)), by_row)
+    loss = step(params, batch)
+    ```
+
+    Without `in_shardings` the function takes its arguments as they are.
+
+    ## Fix safety
+    The fix is shown only: it puts the argument to the sharding that the function wants before each
+    call. Which of the two shardings is the wrong one only the author knows.
+
+    ## What it does not flag
+    Arrays that are not committed, and NumPy arrays, which are split as it says. Specs that say the
+    same, as `PartitionSpec("data", None)` and `PartitionSpec("data")`, or that differ by an axis of
+    one device. Arguments of which the sharding is not known, among them what was computed of
+    others, and trees; other meshes than that of the sharding. A function with static or bound
+    arguments. What is expected to fail, or caught.
+
+    ## Verified by
+    The proof passes an array that is replicated over eight devices to a function that wants it
+    split: ValueError. Put to the sharding that is wanted, it is taken.
+
+    ## References
+    - [jax.jit](https://docs.jax.dev/en/latest/_autosummary/jax.jit.html): `in_shardings`
+    - Measured on JAX 0.4.30, 0.5.3, 0.6.2, 0.7.2, 0.10.2 and 0.12.0.1
+    """
+
+    code, name = "JDP710", "in-shardings-conflict"
+    advice = "Put the argument to the sharding that the function wants, or remove `in_shardings`"
+    severity, fix = Severity.ERROR, Applicability.DISPLAY
+    follows_callers = True
+    needs = AllOf(Jax(), Uses("jax.jit"), Uses("jax.sharding.*", "jax.NamedSharding"), b"sharding")
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        calls = ctx.flow.record.sharded_calls.compiled.get(ctx.tree.index(node), set())
+        if not calls or any(argument.keyword or argument.star for argument in node.args):
+            return
+        if any(call.running is not Running.EAGERLY for call in calls):
+            return
+        found = [_conflict(call) for call in calls]
+        known = [each for each in found if each is not None]
+        if not known or failure_is_expected(node, ctx) or is_caught(node, ctx, _CAUGHT):
+            return
+        first = min(known, key=lambda each: (each.position, str(each.wanted), str(each.given)))
+        argument = node.args[first.position].value
+        is_sure = len(known) == len(calls) and all(each.is_sure for each in known)
+        name = f"`{dotted(argument)}`" if dotted(argument) else "the argument"
+        ctx.report(
+            argument,
+            f"{name} is on the mesh {first.wanted.mesh} as {first.given.spec}, but in_shardings "
+            f"wants {first.wanted.spec}: ValueError",
+            confidence=Confidence.DEFINITE if is_sure else Confidence.LIKELY,
+            fix=_plan(argument, first.wanted, ctx),
+        )
+
+
+@dataclass(frozen=True)
+class _Conflict:
+    """An argument that is split otherwise than is wanted."""
+
+    position: int
+    wanted: Sharding
+    given: Sharding
+    is_sure: bool
+    """However many devices there are."""
+
+
+def _conflict(call: ShardedCall) -> _Conflict | None:
+    """Return the first argument of an execution that surely is refused."""
+    wanted, _, *operands = call.given
+    for position, held in enumerate(operands):
+        here, there = _sharding_at(wanted, position, len(operands)), _sharding_of(held)
+        if here is None or there is None or here.mesh is None or here.mesh != there.mesh:
+            continue
+        one, other = (_split(each.spec, here.mesh) for each in (here, there))
+        if one is not None and other is not None and one != other:
+            return _Conflict(position, here, there, _is_for_any(one, other, here.mesh))
+    return None
+
+
+def _sharding_at(wanted: Value, position: int, count: int) -> Sharding | None:
+    """Return the one sharding that is wanted for an argument; None where that is not known."""
+    from placement_lint.placement.domain.values import Sequence, sole
+
+    only = sole(wanted)
+    if isinstance(only, Sequence):
+        if only.items is None or len(only.items) != count:
+            return None
+        only = sole(only.items[position])
+    return only if isinstance(only, Sharding) and only.is_named else None
+
+
+def _sharding_of(held: Value) -> Sharding | None:
+    """Return where the one array is that a value surely is."""
+    from placement_lint.placement.domain.values import Array, sole
+
+    only = sole(held)
+    return only.sharding if isinstance(only, Array) and only.committed else None
+
+
+def _split(spec: Spec | None, mesh: Mesh) -> tuple[tuple[str, ...], ...] | None:
+    """Return the axes that split each dimension, without those of one device."""
+    if spec is None or spec.parts is None or UNKNOWN_PART in spec.parts:
+        return None
+    found: list[tuple[str, ...]] = []
+    for part in spec.parts:
+        axes = (part,) if isinstance(part, str) else part if isinstance(part, tuple) else ()
+        found.append(tuple(axis for axis in axes if _size(axis, mesh) != 1))
+    while found and not found[-1]:
+        found.pop()
+    return tuple(found)
+
+
+def _size(axis: str, mesh: Mesh) -> int | None:
+    if mesh.axes is None or mesh.sizes is None or axis not in mesh.axes:
+        return None
+    return mesh.sizes[mesh.axes.index(axis)]
+
+
+def _is_for_any(
+    one: tuple[tuple[str, ...], ...], other: tuple[tuple[str, ...], ...], mesh: Mesh
+) -> bool:
+    """Return whether all axes of two splits surely have several devices."""
+    return all(_size(axis, mesh) is not None for split in (*one, *other) for axis in split)
+
+
+def _plan(argument: cst.BaseExpression, wanted: Sharding, ctx: Context) -> FixPlan | None:
+    name = name_at(argument, ctx, lambda made: ctx.flow.value(made) == frozenset({wanted}))
+    spelled = ctx.reach(_PUT, at=argument)
+    if name is None or spelled is None:
+        return None
+
+    def build(editor: Editor) -> list[Edit] | None:
+        text = editor.text_alone(argument)
+        return None if text is None else [editor.replace(argument, f"{spelled}({text}, {name})")]
+
+    message = f"Put it to `{name}` before the call"
+    return FixPlan(Applicability.DISPLAY, message, build, imports=needed([spelled]))
