@@ -251,6 +251,7 @@ def _rules_to_run(
     source: Source, options: FileOptions, project: Project, asked: TrackedQueries
 ) -> tuple[type[Rule], ...] | None:
     """Return the rules that can fire in a file; None where that is not known."""
+    asked.brings_donation()
     text = filter_text(source, project)
     if text.mentions.may_hide_names:
         return None

@@ -30,6 +30,8 @@ from placement_lint.lint.results import Skipped
 from placement_lint.lint.tasks import CheckedFile, Request, Task, failure
 from placement_lint.prefilter.conditions import JAX, FileText, text_of_source
 from placement_lint.prefilter.early_exit import has_long_lines
+from placement_lint.project.donating_files import WORD as DONATION
+from placement_lint.project.donating_files import brings_donation
 from placement_lint.project.file_facts import FactsByFile
 from placement_lint.project.imported_names import (
     imported_names,
@@ -91,6 +93,7 @@ class Selection:
         self._importing_jax: dict[str, bool | None] = {}
         """Of the files that carry placements and were read, what their bytes tell of that."""
         self._choosing: list[str] = []
+        self._donating: list[str] = []
 
     def fail(self, path: str, error: UnreadableError) -> None:
         """Note a file that cannot be read."""
@@ -210,6 +213,7 @@ class Selection:
             meshes=meshes,
             chooses=in_python and any(word in words for word in PINS),
             passes=asks or self._passes(text, path, request),
+            donates=in_python and DONATION in words and JAX in words,
             is_to_be_parsed=JAX in words,
         )
         self._file(path, request, found)
@@ -243,6 +247,8 @@ class Selection:
             self._committing.append(path)
         if found.puts or found.meshes:
             self._sharing[path] = (found.puts, found.meshes)
+        if found.donates:
+            self._donating.append(path)
         if found.chooses:
             self._choosing.append(path)
         if found.mentions_roots:
@@ -257,12 +263,16 @@ class Selection:
         known = None if self.previous is None else self.previous.summary
         budget = current_budget()
         closed = [one.path for one in self.exhausted if budget and budget.is_closed(one.path)]
-        return Project(self.files, self._mentioning, known, self._facts_by_file, closed, self.store)
+        facts, donating = self._facts_by_file, self._donating
+        return Project(
+            self.files, self._mentioning, known, facts, closed, self.store, donating=donating
+        )
 
     def with_reexports(self) -> Project:
         """Add the files that could hold a finding by what they import from other files."""
         project = self.project
-        for task in self._undecided if self.attempt(lambda: project.hands_names_on, False) else ():
+        is_worth_it = self.attempt(lambda: bool(self._donating) or project.hands_names_on, False)
+        for task in self._undecided if is_worth_it else ():
             try:
                 with self._isolating(task.path), spending(task.path):
                     self.tasks += [task] if self._gains(task, project) else []
@@ -289,7 +299,8 @@ class Selection:
 
     def _gains(self, task: Task, project: Project) -> bool:
         """Return whether a file passes the prefilter by what it imports from other files."""
-        if not project.may_bring_names(task.path):
+        donates = brings_donation(task.path, project)
+        if not donates and not project.may_bring_names(task.path):
             return False
         facts = self._facts_by_file[task.path]
         imported, text = facts.imported, None
@@ -302,9 +313,9 @@ class Selection:
                 full = with_imports(text, task.path, project)
                 return self._passes(full, task.path, task.request)
         stands_for = meanings(imported, task.path, project)
-        if not stands_for:
+        if not stands_for and not donates:
             return False
-        told = digest(repr(stands_for).encode("utf-8", "surrogatepass"))
+        told = digest(repr((stands_for, donates)).encode("utf-8", "surrogatepass"))
         known = None if self.previous is None else self.previous.gains(task.path, told)
         if known is None:
             text = text or self._text_at(task.path)

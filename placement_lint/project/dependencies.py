@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from placement_lint.semantic.module_summary import Summary
     from placement_lint.semantic.program_queries import (
         CallsFromElsewhere,
+        DonationElsewhere,
         EffectOrigin,
         FunctionEffects,
         ImportEffects,
@@ -35,6 +36,10 @@ class Dependencies:
     """What calling functions of other files does, by their qualified names."""
     called: dict[str, CallsFromElsewhere] = field(default_factory=dict)
     """How other files call the functions of the file."""
+    donations: dict[str, DonationElsewhere | None] = field(default_factory=dict)
+    """What things of other files donate, by their qualified names."""
+    brings_donation: bool | None = None
+    """Whether the file imports from one that may donate; None where nobody asked."""
 
 
 @dataclass(frozen=True)

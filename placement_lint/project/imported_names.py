@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from placement_lint.prefilter.conditions import text_of_source
+from placement_lint.project.donating_files import NAMES, brings_donation
 from placement_lint.project.modules import outside_of_roots
 
 if TYPE_CHECKING:
@@ -24,11 +25,13 @@ def filter_text(source: Source, project: Modules) -> FileText:
 def with_imports(text: FileText, path: str, project: Modules) -> FileText:
     """Add to the text of a file what comes by imports from other files of the run."""
     if not project.hands_names_on:
-        return text
+        return with_meanings(text, {}, path, project)
     imported = imported_names(text, project.facts_by_file[path])
     if imported is not None:
         return with_meanings(text, meanings(imported, path, project), path, project)
     names = project.reexported(path, text.text)
+    if brings_donation(path, project):
+        names = f"{names}\n{NAMES}"
     return text.knowing(names, project.candidates(path)) if names else text
 
 
@@ -37,6 +40,8 @@ def with_meanings(
 ) -> FileText:
     """Add to the text of a file what the names that come by imports may stand for."""
     names = sorted({name for names in meanings.values() for name in names})
+    if brings_donation(path, project):
+        names.append(NAMES)
     return text.knowing("\n".join(names), project.candidates(path)) if names else text
 
 

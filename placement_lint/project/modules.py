@@ -82,12 +82,13 @@ class Modules:
         facts_by_file: FactsByFile | None = None,
         exhausted: Iterable[str] = (),
         store: FileStore | None = None,
+        donating: Iterable[str] = (),
     ) -> None:
         """Take the paths of the run, and those of them whose bytes mention the roots.
 
         `known_summary` tells what was found out before of what executing a file does, and
         `facts_by_file` what is known of the texts. `exhausted` are files that have taken all that
-        they may. `store` reads the files.
+        they may. `store` reads the files. `donating` are files that may donate arrays.
         """
         self.store = store or FileStore()
         self.known_summary = known_summary
@@ -97,6 +98,7 @@ class Modules:
         self.expenses = Expenses(exhausted)
         self._paths = tuple(paths)
         self._mentioning = frozenset(mentioning)
+        self.donating = frozenset(donating)
         self._given = frozenset(vars(self))
         self._know_nothing()
 
@@ -110,7 +112,8 @@ class Modules:
     def __reduce__(self) -> tuple[type[Modules], tuple[object, ...]]:
         """Travel light: another process finds out for itself what it needs."""
         exhausted = frozenset(self.expenses.exhausted)
-        return type(self), (self._paths, self._mentioning, None, None, exhausted, self.store)
+        paths = (self._paths, self._mentioning, None, None, exhausted)
+        return type(self), (*paths, self.store, self.donating)
 
     def start_afresh(self) -> None:
         """Forget what was found out: work was broken off, and some of it may be half done."""
@@ -482,12 +485,12 @@ class Modules:
         found: list[tuple[str, str, str]] = []
         for path in self._places.values():
             nothing: list[tuple[str, str, str]] = []
-            read = functools.partial(self._all_imports_of, path)
+            read = functools.partial(self.imports_of, path)
             with self.isolating(path):
                 found += self.expenses.of(path, read, nothing)
         return tuple(found)
 
-    def _all_imports_of(self, path: str) -> list[tuple[str, str, str]]:
+    def imports_of(self, path: str) -> list[tuple[str, str, str]]:
         return [*self._imports_of(path)]
 
     def _imports_of(self, path: str) -> Iterator[tuple[str, str, str]]:

@@ -18,11 +18,16 @@ from placement_lint.semantic.program_queries import EffectOrigin, ImportEffects
 
 if TYPE_CHECKING:
     from placement_lint.files.store import FileStore
+    from placement_lint.project.donations_elsewhere import DonationsElsewhere
     from placement_lint.project.functions_elsewhere import FunctionsElsewhere
     from placement_lint.project.modules import Modules
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.semantic.module_summary import Summary
-    from placement_lint.semantic.program_queries import CallsFromElsewhere, FunctionEffects
+    from placement_lint.semantic.program_queries import (
+        CallsFromElsewhere,
+        DonationElsewhere,
+        FunctionEffects,
+    )
 
 
 _LARGE = 400_000
@@ -72,6 +77,16 @@ class WholeRun:
     def calls_from_elsewhere(self, path: str, function: str) -> CallsFromElsewhere:
         """Return how other files call a function of a file."""
         return self._functions.callers(path, function)
+
+    def donation(self, path: str, name: str) -> DonationElsewhere | None:
+        """Return what something of another file donates."""
+        return self._donations.of(path, name)
+
+    @functools.cached_property
+    def _donations(self) -> DonationsElsewhere:
+        from placement_lint.project.donations_elsewhere import DonationsElsewhere
+
+        return DonationsElsewhere(self._project, self._facts_of)
 
     @functools.cached_property
     def _functions(self) -> FunctionsElsewhere:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from placement_lint.project.dependencies import Dependencies
+from placement_lint.project.donating_files import brings_donation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from placement_lint.project.modules import Modules
     from placement_lint.semantic.program_queries import (
         CallsFromElsewhere,
+        DonationElsewhere,
         EffectOrigin,
         FunctionEffects,
         ImportEffects,
@@ -80,6 +82,21 @@ class TrackedQueries:
         self.answers.called[function] = answer
         return answer
 
+    def brings_donation(self) -> bool:
+        """Return whether the file imports from one that may donate."""
+        answer = self.answers.brings_donation = brings_donation(self._path, self._modules)
+        return answer
+
+    def donation(self, path: str, name: str) -> DonationElsewhere | None:
+        """Return what something of another file donates."""
+        if not self._modules.may_be_of_run(name):
+            self.answers.foreign.add(name.partition(".")[0])
+            return None
+        donations = self.answers.donations
+        if name not in donations:
+            donations[name] = self._view().donation(path, name)
+        return donations[name]
+
 
 def still_hold(
     answers: Dependencies, modules: Modules, path: str, view_of_run: Callable[[], RunView]
@@ -94,6 +111,8 @@ def still_hold(
         and all(view.mentions(path, *each) == told for each, told in answers.words.items())
         and all(view.importing(path, each) == told for each, told in answers.imports.items())
         and all(view.importer(each) == told for each, told in answers.importers.items())
+        and answers.brings_donation in {None, brings_donation(path, modules)}
+        and all(view.donation(path, each) == told for each, told in answers.donations.items())
         and all(view.function(path, each) == told for each, told in answers.functions.items())
         and all(
             view.calls_from_elsewhere(path, each) == told for each, told in answers.called.items()

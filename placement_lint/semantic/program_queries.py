@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -60,6 +61,15 @@ class FunctionEffects:
         return EffectOrigin(self.path, call.line, call.name)
 
 
+class DonationKind(enum.Enum):
+    """What it is that has to do with a donation."""
+
+    COMPILED = "compiled"
+    FUNCTION = "function"
+    """It donates what it is given, by calling something else, or returns what donates."""
+    CLASS = "class"
+
+
 @dataclass(frozen=True)
 class CallsFromElsewhere:
     """The calls of a function in other files of the run, tests aside."""
@@ -69,6 +79,31 @@ class CallsFromElsewhere:
     """What has started the backend before each of them; None if something may not have."""
     traced_by: str | None = None
     """What compiles the functions that they are in; None if one may be in no such function."""
+
+
+@dataclass(frozen=True)
+class DonationElsewhere:
+    """Which of its arguments something of another file donates, or what it returns does."""
+
+    kind: DonationKind
+    by: str = ""
+    """The qualified name of what compiles it."""
+    positions: tuple[int, ...] = ()
+    keywords: tuple[str, ...] = ()
+    first: int | None = None
+    """From which argument on all are donated."""
+    static: tuple[int | str, ...] = ()
+    is_certain: bool = True
+    parameters: tuple[str, ...] = ()
+    """Those that go by position."""
+    unused: tuple[str, ...] = ()
+    """Parameters that the compiled function does not use."""
+    takeovers: tuple[tuple[str, int], ...] = ()
+    """For parameters that are donated, whether an output takes the buffer."""
+    is_method: bool = False
+    """Of a class: the object is its first argument."""
+    returned: tuple[tuple[str, DonationElsewhere], ...] = ()
+    """What a function returns that donates; of a tuple, the items by their keys."""
 
 
 class RunView(Protocol):
@@ -109,6 +144,14 @@ class RunView(Protocol):
         """Return how other files call a function that a file defines at its top level."""
         ...
 
+    def donation(self, path: str, name: str) -> DonationElsewhere | None:
+        """Return what something of another file donates, by its qualified name in a file.
+
+        It is a function, a class, or an attribute of a class by its name. None where that is
+        nothing, or not known.
+        """
+        ...
+
 
 UNUSED = CallsFromElsewhere(False, None)
 
@@ -133,3 +176,6 @@ class Alone:
 
     def calls_from_elsewhere(self, path: str, function: str) -> CallsFromElsewhere:
         return UNUSED
+
+    def donation(self, path: str, name: str) -> DonationElsewhere | None:
+        return None

@@ -35,6 +35,8 @@ class Prefiltered:
     """The functions in it that put arrays somewhere: other files may call them."""
     meshes: tuple[str, ...] = ()
     """The functions and variables by which others may come by a mesh that it makes."""
+    donates: bool = False
+    """Whether it may donate something: other files may call it."""
     is_to_be_parsed: bool = False
     """Whether it is still to be seen that it can be parsed, since no rule will."""
 
@@ -101,6 +103,8 @@ def records_codec() -> Codec:
     from placement_lint.semantic.module_summary import Step, Summary
     from placement_lint.semantic.program_queries import (
         CallsFromElsewhere,
+        DonationElsewhere,
+        DonationKind,
         EffectOrigin,
         FunctionEffects,
         ImportEffects,
@@ -110,6 +114,7 @@ def records_codec() -> Codec:
     classes = (
         *(Dependencies, FileFacts, FileResult, Finding, ImportEffects, EffectOrigin),
         *(CallsFromElsewhere, FunctionEffects, JaxCall, Summarised, Suppressed),
+        *(DonationElsewhere, DonationKind),
     )
     names = {each.__name__: each for each in classes}
     aliases = {"Mapping": Mapping, "Revealed": Any, "Step": Step, "Summary": Summary}

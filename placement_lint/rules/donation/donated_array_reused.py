@@ -21,7 +21,9 @@ class DonatedArrayReused(Rule):
     ## What it does
     Follows what is given to functions which are compiled with `donate_argnums`, `donate_argnames`
     or Equinox's `donate="all"`, on every way through a function: what is computed with after that,
-    printed, indexed, or given to another call. So does a loop that donates and does not rebind.
+    printed, indexed, or given to another call. So does a loop that donates and does not rebind. The
+    compiled function may be one of another file: imported, returned by a function there, or an
+    attribute of an object or a base class.
 
     ## Why is this bad?
     The compiled function writes its result into the buffer. JAX deletes the array that was given:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -15,10 +15,11 @@ from placement_lint.semantic.tracing import TracedFunctions
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from placement_lint.semantic.donation.buffers import Death
+    from placement_lint.semantic.donation.buffers import Death, Things
     from placement_lint.semantic.donation.expressions import Idle, Reading, Repeat
     from placement_lint.semantic.donation.parts import BufferPart
     from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.syntax.names import Scope
 
 _WORDS = frozenset({"donate", "donate_argnames", "donate_argnums"})
 _TRACED = frozenset({
@@ -26,13 +27,25 @@ _TRACED = frozenset({
 })  # fmt: skip
 
 
+class Called(NamedTuple):
+    """One execution of a function that anyone may call."""
+
+    owner: BufferPart | None
+    """The object, of a method."""
+    parameters: dict[str, BufferPart]
+    returned: Things
+
+
 class Donations:
     """The donations of one file, found once, whichever rule asks first."""
 
-    def __init__(self, facts: ModuleFacts) -> None:
+    def __init__(self, facts: ModuleFacts, *, is_executed: bool = True) -> None:
+        """`is_executed`: all that may lead to a donation; else only what is asked for."""
         self._facts = facts
         self._tree = facts.tree
         self._run = DonationStatements(facts)
+        if not is_executed:
+            return
         try:
             self._execute()
         except OutOfStepsError:
@@ -70,8 +83,8 @@ class Donations:
             self._run.frames[id(self._facts.names.module_scope)] = self._run.new_number()
             self._run.block(module)
         for function in functions:
-            if not self._is_traced(function):
-                self._call(function)
+            if not self.is_traced(function):
+                self.call(function)
 
     def _begin(self) -> None:
         run = self._run
@@ -80,7 +93,7 @@ class Donations:
         run.stack = run.where = run.targets = ()
         run.inert = run.expecting = run.cautious = 0
 
-    def _is_traced(self, function: cst.FunctionDef) -> bool:
+    def is_traced(self, function: cst.FunctionDef) -> bool:
         traced = self._facts.fact(TracedFunctions)
         first = function.body
         return (
@@ -88,23 +101,39 @@ class Donations:
             or traced.only_from(first, _TRACED) is not None
         )
 
-    def _call(self, function: cst.FunctionDef) -> None:
+    @property
+    def state(self) -> Buffers:
+        """What is known where the execution has got to."""
+        return self._run.state
+
+    def outside(self, name: str, scope: Scope) -> Things:
+        """Return what a name of a scope stands for, whose code was executed before."""
+        return self._run.from_outside(name, scope)
+
+    def of_class(self, cls: cst.ClassDef, attribute: str) -> Things:
+        """Return what can be called by an attribute of a class."""
+        return self._run.class_attribute(cls, attribute, None)
+
+    def call(self, function: cst.FunctionDef) -> Called:
         """Execute a function as anyone may call it."""
         self._begin()
         run, names = self._run, self._facts.names
         frame = run.new_number()
         run.frames[id(names.scope(function.body))] = frame
         params = [*function.params.posonly_params, *function.params.params]
+        given: dict[str, BufferPart] = {}
         owner = self._owner(function)
         if owner is not None and params:
             run.state.names[frame, params[0].name.value] = frozenset({owner})
             params = params[1:]
         for param in (*params, *function.params.kwonly_params):
-            run.state.names[frame, param.name.value] = run.fresh()
+            name = param.name.value
+            given[name] = run.root()
+            run.state.names[frame, name] = frozenset({given[name]})
         for star in (function.params.star_arg, function.params.star_kwarg):
             if isinstance(star, cst.Param):
                 run.state.names[frame, star.name.value] = run.fresh()
-        run.execute(function)
+        return Called(owner, given, run.execute(function))
 
     def _owner(self, function: cst.FunctionDef) -> BufferPart | None:
         """Return an object whose method a function is."""
@@ -136,6 +165,10 @@ class Donations:
             if any(each.keyword is not None and each.keyword.value in _WORDS for each in call.args):
                 fresh |= set(self._around(call))
                 pending += self._names_of(call)
+        for node in self._tree.every(cst.Name, cst.Attribute):
+            if self._run.elsewhere(self._facts.names.qualified(node)):
+                fresh |= set(self._around(node))
+                pending += self._names_of(node)
         seen: set[str] = set()
         names_by_owner = self._function_names()
         while pending or fresh:
@@ -171,9 +204,13 @@ class Donations:
     def _function_names(self) -> dict[int, list[str]]:
         return {id(each): [each.name.value] for each in self._tree.every(cst.FunctionDef)}
 
-    def _names_of(self, call: cst.Call) -> list[str]:
+    def _names_of(self, call: cst.CSTNode) -> list[str]:
         """Return what a call that makes something which donates is bound to."""
         for ancestor in self._tree.ancestors(call):
+            if isinstance(ancestor, cst.ClassDef):
+                # A class of the file with such a base: any method of its may use what it inherits.
+                methods = self._tree.every(cst.FunctionDef, below=ancestor)
+                return [ancestor.name.value, *(each.name.value for each in methods)]
             if isinstance(ancestor, cst.Assign):
                 return [text for target in ancestor.targets for text in _last_parts(target.target)]
             if isinstance(ancestor, cst.AnnAssign):

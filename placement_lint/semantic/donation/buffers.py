@@ -18,14 +18,21 @@ if TYPE_CHECKING:
 
     import libcst as cst
 
-    from placement_lint.semantic.donation.callables import Defined, Donor, Maker, OfClass
+    from placement_lint.semantic.donation.callables import (
+        Defined,
+        Donor,
+        Maker,
+        OfClass,
+        OfClassElsewhere,
+        Wrapper,
+    )
     from placement_lint.semantic.donation.parts import Keys
 
 _MAX_LEAVES = 256
 """Parts of one thing that are looked at, each by itself."""
 
 
-Thing: TypeAlias = "BufferPart | Defined | Donor | Maker | OfClass"
+Thing: TypeAlias = "BufferPart | Defined | Donor | Maker | OfClass | OfClassElsewhere | Wrapper"
 Things: TypeAlias = "frozenset[Thing]"
 """What an expression may be: one of these."""
 
@@ -54,6 +61,8 @@ class Root:
     """What it has the other parts of: `{**state, "step": 0}`."""
     is_drawn: bool = False
     """An iterator gave it, which may give NumPy arrays."""
+    elsewhere: str = ""
+    """The qualified name of the class of another file that it is an object of."""
 
 
 class Surety(enum.IntEnum):

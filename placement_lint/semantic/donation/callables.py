@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.donation import EVERY, FILTERING, WRITING_BACK
+from placement_lint.semantic.program_queries import DonationKind
 from placement_lint.syntax.calls import Arguments, elements_or_self, integer_value, string_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from placement_lint.semantic.donation.parts import BufferPart
+    from placement_lint.semantic.program_queries import DonationElsewhere
     from placement_lint.syntax.definitions import Function
     from placement_lint.syntax.names import Names
 
@@ -60,6 +62,23 @@ class OfClass:
 
 
 @dataclass(frozen=True)
+class OfClassElsewhere:
+    """A class of another file."""
+
+    name: str
+    """Its qualified name here."""
+
+
+@dataclass(frozen=True)
+class Wrapper:
+    """A function of another file that donates what it is given, or returns what donates."""
+
+    what: DonationElsewhere
+    is_bound: bool = False
+    """It is a method, and the object is known."""
+
+
+@dataclass(frozen=True)
 class Maker:
     """What compiles the function that it is given: `partial(jax.jit, donate_argnums=0)`."""
 
@@ -77,10 +96,14 @@ class Donor:
     """The object that it is a method of, which is its first argument."""
     given: int = 0
     """How many arguments `functools.partial` has given it."""
+    elsewhere: DonationElsewhere | None = None
+    """What is known of it, where another file has it."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
         """The names of the parameters that the compiled function has, those that go by position."""
+        if self.elsewhere is not None:
+            return self.elsewhere.parameters
         if self.inner is None:
             return ()
         names = parameters_of(self.inner.node)
@@ -119,6 +142,18 @@ class Donor:
             return argument
         position = argument + self.shift
         return self.parameters[position] if position < len(self.parameters) else None
+
+
+def of_elsewhere(name: str, what: DonationElsewhere) -> Donor | OfClassElsewhere | Wrapper:
+    """Return what a name stands for that another file has."""
+    if what.kind is DonationKind.CLASS:
+        return OfClassElsewhere(name)
+    if what.kind is DonationKind.FUNCTION:
+        return Wrapper(what)
+    positions, keywords = frozenset(what.positions), frozenset(what.keywords)
+    static = frozenset(what.static)
+    jit = Jit(what.by, positions, keywords, what.first, static, what.is_certain)
+    return Donor(jit, elsewhere=what)
 
 
 def parameters_of(function: Function) -> tuple[str, ...]:

@@ -19,9 +19,13 @@ from placement_lint.semantic.donation.buffers import (
 from placement_lint.semantic.donation.callables import (
     Defined,
     Donor,
+    Jit,
     Maker,
     OfClass,
+    OfClassElsewhere,
+    Wrapper,
     jit_of,
+    of_elsewhere,
     parameters_of,
 )
 from placement_lint.semantic.donation.expressions import (
@@ -65,7 +69,11 @@ class DonationCalls(DonationLibraries):
         if name == "functools.partial":
             return self._partial(node)
         if name is not None:
-            return self._library(node, name)
+            donating = self.elsewhere(name)
+            if not donating:
+                return self._library(node, name)
+            self.targets = targets
+            return self._called(node, donating)
         if isinstance(node.func, cst.Attribute):
             held = self.evaluate(node.func.value)
             method = node.func.attr.value
@@ -103,9 +111,36 @@ class DonationCalls(DonationLibraries):
             return self._made(only, given)
         if isinstance(only, OfClass):
             return self._instance(node, only.node, given)
+        if isinstance(only, OfClassElsewhere):
+            self._unknown(node, given)
+            return frozenset({self.root(elsewhere=only.name)})
+        if isinstance(only, Wrapper):
+            return self._wrapped(node, only, given)
         if isinstance(only, Defined):
             return self._inlined(node, only, given)
         return self.fresh()
+
+    def _wrapped(self, node: cst.Call, callee: Wrapper, given: Sequence[Given]) -> Things:
+        """Call a function of another file, which donates some of what it is given."""
+        what = callee.what
+        if what.is_method is not callee.is_bound:
+            return self._unknown(node, given)
+        jit = Jit("", frozenset(what.positions), frozenset(what.keywords))
+        donor = Donor(jit, elsewhere=what)
+        targets = self.targets
+        taken = [each for each in given if each.at is not None and donor.donates(each.at)]
+        self._unknown(node, [each for each in given if each not in taken])
+        self.targets = targets
+        if taken:
+            self._donate(node, donor, taken, is_sure=True)
+        if not what.returned:
+            return self.fresh()
+        made = {key: frozenset({of_elsewhere("", each)}) for key, each in what.returned}
+        if "" in made:
+            return made[""]
+        part = self.root(Nature.TREE)
+        self.state.parts[part.root] = {(key,): each for key, each in made.items()}
+        return frozenset({part})
 
     # -- making what can be called ----------------------------------------------------------------
 
@@ -222,6 +257,8 @@ class DonationCalls(DonationLibraries):
 
     def _is_used(self, donor: Donor, at: int | str) -> bool:
         parameter = donor.parameter(at)
+        if donor.elsewhere is not None:
+            return parameter not in donor.elsewhere.unused
         if donor.inner is None or parameter is None:
             return True
         if parameter not in {
@@ -241,6 +278,10 @@ class DonationCalls(DonationLibraries):
                 )
                 if found is not Takeover.UNKNOWN:
                     return found
+        if donor.elsewhere is not None and each.at is not None:
+            known = dict(donor.elsewhere.takeovers).get(donor.parameter(each.at) or "")
+            if known is not None and known != Takeover.UNKNOWN:
+                return Takeover(known)
         text = text_of(each.node) or ""
         return Takeover.LIKELY if _is_replaced(text, self.targets) else Takeover.UNKNOWN
 
@@ -396,8 +437,20 @@ class DonationCalls(DonationLibraries):
         key = (id(cls), f".{name}")
         if key not in self._outer:
             self._outer[key] = NOTHING
-            self._outer[key] = self._assigned_in(cls, name)
+            self._outer[key] = self._assigned_in(cls, name) or self._inherited(cls, name)
         return self._outer[key]
+
+    def _inherited(self, cls: cst.ClassDef, name: str) -> Things:
+        """Return what an attribute is that a class has of one of another file."""
+        is_assigned = any(
+            isinstance(each.target, cst.Attribute) and each.target.attr.value == name
+            for assign in self.tree.every(cst.Assign, below=cls)
+            for each in assign.targets
+        )
+        if is_assigned or not cls.bases:
+            return NOTHING
+        base = self.names.qualified(cls.bases[0].value)
+        return self.elsewhere(f"{base}.{name}", is_bound=True) if base else NOTHING
 
     def _bound_to(self, thing: Thing, owner: BufferPart | None) -> Thing:
         if isinstance(thing, Defined) and owner is not None:
@@ -413,7 +466,7 @@ class DonationCalls(DonationLibraries):
             for target in assign.targets:
                 to = target.target
                 if isinstance(to, cst.Attribute) and to.attr.value == name:
-                    things = self.callable_in(assign.value)
+                    things = self.callable_in(assign.value, cls)
                     if not things:
                         return NOTHING
                     found |= things

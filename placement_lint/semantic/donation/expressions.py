@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -18,7 +18,13 @@ from placement_lint.semantic.donation.buffers import (
     Surety,
     joined,
 )
-from placement_lint.semantic.donation.callables import Defined, OfClass
+from placement_lint.semantic.donation.callables import (
+    Defined,
+    Donor,
+    OfClass,
+    Wrapper,
+    of_elsewhere,
+)
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.syntax.calls import integer_value, string_value
 from placement_lint.syntax.dotted import dotted
@@ -113,6 +119,7 @@ class DonationExpressions(ABC):
         """What was deleted where a name was read."""
         self._outer: dict[tuple[int, str], Things] = {}
         self._resolving: set[tuple[int, str]] = set()
+        self._elsewhere: dict[str, Things] = {}
         self._left = _MOST_STEPS * len(self.tree.nodes) + _FEWEST_STEPS
 
     # -- things -----------------------------------------------------------------------------------
@@ -128,8 +135,9 @@ class DonationExpressions(ABC):
         cls: cst.ClassDef | None = None,
         base: BufferPart | None = None,
         is_drawn: bool = False,
+        elsewhere: str = "",
     ) -> BufferPart:
-        self.roots.append(Root(nature, cls, base, is_drawn))
+        self.roots.append(Root(nature, cls, base, is_drawn, elsewhere))
         return BufferPart(len(self.roots) - 1)
 
     def nature(self, things: Things) -> Nature:
@@ -228,9 +236,9 @@ class DonationExpressions(ABC):
             held = self.state.names.get((frame, name))
             if held is not None:
                 return held
-        return self._from_outside(name, owner)
+        return self.from_outside(name, owner)
 
-    def _from_outside(self, name: str, owner: Scope) -> Things:
+    def from_outside(self, name: str, owner: Scope) -> Things:
         """Return what a name of code stands for that was executed before."""
         key = (id(owner), name)
         if key not in self._outer:
@@ -259,11 +267,33 @@ class DonationExpressions(ABC):
             found |= things
         return frozenset(found)
 
-    def callable_in(self, node: cst.BaseExpression) -> Things:
-        """Return what can be called by an expression, wherever it is evaluated; else nothing."""
+    def elsewhere(self, name: str | None, *, is_bound: bool = False) -> Things:
+        """Return what donates in another file, by its qualified name here; else nothing.
+
+        `is_bound`: it is an attribute of an object.
+        """
+        if name is None:
+            return NOTHING
+        if name not in self._elsewhere:
+            found = self.facts.run.donation(self.facts.path, name)
+            self._elsewhere[name] = (
+                NOTHING if found is None else frozenset({of_elsewhere(name, found)})
+            )
+        things = self._elsewhere[name]
+        if is_bound:
+            return frozenset(map(_bound, things))
+        return things
+
+    def callable_in(self, node: cst.BaseExpression, cls: cst.ClassDef | None = None) -> Things:
+        """Return what can be called by an expression, wherever it is evaluated; else nothing.
+
+        `cls`: it is in a method of this class.
+        """
         state, kept = self.state, (self.stack, self.where, self.targets)
         frames, self.frames = self.frames, {}
         self.state = Buffers()
+        if cls is not None:
+            self._bind_owner(node, cls)
         self.expecting += 1
         self.inert += 1
         try:
@@ -273,7 +303,22 @@ class DonationExpressions(ABC):
             self.stack, self.where, self.targets = kept
             self.expecting -= 1
             self.inert -= 1
-        return NOTHING if any(isinstance(each, BufferPart) for each in things) else things
+        is_value = any(
+            isinstance(each, BufferPart) and not self.roots[each.root].elsewhere for each in things
+        )
+        return NOTHING if is_value else things
+
+    def _bind_owner(self, node: cst.CSTNode, cls: cst.ClassDef) -> None:
+        """Let the first parameter of the method around an expression be an object of a class."""
+        method = next(
+            (each for each in self.tree.ancestors(node) if isinstance(each, cst.FunctionDef)), None
+        )
+        if method is None or not method.params.params:
+            return
+        frame = self.new_number()
+        self.frames[id(self.names.scope(method.body))] = frame
+        name = method.params.params[0].name.value
+        self.state.names[frame, name] = frozenset({self.root(cls=cls)})
 
     # -- expressions ------------------------------------------------------------------------------
 
@@ -297,6 +342,8 @@ class DonationExpressions(ABC):
         if not self.tree.contains(node):
             return DATA
         things = self.lookup(node.value, self.names.scope(node))
+        if len(things) == 1 and (qualified := self.names.qualified(node)) is not None:
+            things = self.elsewhere(qualified) or things
         self._see(node, things)
         return things
 
@@ -306,8 +353,9 @@ class DonationExpressions(ABC):
             self.seen[id(node)] = death
 
     def attribute(self, node: cst.Attribute) -> Things:
-        if self.names.qualified(node) is not None:
-            return DATA
+        qualified = self.names.qualified(node)
+        if qualified is not None:
+            return self.elsewhere(qualified) or DATA
         things = self.attribute_of(self.evaluate(node.value), node.attr.value)
         self._see(node, things)
         return things
@@ -335,6 +383,9 @@ class DonationExpressions(ABC):
             known = self.class_attribute(cls, name, part)
             if known:
                 return known
+        made_by = self.roots[part.root].elsewhere if not part.keys else ""
+        if made_by and held == {own}:
+            return self.elsewhere(f"{made_by}.{name}", is_bound=True) or held
         return held
 
     def subscript(self, node: cst.Subscript) -> Things:
@@ -568,6 +619,15 @@ class DonationExpressions(ABC):
     @abstractmethod
     def execute(self, function: Function) -> Things:
         """Execute the body of a function, whose parameters are bound."""
+
+
+def _bound(thing: Thing) -> Thing:
+    """Return what a method of another file is by its object."""
+    if isinstance(thing, Wrapper):
+        return replace(thing, is_bound=True)
+    if isinstance(thing, Donor) and thing.elsewhere is not None and thing.elsewhere.is_method:
+        return replace(thing, given=1)
+    return thing
 
 
 def item_key(node: cst.Subscript) -> str | None:

@@ -263,6 +263,9 @@ class DonationLibraries(DonationExpressions):
                 continue
             if not each.keys and self.roots[each.root].cls is not None:
                 return None
+            made_by = self.roots[each.root].elsewhere if not each.keys else ""
+            if made_by and self.elsewhere(f"{made_by}.{method}"):
+                return None
             own = each.at(f".{method}")
             if self.state.load(own, self.roots) != {own}:
                 return None
