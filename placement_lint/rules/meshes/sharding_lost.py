@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 from placement_lint.findings import Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.base import Rule
-from placement_lint.rules.commitment.commitment_lost import is_certain, optimizer_of, shapes_taken
+from placement_lint.rules.commitment.commitment_lost import optimizer_of, shapes_taken
 from placement_lint.rules.commitment.putting import is_put
 from placement_lint.rules.meshes.constraints import names_set_mesh
+from placement_lint.rules.meshes.shardings import split_over
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     import libcst as cst
 
-    from placement_lint.placement.domain.sharding import Sharding
-    from placement_lint.placement.domain.values import Value
     from placement_lint.rules.context import Context
 
 
@@ -102,7 +101,7 @@ class ShardingLost(Rule):
         if optimizer is None and not shapes_taken(node, ctx):
             return
         operand = arguments.positional[0]
-        sharding = _split_over(ctx.flow.value(operand))
+        sharding = split_over(ctx.flow.value(operand))
         if sharding is None or len(node.args) != 1 or is_put(node, ctx) or names_set_mesh(ctx):
             return
         name = f"`{dotted(operand)}`" if dotted(operand) else "the argument"
@@ -112,19 +111,3 @@ class ShardingLost(Rule):
             f"{name} is split over the {sharding}, but {what} made on the default device: only "
             "shapes are used under jit",
         )
-
-
-def _split_over(held: Value) -> Sharding | None:
-    """Return how the arrays in a value surely are split; None where one of them may not be."""
-    from placement_lint.placement.domain.values import arrays
-
-    found = list(arrays(held))
-    known = [
-        array.sharding
-        for array in found
-        if array.sharding is not None
-        and array.sharding.spec is not None
-        and array.sharding.spec.splits
-    ]
-    is_sure = bool(found) and len(known) == len(found) and is_certain(held)
-    return min(known, key=str) if is_sure else None

@@ -156,3 +156,20 @@ def _is_in_force(assigned: cst.CSTNode, node: cst.CSTNode, ctx: Context) -> bool
         return False
     in_same_body = scope is ctx.names.scope(node)
     return not in_same_body or ctx.tree.index(assigned) < ctx.tree.index(node)
+
+
+def split_over(held: Value) -> Sharding | None:
+    """Return how the arrays in a value surely are split; None where one of them may not be."""
+    from placement_lint.placement.domain.values import arrays
+    from placement_lint.rules.commitment.commitment_lost import is_certain
+
+    found = list(arrays(held))
+    known = [
+        array.sharding
+        for array in found
+        if array.sharding is not None
+        and array.sharding.spec is not None
+        and array.sharding.spec.splits
+    ]
+    is_sure = bool(found) and len(known) == len(found) and is_certain(held)
+    return min(known, key=str) if is_sure else None

@@ -1,0 +1,239 @@
+"""JDP707."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Applicability, Confidence, Edit, Severity
+from placement_lint.placement.domain.devices import SYSTEM_DEFAULT
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Identifier, Jax, Uses
+from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.commitment.commitment_lost import is_certain
+from placement_lint.rules.devices.queries import is_pinned_to_cpu
+from placement_lint.rules.meshes.constraints import names_set_mesh
+from placement_lint.rules.meshes.shardings import name_at, split_over
+from placement_lint.rules.transfers.array_sizes import SMALL, element_count
+from placement_lint.rules.transfers.jitted_calls import jitted, loop_around, runs_in_each_iteration
+from placement_lint.semantic.enclosing import is_in_test
+from placement_lint.semantic.tracing import TracedFunctions
+from placement_lint.syntax.spelling import needed
+
+if TYPE_CHECKING:
+    from placement_lint.placement.domain.sharding import Mesh, Sharding
+    from placement_lint.placement.domain.values import Value
+    from placement_lint.rules.context import Context
+    from placement_lint.syntax.edits import Editor
+    from placement_lint.syntax.names import Binding
+
+_LOADERS = frozenset({"jax.numpy.load"})
+
+
+class ReplicatedAtEveryCall(Rule):
+    """Parameters on one device that a loop gives to a jitted function beside sharded arrays.
+
+    ## What it does
+    Finds an array, or a tree of arrays, that is made before a loop and put nowhere, and is an
+    argument of a jitted function on every iteration, together with one that surely is split over a
+    mesh.
+
+    ## Why is this bad?
+    The call runs on all devices of the mesh. What is not committed is copied to each of them at
+    every call, whole, and dropped after it: for 64 MB of parameters that takes half a second where
+    the computation takes a millisecond. JAX says nothing.
+
+    ## Example
+    ```python
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    mesh = Mesh(np.array(jax.devices()), ("data",))
+    by_row = NamedSharding(mesh, PartitionSpec("data"))
+    predict = jax.jit(lambda params, batch: batch @ params)
+
+    params = jnp.ones((4096, 4096))
+    for path in ("a.npy", "b.npy"):
+        batch = jax.device_put(np.load(path), by_row)
+        print(predict(params, batch).mean())
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    mesh = Mesh(np.array(jax.devices()), ("data",))
+    by_row = NamedSharding(mesh, PartitionSpec("data"))
+    predict = jax.jit(lambda params, batch: batch @ params)
+
+    params = jnp.ones((4096, 4096))
+    params = jax.device_put(params, NamedSharding(mesh, PartitionSpec()))
+    for path in ("a.npy", "b.npy"):
+        batch = jax.device_put(np.load(path), by_row)
+        print(predict(params, batch).mean())
+    ```
+
+    ## Fix safety
+    Unsafe: each device has the whole of it from then on, and operations on it run on all of them.
+
+    ## What it does not flag
+    What the loop replaces, as in `params = step(params, batch)`: after the first call it is on the
+    mesh. Arrays that are committed, or of which it is not known where they are; NumPy arrays: those
+    are JDP406. Arrays of fewer than 65,536 elements, and those of which the source does not say
+    that they are large: made with a shape that is written out, by a model's `init`, or loaded.
+    Functions with `in_shardings`, or that donate; calls under an `if`, or after a `continue`;
+    programs that set a mesh, under which arrays are made on it; tests.
+
+    ## Verified by
+    The proof calls a jitted function with rows that are split over eight devices and parameters on
+    one, under JAX's guard of transfers between devices, which refuses the call. With parameters
+    that were replicated before, it is not refused.
+
+    ## References
+    - [jax-ml/jax#28372](https://github.com/jax-ml/jax/issues/28372): parameters that were put
+      nowhere
+    - Measured on JAX 0.4.30, 0.5.3, 0.6.2, 0.7.2, 0.10.2 and 0.12.0.1
+    """
+
+    code, name = "JDP707", "replicated-at-every-call"
+    advice = (
+        "Replicate it once before the loop, `jax.device_put(x, NamedSharding(mesh, "
+        "PartitionSpec()))`"
+    )
+    severity, fix = Severity.WARNING, Applicability.UNSAFE
+    follows_callers = True
+    needs = AllOf(
+        Jax(),
+        b"jit",
+        AnyOf(Identifier(b"for"), Identifier(b"while")),
+        AnyOf(Uses("jax.sharding.*", "jax.NamedSharding"), b"sharding"),
+    )
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        inner = loop_around(node, ctx)
+        if not isinstance(inner, cst.For | cst.While):
+            return
+        compiled = jitted(node.func, ctx)
+        if compiled is None or compiled.is_placed or not runs_in_each_iteration(node, inner, ctx):
+            return
+        if is_in_test(node, ctx) or is_pinned_to_cpu(ctx.module) or names_set_mesh(ctx):
+            return
+        if ctx.module.fact(TracedFunctions).is_traced(node):
+            return
+        arguments = compiled.traced_arguments(node)
+        split = [each for argument in arguments if (each := _split(argument, ctx)) is not None]
+        if not split or _leaves_some(node, ctx):
+            return
+        sharding = min(split, key=str)
+        for argument in arguments:
+            binding = _made_outside(argument, inner, ctx)
+            if isinstance(argument, cst.Name) and binding is not None:
+                ctx.report(
+                    argument,
+                    f"`{argument.value}` is on one device beside an array that is split over the "
+                    f"{sharding}: every iteration copies all of it to all devices",
+                    confidence=Confidence.LIKELY,
+                    related=((binding.node, ctx.module.path, "made here, and put nowhere"),),
+                    fix=_plan(argument, binding, inner, sharding.mesh, ctx),
+                )
+
+
+def _split(argument: cst.BaseExpression, ctx: Context) -> Sharding | None:
+    """Return how an argument surely is split, over several devices."""
+    sharding = split_over(ctx.flow.value(argument))
+    is_one = sharding is None or sharding.mesh is None or sharding.mesh.number == 1
+    return None if is_one else sharding
+
+
+def _leaves_some(node: cst.Call, ctx: Context) -> bool:
+    """Return whether a call may leave some of its arguments where they are, or destroy them."""
+    from placement_lint.placement.domain.values import Computation, sole
+
+    called = sole(ctx.flow.value(node.func))
+    if not isinstance(called, Computation) or called.donates or not called.is_known:
+        return True
+    usage = called.usage
+    positions = range(len(node.args))
+    return usage is not None and not all(usage.of(position) for position in positions)
+
+
+def _made_outside(
+    argument: cst.BaseExpression, loop: cst.For | cst.While, ctx: Context
+) -> Binding | None:
+    """Return where large arrays are made that are on one device, and stay what they are."""
+    if not isinstance(argument, cst.Name) or not _is_alone(ctx.flow.value(argument)):
+        return None
+    bindings = ctx.names.bindings(argument)
+    if len(bindings) != 1 or bindings[0].value is None:
+        return None
+    (binding,) = bindings
+    if ctx.tree.is_inside(binding.node, loop) or not _is_large(binding.value, ctx):
+        return None
+    return binding
+
+
+def _is_alone(held: Value) -> bool:
+    """Return whether all arrays in a value surely are uncommitted on the default device."""
+    from placement_lint.placement.domain.values import arrays
+
+    found = list(arrays(held))
+    return (
+        bool(found)
+        and is_certain(held)
+        and all(not a.committed and a.device == SYSTEM_DEFAULT and not a.is_small for a in found)
+    )
+
+
+def _is_large(made: cst.BaseExpression | None, ctx: Context) -> bool:
+    if not isinstance(made, cst.Call):
+        return False
+    if isinstance(made.func, cst.Attribute) and made.func.attr.value == "init":
+        return True
+    count = element_count(made, ctx)
+    return ctx.called(made) in _LOADERS if count is None else count >= SMALL
+
+
+def _plan(
+    name: cst.Name,
+    binding: Binding,
+    inner: cst.For | cst.While,
+    mesh: Mesh | None,
+    ctx: Context,
+) -> FixPlan | None:
+    """Replicate it before the outermost loop that leaves it as it is."""
+    around = itertools.takewhile(
+        lambda each: (
+            not isinstance(each, cst.FunctionDef | cst.Lambda)
+            and not ctx.tree.is_inside(binding.node, each)
+        ),
+        ctx.ancestors(inner),
+    )
+    *_, loop = (inner, *(each for each in around if isinstance(each, cst.For | cst.While)))
+    spelled = [
+        ctx.reach(each, at=loop)
+        for each in ("jax.device_put", "jax.sharding.NamedSharding", "jax.sharding.PartitionSpec")
+    ]
+    known = [each for each in spelled if each is not None]
+    mesh_name = name_at(loop, ctx, lambda made: ctx.flow.value(made) == frozenset({mesh}))
+    same_scope = ctx.names.scope(loop) is ctx.names.owner(name.value, ctx.names.scope(name))
+    is_async = isinstance(loop, cst.For) and loop.asynchronous is not None
+    if len(known) != len(spelled) or mesh_name is None or not same_scope or is_async:
+        return None
+    if ctx.tree.index(binding.node) > ctx.tree.index(loop):
+        return None
+    put, sharding, spec = known
+
+    def build(editor: Editor) -> list[Edit]:
+        start, _ = editor.spans.inner(loop)
+        indent = editor.indentation(editor.source.position(start)[0])
+        made = f"{put}({name.value}, {sharding}({mesh_name}, {spec}()))"
+        return [editor.insert(start, f"{name.value} = {made}{editor.source.newline}{indent}")]
+
+    message = f"Replicate it over `{mesh_name}` once, before the loop"
+    return FixPlan(Applicability.UNSAFE, message, build, imports=needed(known))
