@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import sampled
+
 # On a machine with other work to do, what takes milliseconds takes seconds: time is measured by the
 # tests that are about it, in seconds of processor time.
 settings.register_profile(
@@ -38,6 +40,12 @@ def pytest_configure() -> None:
 
 def _ignored(*_: object) -> None:
     """Go on, as with the signal ignored."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Decide what is in the samples before `-m` chooses by it."""
+    sampled.leave_out(config, items)
 
 
 def pytest_collection_finish() -> None:

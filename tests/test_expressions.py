@@ -56,9 +56,9 @@ def not_linear(tried: list[Expression], *, endings: int) -> dict[str, Attack]:
 
 
 def test_every_expression_is_linear() -> None:
-    """One in five, some endings; all by `pytest -m every tests/test_expressions.py`."""
-    chosen = [each for each in expressions() if crc32(repr(each.pattern).encode()) % 5 == 0]
-    assert len(chosen) > 25
+    """One in ten, some endings; all by `pytest -m every tests/test_expressions.py`."""
+    chosen = [each for each in expressions() if crc32(repr(each.pattern).encode()) % 10 == 0]
+    assert len(chosen) > 12
     assert not_linear(chosen, endings=FEW) == {}
 
 

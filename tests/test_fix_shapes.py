@@ -104,13 +104,13 @@ def _lines_lost(text: str, fixed: FixResult) -> str | None:
 def _chosen(code: str, *, every: bool) -> Iterator[tuple[Case, str, str]]:
     """Give for each shape one case of a rule that has it, another one for each.
 
-    Of the shapes, give one in six by default, in turn with those of the other rules.
+    Of the shapes, give one in twelve by default, in turn with those of the other rules.
     """
     cases = [
         case for case in FIXABLE if case.code == code and sys.version_info >= case.needs_python
     ]
     for number, shape in enumerate(SHAPES):
-        if not Share(number + CODES.index(code), every=every).one_in(6):
+        if not Share(number + CODES.index(code), every=every).one_in(12):
             continue
         start = number % len(cases)
         for case in cases[start:] + cases[:start]:
@@ -122,7 +122,7 @@ def _chosen(code: str, *, every: bool) -> Iterator[tuple[Case, str, str]]:
 
 def check_shapes(subtests: pytest.Subtests, code: str, *, every: bool) -> None:
     chosen = [*_chosen(code, every=every)]
-    assert len(chosen) > len(TEXTS) / (2 if every else 12)
+    assert len(chosen) > len(TEXTS) / (2 if every else 24)
     for case, shape, text in chosen:
         with subtests.test(f"{case.id} as {shape}"):
             wrong = problem(text, code)
@@ -134,7 +134,7 @@ every_code = pytest.mark.parametrize("code", CODES)
 
 @every_code
 def test_fixes_suit_their_shapes(subtests: pytest.Subtests, code: str) -> None:
-    """One in six for each rule; `pytest -m every tests/test_fix_shapes.py` tries every shape."""
+    """One in twelve for each rule; `pytest -m every tests/test_fix_shapes.py` tries every shape."""
     check_shapes(subtests, code, every=False)
 
 

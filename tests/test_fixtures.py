@@ -173,9 +173,9 @@ def wrappings(case: Case, share: Share) -> list[str]:
 def restyled(case: Case, share: Share) -> Iterator[tuple[str, Variant]]:
     """Give the case with its imports written in other ways, of those that apply to it.
 
-    By default every second case has one.
+    By default one case in four has one.
     """
-    if "not restyled" in case.options or not share.one_in(2):
+    if "not restyled" in case.options or not share.one_in(4):
         return
     for name in share.of([*STYLES], lambda name: styled(case.before.text, name) is not None):
         variant = styled(case.before.text, name)
@@ -189,14 +189,14 @@ def styled(text: str, name: str) -> Variant | None:
 
 
 def with_crlf_too(case: Case, share: Share) -> None:
-    if share.one_in(3):
+    if share.one_in(5):
         variant = with_crlf(case.before.text)
         check(lint(variant.text, case.code), case.before, variant)
 
 
 def it_is_wrapped(case: Case, share: Share) -> None:
     # All ways of the rule are among the first cases.
-    if not share.one_in(2) and share.number >= len(WRAPPINGS):
+    if not share.one_in(4) and share.number >= len(WRAPPINGS):
         return
     for header in wrappings(case, share):
         variant = wrapped(case.before.text, header)
@@ -287,14 +287,14 @@ def said(text: str) -> list[str]:
 
 
 def fixed_with_crlf_it_is_the_fixed_text_with_crlf(case: Case, share: Share) -> None:
-    if share.one_in(3):
+    if share.one_in(5):
         fixed = fix(case.before.text, case.code, unsafe=True).text
         crlf = fix(with_crlf(case.before.text).text, case.code, unsafe=True).text
         assert crlf == with_crlf(fixed).text
 
 
 def fixed_without_a_line_end_it_has_none_either(case: Case, share: Share) -> None:
-    if share.one_in(3):
+    if share.one_in(5):
         fixed = fix(case.before.text, case.code, unsafe=True).text
         without = fix(case.before.text.rstrip("\n"), case.code, unsafe=True).text
         assert without == fixed.rstrip("\n")
@@ -373,7 +373,7 @@ def test_the_sample_has_every_way_of_every_rule_in_it(folder: str) -> None:
         way for case, share in zip(cases, shares, strict=True) for way in wrappings(case, share)
     }
     assert tried == every
-    assert shares[0].one_in(3)
+    assert shares[0].one_in(5)
 
 
 def test_the_sample_has_every_import_style_in_it() -> None:

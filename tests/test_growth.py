@@ -61,15 +61,10 @@ def check_growth(subtests: pytest.Subtests, rule: type[Rule], *, every: bool) ->
                 assert large / small <= BAR
 
 
-@pytest.mark.parametrize(
-    "rule",
-    [
-        pytest.param(rule, id=rule.code, marks=[pytest.mark.every] if number % 3 else [])
-        for number, rule in enumerate(RULES)
-    ],
-)
+@pytest.mark.sampled(one_in=6)
+@every_rule
 def test_more_of_the_same_takes_its_share(subtests: pytest.Subtests, rule: type[Rule]) -> None:
-    """One rule in three, in one of the shapes; all with `pytest -m every tests/test_growth.py`."""
+    """One rule in six, in one of the shapes; all with `pytest -m every tests/test_growth.py`."""
     check_growth(subtests, rule, every=False)
 
 

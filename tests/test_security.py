@@ -110,6 +110,7 @@ def listing(folder: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [

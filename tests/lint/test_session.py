@@ -142,6 +142,7 @@ def parses(text: str) -> bool:
     return True
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_file_in_which_somebody_types(seed: int, tmp_path: Path) -> None:
     """`pytest -m fuzz -k somebody_types` types on."""
@@ -149,6 +150,7 @@ def test_a_file_in_which_somebody_types(seed: int, tmp_path: Path) -> None:
     assert type_on({str(tmp_path / "a.py"): long_file(seed)}, 12, chance) > 1
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("seed", range(2))
 def test_a_program_in_which_somebody_types(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)  # noqa: S311

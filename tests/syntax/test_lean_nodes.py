@@ -288,7 +288,7 @@ def _read(paths: Iterable[Path]) -> Iterable[tuple[str, str]]:
 
 def test_the_fixtures_give_the_same_nodes(subtests: pytest.Subtests) -> None:
     """It takes some: `pytest -m every` takes all of them."""
-    _compare_texts(subtests, _sample(TEXTS, 200))
+    _compare_texts(subtests, _sample(TEXTS, 100))
 
 
 @pytest.mark.every
@@ -320,7 +320,7 @@ def test_the_standard_library_gives_the_same_nodes(subtests: pytest.Subtests, sh
 @pytest.mark.parametrize("kind", ["mutations", "spellings", "grammar", "programs"])
 def test_inputs_of_the_fuzzers_give_the_same_nodes(subtests: pytest.Subtests, kind: str) -> None:
     """It takes a few: `pytest -m every` takes thousands."""
-    _compare_inputs(subtests, kind, 10 if kind == "programs" else 40)
+    _compare_inputs(subtests, kind, 5 if kind == "programs" else 20)
 
 
 @pytest.mark.every
@@ -361,7 +361,7 @@ def test_what_is_found_does_not_depend_on_who_parses(
     subtests: pytest.Subtests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It takes some fixtures: `pytest -m every` takes all of them."""
-    _compare_findings(subtests, monkeypatch, _sample(_all_texts(), 150))
+    _compare_findings(subtests, monkeypatch, _sample(_all_texts(), 75))
 
 
 @pytest.mark.every

@@ -28,7 +28,7 @@ pytestmark = NEEDS_JAX
 
 HAZARDS = [program for program in PROGRAMS if program.group == "hazards"]
 OTHERS = [program for program in PROGRAMS if program.group != "hazards"]
-SAMPLE = [*HAZARDS[::16], *OTHERS[::16]]
+SAMPLE = [*HAZARDS[::40], *OTHERS[::40]]
 some_or_all = pytest.mark.parametrize(
     "programs",
     [

@@ -412,6 +412,7 @@ class TestDamage:
         path.write_bytes(damage(path.read_bytes()))
         self.still_right()
 
+    @pytest.mark.sampled(one_in=4)
     @pytest.mark.parametrize(
         "key", ["identity", "settings", "files", "surroundings", "outcome", "second"]
     )
@@ -423,6 +424,7 @@ class TestDamage:
         path.write_bytes(signed(text))
         self.still_right()
 
+    @pytest.mark.sampled(one_in=4)
     @pytest.mark.parametrize("number", range(8))
     @pytest.mark.parametrize(
         "other",

@@ -242,8 +242,8 @@ def without_comments(text: str) -> str:
 @pytest.mark.parametrize(
     ("newline", "first", "step"),
     [
-        ("\n", 0, 15),
-        ("\r\n", 2, 34),
+        ("\n", 0, 45),
+        ("\r\n", 2, 100),
         pytest.param("\n", 0, 1, marks=pytest.mark.every),
         pytest.param("\r\n", 0, 1, marks=pytest.mark.every),
     ],
