@@ -51,11 +51,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def collected(folder: Path, *arguments: str) -> set[str]:
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider",
-         "-p", "no:xdist", *arguments],
-        cwd=folder, env={**os.environ, "PYTHONPATH": str(TOP), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        [
+            *(sys.executable, "-m", "pytest", "--collect-only", "-q"),
+            *("-p", "no:cacheprovider", *arguments),
+        ],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(TOP), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return {line.partition("::")[2] for line in done.stdout.splitlines() if "::" in line}
 
 
