@@ -209,7 +209,10 @@ _SHARDINGS = [
         "jax.sharding.Mesh",
         Access.ENTER,
         deprecated="0.10.2",
-        advice="`with jax.set_mesh(mesh):`, which also decides where new arrays are made",
+        # orbax#3164 and maxtext#2863 took it back: an array that is committed to one device is an
+        # error there (measured on 0.7.2 to 0.12.0.1).
+        advice="`with jax.set_mesh(mesh):`, which also makes new arrays on the mesh, and refuses "
+        "what is committed to a single device",
         source="Mesh.__enter__: jax/_src/mesh.py:299 of 0.10.2; silent on 0.10.0",
     ),
     *[
