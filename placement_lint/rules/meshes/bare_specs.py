@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,8 @@ CAUGHT = frozenset({
     "builtins.BaseException", "builtins.Exception", "builtins.RuntimeError", "builtins.ValueError",
 })  # fmt: skip
 _SHARDED = frozenset({TraceKind.SHARDED})
+_MOST_CALLS = 16
+"""Calls of one function; where there are more, one of them is taken to ask for a mesh."""
 
 
 def calls_with_specs(node: cst.Call, ctx: Context) -> frozenset[ShardedCall]:
@@ -134,25 +137,35 @@ def _is_guarded(node: cst.CSTNode, ctx: Context, seen: set[int]) -> bool:
     if function is None or id(function) in seen:
         return False
     seen.add(id(function))
-    return is_in_test(node, ctx) or any(
-        _is_guarded(call, there, seen)
-        for name in _names_of(function, ctx)
-        for call, there in calls_by_name(name, ctx)
-    )
+    if is_in_test(node, ctx):
+        return True
+    for name in _names_of(function, ctx):
+        calls = list(itertools.islice(calls_by_name(name, ctx), _MOST_CALLS + 1))
+        if len(calls) > _MOST_CALLS:
+            return True
+        if any(_is_guarded(call, there, seen) for call, there in calls):
+            return True
+    return False
 
 
 def _names_of(function: cst.FunctionDef | cst.Lambda, ctx: Context) -> set[str]:
     """Return the names by which a function is called, also after it was compiled."""
-    own = function.name.value if isinstance(function, cst.FunctionDef) else None
-    found = set() if own is None else {own}
-    for assigned in ctx.tree.every(cst.Assign):
-        made = assigned.value
-        if isinstance(made, cst.Call) and any(
-            argument.value is function or (own is not None and dotted(argument.value) == own)
-            for argument in made.args
-        ):
-            targets = (dotted(each.target).rpartition(".")[2] for each in assigned.targets)
-            found.update(filter(None, targets))
+    compiled = ctx.module.fact(_compiled_names)
+    if isinstance(function, cst.Lambda):
+        return compiled.get(id(function), set())
+    return {function.name.value, *compiled.get(function.name.value, ())}
+
+
+def _compiled_names(facts: ModuleFacts) -> dict[int | str, set[str]]:
+    """Return the names that are bound to what calls make of functions: by their names, or by id."""
+    found: dict[int | str, set[str]] = {}
+    for assigned in facts.tree.every(cst.Assign):
+        targets = {dotted(each.target).rpartition(".")[2] for each in assigned.targets} - {""}
+        for argument in assigned.value.args if isinstance(assigned.value, cst.Call) else ():
+            given = argument.value
+            key = id(given) if isinstance(given, cst.Lambda) else dotted(given)
+            if key:
+                found.setdefault(key, set()).update(targets)
     return found
 
 

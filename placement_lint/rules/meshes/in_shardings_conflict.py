@@ -193,7 +193,7 @@ def _is_for_any(
 
 
 def _plan(argument: cst.BaseExpression, wanted: Sharding, ctx: Context) -> FixPlan | None:
-    name = name_at(argument, ctx, lambda made: ctx.flow.value(made) == frozenset({wanted}))
+    name = name_at(argument, ctx, frozenset({wanted}))
     spelled = ctx.reach(_PUT, at=argument)
     if name is None or spelled is None:
         return None

@@ -220,7 +220,7 @@ def _plan(
         for each in ("jax.device_put", "jax.sharding.NamedSharding", "jax.sharding.PartitionSpec")
     ]
     known = [each for each in spelled if each is not None]
-    mesh_name = name_at(loop, ctx, lambda made: ctx.flow.value(made) == frozenset({mesh}))
+    mesh_name = None if mesh is None else name_at(loop, ctx, frozenset({mesh}))
     same_scope = ctx.names.scope(loop) is ctx.names.owner(name.value, ctx.names.scope(name))
     is_async = isinstance(loop, cst.For) and loop.asynchronous is not None
     if len(known) != len(spelled) or mesh_name is None or not same_scope or is_async:

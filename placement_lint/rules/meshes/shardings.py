@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain.sharding import AxisType, Sharding
+from placement_lint.placement.domain.sharding import AxisType, Mesh, Sharding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from placement_lint.jaxmodel.versions import TargetVersions
     from placement_lint.placement.domain.sharded_calls import ShardedCall
-    from placement_lint.placement.domain.sharding import Mesh
     from placement_lint.placement.domain.values import Atom, Value
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
@@ -26,6 +25,7 @@ on 0.8.1 and 0.9.0.1)."""
 _MEMORIES = (
     b"memory_kind", b"pinned_host", b"memory.Space", b"TransferToMemoryKind", b"MemorySpace",
 )  # fmt: skip
+_MOST_NAMES = 16
 _COMPILE_TIME = (b"ensure_compile_time_eval", b"core.eval_context")
 _ASKING = ("trac", "concrete", "jit", "aval", "abstract")
 
@@ -134,18 +134,31 @@ def _asks(test: cst.BaseExpression, ctx: Context) -> bool:
     )
 
 
-def name_at(
-    node: cst.CSTNode, ctx: Context, is_wanted: Callable[[cst.BaseExpression], bool]
-) -> str | None:
-    """Return the one name that stands, where a node is, for what is wanted; None: there is none."""
-    found = {
-        target.target.value
-        for assigned in ctx.tree.every(cst.Assign)
-        if is_wanted(assigned.value)
-        for target in assigned.targets
-        if isinstance(target.target, cst.Name) and _is_in_force(assigned, node, ctx)
-    }
+def name_at(node: cst.CSTNode, ctx: Context, held: Value | None) -> str | None:
+    """Return the one name that stands for a mesh or a sharding where a node is; None: there is
+    none. Without a value: for any mesh.
+    """
+    every = ctx.module.fact(_named).get(held, [])
+    if len(every) > _MOST_NAMES:
+        return None
+    found = {name for name, assigned in every if _is_in_force(assigned, node, ctx)}
     return found.pop() if len(found) == 1 else None
+
+
+def _named(facts: ModuleFacts) -> dict[Value | None, list[tuple[str, cst.Assign]]]:
+    """Return the names that are bound to a mesh or a sharding, by it; under None, to any mesh."""
+    found: dict[Value | None, list[tuple[str, cst.Assign]]] = {}
+    for assigned in facts.tree.every(cst.Assign):
+        held = facts.flow.value(assigned.value)
+        if len(held) != 1 or not all(isinstance(atom, Mesh | Sharding) for atom in held):
+            continue
+        for target in assigned.targets:
+            if isinstance(target.target, cst.Name):
+                entry = (target.target.value, assigned)
+                found.setdefault(held, []).append(entry)
+                if all(isinstance(atom, Mesh) for atom in held):
+                    found.setdefault(None, []).append(entry)
+    return found
 
 
 def _is_in_force(assigned: cst.CSTNode, node: cst.CSTNode, ctx: Context) -> bool:

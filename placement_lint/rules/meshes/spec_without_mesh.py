@@ -138,7 +138,7 @@ def _mesh_at(node: cst.Call, ctx: Context) -> str | None:
         given = item.item if item.asname is None else item.asname.name
         if _is_mesh(item.item, ctx):
             return dotted(given) or None
-    return name_at(node, ctx, lambda made: _is_mesh(made, ctx))
+    return name_at(node, ctx, None)
 
 
 def _is_mesh(node: cst.BaseExpression, ctx: Context) -> bool:
