@@ -43,6 +43,9 @@ TREE_MAPS = frozenset({
 KEEPING = frozenset({"jax.device_put", "jax.numpy.asarray"})
 """What gives an array back as it is, where a tree is mapped by it."""
 
+TRANSPOSED = frozenset({"T", "mT"})
+"""Attributes of arrays that are other arrays, with buffers of their own."""
+
 COPYING = frozenset({"copy.deepcopy", "jax.numpy.array", "jax.numpy.copy"})
 
 WITHOUT_DATA = frozenset({
@@ -65,7 +68,8 @@ READING = ("jax.lax.", "jax.nn.", "jax.numpy.", "jax.random.", "jax.scipy.", "nu
 
 READING_FUNCTIONS = frozenset({
     "builtins.abs", "builtins.complex", "builtins.float", "builtins.int", "builtins.print",
-    "builtins.repr", "builtins.str", "copy.copy", "copy.deepcopy", "flax.jax_utils.replicate",
+    "builtins.repr", "builtins.str", "builtins.sum", "copy.copy", "copy.deepcopy",
+    "flax.jax_utils.replicate",
     "flax.jax_utils.unreplicate", "flax.serialization.to_bytes", "jax.block_until_ready",
     "jax.device_get", "jax.device_put", "jax.experimental.multihost_utils.process_allgather",
     "jax.tree.reduce", "jax.tree_util.tree_reduce", "pickle.dump", "pickle.dumps",

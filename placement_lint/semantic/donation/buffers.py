@@ -91,6 +91,8 @@ class Death:
     known what they have to do with one another."""
     under: tuple[int, ...] = ()
     """The conditions around it."""
+    among: Things | None = None
+    """What it was one of, where a name may have stood for several: this very set."""
 
 
 @dataclass
@@ -280,7 +282,9 @@ def _joined_deaths(
             deaths = [known[keys] for known in (first, second) if keys in known]
             least = min(deaths, key=lambda each: each.surety)
             if len(deaths) == 1:
-                least = replace(least, surety=Surety.MAYBE, where=where)
+                least = replace(least, surety=Surety.MAYBE, where=where, among=None)
+            elif deaths[0].among is not deaths[1].among:
+                least = replace(least, among=None)
             found[keys] = least
         merged[root] = found
     return merged

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
@@ -144,7 +144,10 @@ class Donor:
         return self.parameters[position] if position < len(self.parameters) else None
 
 
-def of_elsewhere(name: str, what: DonationElsewhere) -> Donor | OfClassElsewhere | Wrapper:
+OfElsewhere: TypeAlias = "Donor | OfClassElsewhere | Wrapper"
+
+
+def of_elsewhere(name: str, what: DonationElsewhere) -> OfElsewhere:
     """Return what a name stands for that another file has."""
     if what.kind is DonationKind.CLASS:
         return OfClassElsewhere(name)
@@ -154,6 +157,15 @@ def of_elsewhere(name: str, what: DonationElsewhere) -> Donor | OfClassElsewhere
     static = frozenset(what.static)
     jit = Jit(what.by, positions, keywords, what.first, static, what.is_certain)
     return Donor(jit, elsewhere=what)
+
+
+def bound(thing: OfElsewhere) -> OfElsewhere:
+    """Return what a method of another file is by its object."""
+    if isinstance(thing, Wrapper):
+        return replace(thing, is_bound=True)
+    if isinstance(thing, Donor) and thing.elsewhere is not None and thing.elsewhere.is_method:
+        return replace(thing, given=1)
+    return thing
 
 
 def parameters_of(function: Function) -> tuple[str, ...]:

@@ -321,7 +321,9 @@ class DonationCalls(DonationLibraries):
                 found = min(found, Surety.LIKELY)
             if not is_there and len(each.things) > 1:
                 found, where = Surety.MAYBE, None
-            self.state.kill(leaf, Death(node, self.stack, text, to, found, where, under=self.where))
+            among = each.things if len(each.things) > 1 and taking > Takeover.UNKNOWN else None
+            death = Death(node, self.stack, text, to, found, where, self.where, among)
+            self.state.kill(leaf, death)
         for part in each.things:
             if isinstance(part, BufferPart) and len(each.things) == 1 and part.root:
                 death = Death(node, self.stack, text, to, surety, where, under=self.where)
@@ -344,14 +346,20 @@ class DonationCalls(DonationLibraries):
     ) -> None:
         """Note a buffer that a call is given twice, and donated once at least."""
         found: dict[BufferPart, tuple[Given, bool]] = {}
+        named: dict[tuple[str, Things], tuple[Given, bool]] = {}
         for each in [*donated, *others]:
             is_donated = each in donated
+            if len(each.things) > 1 and not each.things & DATA:
+                # Whichever of several things it is: both times it is the same.
+                before = named.setdefault((dotted(each.node), each.things), (each, is_donated))
+                if before[0] is not each and dotted(each.node) and (is_donated or before[1]):
+                    self._note_repeat(node, donor, before, each, is_donated=is_donated)
             for leaf, is_there in self.state.leaves(each.things, self.roots):
                 if not is_there or not leaf.root or self.roots[leaf.root].nature is Nature.DATA:
                     continue
-                before = next((found[part] for part in _around(leaf) if part in found), None)
-                if before is not None and (is_donated or before[1]):
-                    self._note_repeat(node, donor, before, each, is_donated=is_donated)
+                earlier = next((found[part] for part in _around(leaf) if part in found), None)
+                if earlier is not None and (is_donated or earlier[1]):
+                    self._note_repeat(node, donor, earlier, each, is_donated=is_donated)
                 found.setdefault(leaf, (each, is_donated))
 
     def _note_repeat(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from placement_lint.jaxmodel.donation import METADATA
+from placement_lint.jaxmodel.donation import METADATA, TRANSPOSED
 from placement_lint.semantic.donation.buffers import (
     NOTHING,
     Buffers,
@@ -18,13 +18,7 @@ from placement_lint.semantic.donation.buffers import (
     Surety,
     joined,
 )
-from placement_lint.semantic.donation.callables import (
-    Defined,
-    Donor,
-    OfClass,
-    Wrapper,
-    of_elsewhere,
-)
+from placement_lint.semantic.donation.callables import Defined, OfClass, bound, of_elsewhere
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.syntax.calls import integer_value, string_value
 from placement_lint.syntax.dotted import dotted
@@ -34,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from placement_lint.semantic.donation.buffers import Death, Thing, Things
+    from placement_lint.semantic.donation.callables import OfElsewhere
     from placement_lint.semantic.donation.parts import Keys
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.definitions import Function
@@ -119,7 +114,7 @@ class DonationExpressions(ABC):
         """What was deleted where a name was read."""
         self._outer: dict[tuple[int, str], Things] = {}
         self._resolving: set[tuple[int, str]] = set()
-        self._elsewhere: dict[str, Things] = {}
+        self._elsewhere: dict[str, frozenset[OfElsewhere]] = {}
         self._left = _MOST_STEPS * len(self.tree.nodes) + _FEWEST_STEPS
 
     # -- things -----------------------------------------------------------------------------------
@@ -175,7 +170,10 @@ class DonationExpressions(ABC):
             death = self._death_inside(things)
         if death is None or self.expecting:
             return
-        if death.surety is Surety.MAYBE:
+        if death.surety is Surety.MAYBE and death.among is things:
+            # Whichever of several things it is, that one was donated.
+            surety = min(surety, Surety.LIKELY)
+        elif death.surety is Surety.MAYBE:
             if death.where != self.where:
                 return
             surety = min(surety, Surety.LIKELY)
@@ -276,13 +274,10 @@ class DonationExpressions(ABC):
             return NOTHING
         if name not in self._elsewhere:
             found = self.facts.run.donation(self.facts.path, name)
-            self._elsewhere[name] = (
-                NOTHING if found is None else frozenset({of_elsewhere(name, found)})
-            )
+            known = () if found is None else (of_elsewhere(name, found),)
+            self._elsewhere[name] = frozenset(known)
         things = self._elsewhere[name]
-        if is_bound:
-            return frozenset(map(_bound, things))
-        return things
+        return frozenset(map(bound, things)) if is_bound else things
 
     def callable_in(self, node: cst.BaseExpression, cls: cst.ClassDef | None = None) -> Things:
         """Return what can be called by an expression, wherever it is evaluated; else nothing.
@@ -310,9 +305,10 @@ class DonationExpressions(ABC):
 
     def _bind_owner(self, node: cst.CSTNode, cls: cst.ClassDef) -> None:
         """Let the first parameter of the method around an expression be an object of a class."""
-        method = next(
-            (each for each in self.tree.ancestors(node) if isinstance(each, cst.FunctionDef)), None
+        functions = (
+            each for each in self.tree.ancestors(node) if isinstance(each, cst.FunctionDef)
         )
+        method = next(functions, None)
         if method is None or not method.params.params:
             return
         frame = self.new_number()
@@ -356,13 +352,19 @@ class DonationExpressions(ABC):
         qualified = self.names.qualified(node)
         if qualified is not None:
             return self.elsewhere(qualified) or DATA
-        things = self.attribute_of(self.evaluate(node.value), node.attr.value)
+        held = self.evaluate(node.value)
+        if node.attr.value in TRANSPOSED and self.nature(held) is Nature.ARRAY:
+            self.read(node.value, held)
+            return self.fresh(Nature.ARRAY)
+        things = self.attribute_of(held, node.attr.value)
         self._see(node, things)
         return things
 
     def attribute_of(self, held: Things, name: str) -> Things:
         if name in METADATA:
             return DATA
+        if name in TRANSPOSED:
+            return self.fresh()
         if name == "at" and self.nature(held) in {Nature.ARRAY, Nature.UNKNOWN}:
             return held
         found: set[Thing] = set()
@@ -619,15 +621,6 @@ class DonationExpressions(ABC):
     @abstractmethod
     def execute(self, function: Function) -> Things:
         """Execute the body of a function, whose parameters are bound."""
-
-
-def _bound(thing: Thing) -> Thing:
-    """Return what a method of another file is by its object."""
-    if isinstance(thing, Wrapper):
-        return replace(thing, is_bound=True)
-    if isinstance(thing, Donor) and thing.elsewhere is not None and thing.elsewhere.is_method:
-        return replace(thing, given=1)
-    return thing
 
 
 def item_key(node: cst.Subscript) -> str | None:

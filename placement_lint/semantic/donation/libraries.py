@@ -131,7 +131,11 @@ class DonationLibraries(DonationExpressions):
             return DATA if name.startswith(("builtins.", "numpy.")) else self._array(name, last)
         if name in READING_FUNCTIONS or name.startswith(READING):
             for each in given:
-                self.read(each.node, each.things, deep=not name.startswith("builtins."))
+                self.read(
+                    each.node,
+                    each.things,
+                    deep=name == "builtins.sum" or not name.startswith("builtins."),
+                )
             if name in {"numpy.asarray", "numpy.array", "jax.device_get"}:
                 # The CPU lends NumPy its buffers, and keeps them for as long.
                 roots = {each.root for each in first if isinstance(each, BufferPart)}
@@ -289,6 +293,8 @@ class DonationLibraries(DonationExpressions):
                 return self.fresh(Nature.ARRAY)
             return self._inside_copy(held)
         if method in {"astype", "reshape"}:
+            # Where nothing changes it gives the array itself, and reads nothing.
+            self.read(receiver, held, Surety.LIKELY)
             self._arguments(node)
             return self.fresh(nature)
         if method in {"replace", "_replace"} and nature is not Nature.DATA:

@@ -94,6 +94,9 @@ class DonationStatements(DonationCalls):
     def statement(self, node: cst.CSTNode) -> bool:
         if isinstance(node, cst.SimpleStatementLine):
             return all(self.small(each) for each in node.body)
+        if isinstance(node, cst.BaseSmallStatement):
+            # On the line of what it is the body of: `if done: break`.
+            return self.small(node)
         method = _COMPOUND.get(type(node))
         return True if method is None else method(self, node)
 
@@ -288,6 +291,9 @@ class DonationStatements(DonationCalls):
             if not is_going_on:
                 break
             ended.append(self.state.copy())
+            if loop.broken:
+                # It may be left in each iteration: there may be no other one.
+                self.state = _as_entered(self.state, entered)
         self._is_second = was_second
         self._loops.pop()
         if is_endless:
