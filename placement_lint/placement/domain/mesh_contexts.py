@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.sharding import Mesh
 
 
-class Source(enum.Enum):
+class MeshSource(enum.Enum):
     """Where a mesh comes from that nothing in the program entered."""
 
     OUTSIDE = enum.auto()
@@ -27,13 +27,13 @@ class Source(enum.Enum):
     UNKNOWN = enum.auto()
 
 
-Meshes: TypeAlias = "frozenset[Mesh | Source]"
+Meshes: TypeAlias = "frozenset[Mesh | MeshSource]"
 """Which mesh may be in force."""
 
-_OUTSIDE: Meshes = frozenset({Source.OUTSIDE})
-_LEFT: Meshes = frozenset({Source.LEFT})
-_NONE: Meshes = frozenset({Source.NOWHERE, Source.LEFT})
-_UNKNOWN: Meshes = frozenset({Source.UNKNOWN})
+_OUTSIDE: Meshes = frozenset({MeshSource.OUTSIDE})
+_LEFT: Meshes = frozenset({MeshSource.LEFT})
+_NONE: Meshes = frozenset({MeshSource.NOWHERE, MeshSource.LEFT})
+_UNKNOWN: Meshes = frozenset({MeshSource.UNKNOWN})
 _MOST = 4
 """Meshes of which one may be in force; of more nothing is known."""
 
@@ -50,7 +50,7 @@ class MeshesInForce:
     @property
     def is_entered(self) -> bool:
         """Whether the program itself has a mesh in force, or may have."""
-        return any(atom is not Source.OUTSIDE for atom in (*self.by_set, *self.by_with))
+        return any(atom is not MeshSource.OUTSIDE for atom in (*self.by_set, *self.by_with))
 
     def in_thread(self) -> MeshesInForce:
         """Return what a thread sees that is started here."""
@@ -115,9 +115,9 @@ def left(outside: MeshesInForce, inside: MeshesInForce, now: MeshesInForce) -> M
     )
 
 
-def either(meshes: frozenset[Mesh | Source]) -> Meshes:
+def either(meshes: frozenset[Mesh | MeshSource]) -> Meshes:
     """Return which mesh may be in force: one of several."""
-    is_known = bool(meshes) and Source.UNKNOWN not in meshes and len(meshes) <= _MOST
+    is_known = bool(meshes) and MeshSource.UNKNOWN not in meshes and len(meshes) <= _MOST
     return meshes if is_known else _UNKNOWN
 
 
@@ -127,14 +127,14 @@ def _either(one: Meshes, other: Meshes) -> Meshes:
 
 def is_none(meshes: Meshes) -> bool:
     """Return whether no mesh is in force, surely."""
-    return Source.NOWHERE in meshes and meshes <= _NONE
+    return MeshSource.NOWHERE in meshes and meshes <= _NONE
 
 
 def _in_thread(meshes: Meshes) -> Meshes:
-    return frozenset({Source.NOWHERE}) if meshes == _OUTSIDE else _NONE
+    return frozenset({MeshSource.NOWHERE}) if meshes == _OUTSIDE else _NONE
 
 
 def _since_start(meshes: Meshes) -> Meshes:
-    if Source.OUTSIDE in meshes or Source.LEFT in meshes:
-        return meshes - _OUTSIDE | {Source.NOWHERE}
+    if MeshSource.OUTSIDE in meshes or MeshSource.LEFT in meshes:
+        return meshes - _OUTSIDE | {MeshSource.NOWHERE}
     return meshes

@@ -11,7 +11,7 @@ import libcst as cst
 from placement_lint.placement.domain.mesh_contexts import (
     ANY_CHANGE,
     MeshChange,
-    Source,
+    MeshSource,
     either,
 )
 from placement_lint.placement.domain.mesh_devices import MeshDevices
@@ -126,7 +126,7 @@ def use_abstract_mesh(call: LibraryCall) -> Value:
 def _change(call: LibraryCall) -> MeshChange:
     """Return what setting the mesh that a call is given changes."""
     held = _argument(_passed(call), 0, "mesh")
-    meshes = (atom if isinstance(atom, Mesh) else Source.UNKNOWN for atom in held)
+    meshes = (atom if isinstance(atom, Mesh) else MeshSource.UNKNOWN for atom in held)
     return MeshChange(by_set=either(frozenset(meshes)))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.tracing import TraceKind
-from placement_lint.placement.domain.mesh_contexts import Source, is_none
+from placement_lint.placement.domain.mesh_contexts import MeshSource, is_none
 from placement_lint.placement.domain.sharding import Mesh, Spec
 from placement_lint.rules.commitment.mixtures import calls_by_name
 from placement_lint.rules.meshes.constraints import CONSTRAINT, names_set_mesh, sets_for_good
@@ -94,7 +94,7 @@ def meshes_for(call: ShardedCall, ctx: Context, *, constrains: bool) -> frozense
 
 def _is_unset(meshes: Meshes, ctx: Context) -> bool:
     """Return whether nothing in the program may have set a mesh."""
-    is_outside = meshes <= {Source.OUTSIDE, Source.LEFT, Source.NOWHERE}
+    is_outside = meshes <= {MeshSource.OUTSIDE, MeshSource.LEFT, MeshSource.NOWHERE}
     return is_outside and not names_set_mesh(ctx)
 
 
@@ -123,7 +123,7 @@ def without_mesh(node: cst.Call, ctx: Context) -> list[ShardedCall]:
 
 def was_left(call: ShardedCall) -> bool:
     """Return whether there was a mesh in force where what runs was made, or started."""
-    return Source.LEFT in call.meshes.by_set or Source.LEFT in call.meshes.by_with
+    return MeshSource.LEFT in call.meshes.by_set or MeshSource.LEFT in call.meshes.by_with
 
 
 def _is_guarded(node: cst.CSTNode, ctx: Context, seen: set[int]) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain.mesh_contexts import Source, is_none
+from placement_lint.placement.domain.mesh_contexts import MeshSource, is_none
 from placement_lint.placement.domain.sharding import Mesh, Sharding
 from placement_lint.rules.meshes.shardings import axes_of, leaves, says
 from placement_lint.syntax.dotted import dotted
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 CONSTRAINT = "jax.lax.with_sharding_constraint"
 _SETTING = (b"set_mesh", b"use_mesh", b"use_abstract_mesh")
-_NOT_KNOWN = frozenset({Source.OUTSIDE, Source.LEFT})
+_NOT_KNOWN = frozenset({MeshSource.OUTSIDE, MeshSource.LEFT})
 
 
 def constraints_in(facts: ModuleFacts) -> dict[cst.CSTNode, set[ShardedCall]]:

@@ -27,7 +27,7 @@ _TRACED = frozenset({
 })  # fmt: skip
 
 
-class Called(NamedTuple):
+class DonatingRun(NamedTuple):
     """One execution of a function that anyone may call."""
 
     owner: BufferPart | None
@@ -114,7 +114,7 @@ class Donations:
         """Return what can be called by an attribute of a class."""
         return self._run.class_attribute(cls, attribute, None)
 
-    def call(self, function: cst.FunctionDef) -> Called:
+    def call(self, function: cst.FunctionDef) -> DonatingRun:
         """Execute a function as anyone may call it."""
         self._begin()
         run, names = self._run, self._facts.names
@@ -133,7 +133,7 @@ class Donations:
         for star in (function.params.star_arg, function.params.star_kwarg):
             if isinstance(star, cst.Param):
                 run.state.names[frame, star.name.value] = run.fresh()
-        return Called(owner, given, run.execute(function))
+        return DonatingRun(owner, given, run.execute(function))
 
     def _owner(self, function: cst.FunctionDef) -> BufferPart | None:
         """Return an object whose method a function is."""

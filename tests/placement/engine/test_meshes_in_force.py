@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from placement_lint.placement.domain.mesh_contexts import Source
+from placement_lint.placement.domain.mesh_contexts import MeshSource
 from tests.placement.test_interpreter import interpreted
 
 if TYPE_CHECKING:
@@ -98,12 +98,12 @@ def test_meshes_in_force(text: str, expected: str) -> None:
     assert f"{written(sets)} {written(withs)}" == expected
 
 
-def written(meshes: frozenset[Mesh | Source]) -> str:
-    words = {Source.NOWHERE: "none", Source.UNKNOWN: "?"}
+def written(meshes: frozenset[Mesh | MeshSource]) -> str:
+    words = {MeshSource.NOWHERE: "none", MeshSource.UNKNOWN: "?"}
     return "|".join(
         sorted(
             words.get(each, each.name.lower())
-            if isinstance(each, Source)
+            if isinstance(each, MeshSource)
             else str(each).strip("()")
             for each in meshes
         )
