@@ -66,6 +66,9 @@ class OldApi:
     same_without: tuple[str, ...] = ()
     """Arguments with which the replacement does something else, or fails: without them the two do
     the same, but for where a mesh is entered. Then replacing it is no safe fix."""
+    is_entered: bool = False
+    """The replacement acts where it is called, the old part where what it gave was entered: only
+    `with` around the call itself does the same (`jax.set_mesh`, measured on 0.10.2)."""
     advice: str = ""
     """What to do, in words, where there is no replacement or it is not all."""
     is_placement: bool = True
@@ -204,6 +207,7 @@ _SHARDINGS = [
         removed="0.7.1",
         replacement="jax.set_mesh",
         replacement_since="0.7.1",
+        is_entered=True,
     ),
     OldApi(
         "jax.sharding.Mesh",

@@ -433,7 +433,9 @@ def import_plan(node: cst.Import | cst.ImportFrom, hit: Hit, ctx: Context) -> Fi
     if key not in known:
         # Once for all imports of the name: each of them has the same uses.
         uses = ctx.names.uses(bound, scope)
-        known[key] = all(_does_the_same(use, api, ctx) for use in uses)
+        known[key] = all(_does_the_same(use, api, ctx) for use in uses) and (
+            bool(uses) or not api.is_entered
+        )
     if not known[key]:
         return None
     module, _, name = new.rpartition(".")
@@ -458,6 +460,13 @@ def _level(api: OldApi) -> Applicability:
 
 def _does_the_same(node: cst.CSTNode, api: OldApi, ctx: Context) -> bool:
     """Whether the replacement does what a use of the old part does: a call, or a decorator."""
+    if api.is_entered:
+        made = ctx.parent(node)
+        return (
+            isinstance(made, cst.Call)
+            and made.func is node
+            and isinstance(ctx.parent(made), cst.WithItem)
+        )
     if not api.same_without:
         return True
     call = parent = ctx.parent(node)

@@ -53,7 +53,8 @@ class RemovedPlacementApi(OldApiRule):
 
     ## Fix safety
     Safe, where another name can stand in the same place: `jax.host_id()`, `x.device_buffer`, an
-    import of one such name. No fix is offered where the code around it has to change too, or where
+    import of one such name. No fix is offered where the code around it has to change too (what
+    `use_mesh` gives is entered later, and `jax.set_mesh` acts at once), or where
     not all versions that the project supports have the new name.
 
     ## What it does not flag
