@@ -24,6 +24,7 @@ from placement_lint.semantic.module_summary import Kind
 from placement_lint.syntax.calls import string_value
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.environ import Setting, settings
+from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -158,7 +159,7 @@ def _asks(condition: cst.If) -> bool:
         node = pending.pop()
         if string_value(node) == _VARIABLE:
             return True
-        pending += node.children
+        pending += children(node)
     return False
 
 
