@@ -228,6 +228,9 @@ def with_item(container: Container, key: Key | None, held: Value) -> Container:
         pairs = tuple((each, join(inner, held)) for each, inner in container.items)
         return replace(container, items=pairs, element=element)
     items = container.items
+    if isinstance(key, str):
+        # What takes a text for a key is a dict, whatever else was known of it.
+        return Mapping(((key, held),), join(*(items or ()), container.element), container.site)
     if items is not None and isinstance(key, int) and -len(items) <= key < len(items):
         kept = list(items)
         kept[key] = held

@@ -116,12 +116,14 @@ class Operations:
         certain: bool = True,
         judged: int | None = None,
         is_call: bool = False,
+        is_filled: bool = False,
     ) -> Value:
         """Run an operation on operands (places and values) and give its result.
 
         `certain` False: it may find that there is nothing to do. `judged`: only so many of the
         operands, from the first, may be arrays that are unknown (an index seldom is one).
-        `is_call`: it is a call of a jitted function, or of one like it.
+        `is_call`: it is a call of a jitted function, or of one like it. `is_filled`: it refuses
+        lists of nothing.
         """
         every = [list(arrays(held)) for _, held in operands]
         if self._touched is not None:
@@ -133,7 +135,7 @@ class Operations:
         for position, (_, held) in enumerate(operands):
             committed = {array.device for array in every[position] if array.committed}
             pinned |= committed
-            if committed and all(isinstance(a, Array) and a.committed for a in held):
+            if committed and _pins(held, is_filled=is_filled):
                 surely = True
             if (judged is None or position < judged) and any(
                 isinstance(atom, Anything | External) for atom in held
@@ -368,6 +370,26 @@ def _stay_weak(operands: abc.Sequence[tuple[int, Value]], every: list[list[Array
         else not any(isinstance(atom, Host) for atom in held)
         for (_, held), found in zip(operands, every, strict=True)
     )
+
+
+def _pins(held: Value, *, is_filled: bool, depth: int = MAX_DEPTH) -> bool:
+    """Return whether an operand surely is, or holds, nothing but committed arrays.
+
+    A list of unknown length may hold none, unless the operation refuses such a one.
+    """
+    if not depth:
+        return False
+    for atom in held:
+        if isinstance(atom, SequenceOf | Mapping):
+            parts = [part for part in atom.parts() if part] if atom.items or is_filled else []
+            if not parts or not all(_pins(p, is_filled=is_filled, depth=depth - 1) for p in parts):
+                return False
+        elif isinstance(atom, AnyTree):
+            if not _pins(atom.leaf, is_filled=is_filled, depth=depth - 1):
+                return False
+        elif not isinstance(atom, Array) or not atom.committed:
+            return False
+    return bool(held)
 
 
 def _parts(held: Value) -> Iterator[Value]:

@@ -176,7 +176,11 @@ class ObjectCalls:
 
         def placed(used: list[Operand], *, certain: bool, pins: Iterable[Value] = ()) -> Value:
             held = [*used, *closed, *((self._called_at(node), pin) for pin in pins)]
-            return self.on.computed(node, held, state, certain=certain, is_call=True)
+            made = self.on.computed(node, held, state, certain=certain, is_call=True)
+            if atom.moments is None:
+                return made
+            # It takes the shapes of the parameters only, which say nothing of where it runs.
+            return join(made, self.on.operations.created(self.on.index(node), state))
 
         # What is left aside may be taken after all, and say where it runs.
         is_array = atom.gives_array and (left.is_certain or not left.every)

@@ -539,6 +539,7 @@ class Evaluator(Protocol):
         *,
         certain: bool = ...,
         is_call: bool = ...,
+        is_filled: bool = ...,
     ) -> Value: ...
 
     def escapes(self, held: Value, state: State) -> None: ...

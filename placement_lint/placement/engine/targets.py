@@ -24,6 +24,7 @@ from placement_lint.placement.domain.containers import (
 from placement_lint.placement.domain.contents import iterated_of, map_arrays
 from placement_lint.placement.domain.state import State, Variable, variable
 from placement_lint.placement.domain.values import (
+    ANYTHING,
     DOUBTFUL,
     NOTHING,
     UNKNOWN,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.containers import Change
     from placement_lint.placement.domain.devices import Device
     from placement_lint.placement.domain.places import Place, Site
+    from placement_lint.placement.domain.values import Atom
     from placement_lint.placement.engine.protocols import Evaluator
     from placement_lint.syntax.names import Scope
 
@@ -195,11 +197,14 @@ class Targets:
                 self.on.calls.objects.special(instance, "__setitem__", [given, held], state)
         if not all(isinstance(atom, Sequence | Mapping | Host) for atom in container):
             self.on.escapes(held, state)
+        known = self.on.subscripts.key_of(target, state)
         if any(isinstance(atom, AnyTree) for atom in container):
+            if isinstance(target.value, cst.Name | cst.Attribute) and isinstance(known, str):
+                self.assign(target.value, _as_dict(container, known, held), state)
+                return
             self.loosen(target.value, state)
         if not is_container(container):
             return
-        known = self.on.subscripts.key_of(target, state)
         if isinstance(keys[0], cst.Slice):
             held = iterated_of(held) or UNKNOWN
         committed = _all_committed(held)
@@ -318,6 +323,21 @@ class Targets:
         """Note that something that nobody follows was given containers: it may change them."""
         if is_container(held):
             forget(held, state, self.program.containers, unsure)
+
+
+def _as_dict(held: Value, key: str, item: Value) -> Value:
+    """Return a tree of unknown structure after an item was set by a text: it is a dict.
+
+    Its other items are trees like it. Of an object of a library nothing is known then.
+    """
+    found: set[Atom] = set()
+    for atom in held:
+        if isinstance(atom, AnyTree):
+            other = value(atom) if atom.leaf else UNKNOWN
+            found.add(ANYTHING if atom.cls else Mapping(((key, item),), other))
+        else:
+            found.add(with_item(atom, key, item) if isinstance(atom, Container) else atom)
+    return limited(frozenset(found))
 
 
 def _all_committed(held: Value) -> frozenset[Device | None]:

@@ -44,9 +44,7 @@ def devices_of(call: LibraryCall, node: cst.BaseExpression | None) -> Devices:
     held = call.evaluate(node)
     if is_none(node):
         return SYSTEM
-    for atom in held:
-        if isinstance(atom, External):
-            held = (held - {atom}) | call.program.linking.loaded(atom, call.state)
+    held = _loaded(call, held)
     found: set[Device | None] = set()
     for atom in held:
         if isinstance(atom, TheDevice):
@@ -58,6 +56,14 @@ def devices_of(call: LibraryCall, node: cst.BaseExpression | None) -> Devices:
         else:
             found.add(None)
     return frozenset(found)
+
+
+def _loaded(call: LibraryCall, held: Value) -> Value:
+    """Return a value with what other files define in the place of their names."""
+    for atom in held:
+        if isinstance(atom, External):
+            held = (held - {atom}) | call.program.linking.loaded(atom, call.state)
+    return held
 
 
 @models("jax.default_device")
@@ -94,7 +100,7 @@ def _device_list(call: LibraryCall, platform: cst.BaseExpression | None) -> Valu
     if platform is None or is_none(platform):
         return value(DeviceList(None))
     found: set[Atom] = set()
-    for atom in call.evaluate(platform):
+    for atom in _loaded(call, call.evaluate(platform)):
         known = isinstance(atom, Plain) and atom.text is not None
         found.add(DeviceList(atom.text) if known else ANYTHING)  # type: ignore[union-attr]
     return frozenset(found)

@@ -187,7 +187,8 @@ def compute(call: LibraryCall) -> Value:
         for operand in operands:
             if any(array.is_weak and not array.committed for array in arrays(operand[1])):
                 call.computed([operand], certain=False)
-    made = call.computed([*operands, *closed], certain=not equal)
+    joins = call.name in _PIECE_BY_PIECE | _OF_ONE_TYPE
+    made = call.computed([*operands, *closed], certain=not equal, is_filled=joins)
     row = transfer.TABLE[call.name]
     if row.gives is Gives.ARRAY:
         return made

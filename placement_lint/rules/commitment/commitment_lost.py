@@ -177,6 +177,8 @@ def is_certain(held: Value) -> bool:
             inner = [*(item for _, item in atom.items), *filter(None, [atom.element])]
         elif isinstance(atom, values.Sequence):
             inner = list(atom.items or [atom.element])
+        elif isinstance(atom, values.AnyTree):
+            inner = [atom.leaf]
         elif not isinstance(atom, values.Array):
             return False
         if not all(map(is_certain, inner)):
