@@ -402,7 +402,9 @@ class _CheckCommand:
         mode, folders = self._fix_mode(here), found.walked > 0
         self.store.renew()
         is_small = len(found.files) <= MOST_FILES
-        selects = is_small and any(each.names_rules for each in self._settings_of(found.files))
+        selects = is_small and any(
+            each.names_rules or each.models for each in self._settings_of(found.files)
+        )
         if is_small and not self.args.reveal and not selects:
             # A commit hook is called for every file, and most have nothing to do with JAX.
             started = time.perf_counter()

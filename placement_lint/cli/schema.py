@@ -8,8 +8,16 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from placement_lint.config.options import EXTEND, OPTIONS, SEVERITIES, Option, OptionKind
-from placement_lint.config.values import MOST, VERSION, VERSIONS
+from placement_lint.config.options import (
+    EFFECTS,
+    EXTEND,
+    GIVES,
+    OPTIONS,
+    SEVERITIES,
+    Option,
+    OptionKind,
+)
+from placement_lint.config.values import MODELLED, MOST, VERSION, VERSIONS
 from placement_lint.rules.registry import all_rules
 
 _ID = (
@@ -57,6 +65,16 @@ def _property(option: Option) -> dict[str, Any]:
     selector = {"$ref": "#/definitions/selector"} if option.metavar.endswith("CODES") else text
     strings = {"type": "array", "items": selector}
     levels = {"type": "string", "enum": [*SEVERITIES]}
+    model = {
+        "type": "object",
+        "required": ["effect"],
+        "additionalProperties": False,
+        "properties": {
+            "effect": {"type": "string", "enum": [*EFFECTS]},
+            "gives": {"type": "string", "enum": [*GIVES]},
+            "example": text,
+        },
+    }
     kinds: dict[OptionKind, dict[str, Any]] = {
         OptionKind.STRINGS: strings,
         OptionKind.MAP: {"type": "object", "additionalProperties": strings},
@@ -67,6 +85,11 @@ def _property(option: Option) -> dict[str, Any]:
             "type": "object",
             "propertyNames": {"$ref": "#/definitions/selector"},
             "additionalProperties": levels,
+        },
+        OptionKind.MODELS: {
+            "type": "object",
+            "propertyNames": {"pattern": rf"^({MODELLED.pattern})$(?!\n)"},
+            "additionalProperties": model,
         },
         OptionKind.VERSIONS: {"type": "string", "pattern": rf"^({VERSIONS.pattern})$(?!\n)"},
         OptionKind.PATH: {"type": "string", "pattern": r"^[^\u0000]+$"},

@@ -20,6 +20,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="one rule of each family, and the data path at 16MB: about a minute",
     )
     parser.add_argument(
+        "--models",
+        action="store_true",
+        help="call the functions that the setting `models` describes, and no rules",
+    )
+    parser.add_argument(
         "--size",
         metavar="SIZE",
         help="size of the dataset of the data path, such as 64MB or 1GB (default: 256MB)",
@@ -68,5 +73,6 @@ def run(args: argparse.Namespace) -> int:
             report=args.report,
             verbose=args.verbose > 0,
             quick=args.quick,
+            models=args.models,
         )
     )

@@ -20,6 +20,7 @@ class OptionKind(enum.Enum):
     NUMBER = "a whole number, 0 or more"
     LEVELS = "a table of severities: error, warning or info"
     VERSIONS = "versions, such as `>=0.1,<0.2`, as a string"
+    MODELS = 'a table of models, such as `{ effect = "load" }`, by qualified name'
 
 
 class Option:
@@ -65,6 +66,15 @@ class Option:
 
 SEVERITIES = ("error", "warning", "info")
 """The worst comes first."""
+
+EFFECTS = (
+    *("compute", "convert", "copy", "create", "host", "identity", "key", "load", "plain"),
+    "sample",
+)
+"""What a model in the settings can say that a function does."""
+
+GIVES = ("array", "arrays", "nothing")
+"""What a model in the settings can say that a function returns; the first is the default."""
 
 FORMATS = (
     *("flake8", "full", "json", "jsonl", "sarif", "github", "gitlab", "junit", "rdjson"),
@@ -185,6 +195,12 @@ OPTIONS: tuple[Option, ...] = (
         OptionKind.VERSION,
         "the JAX that the code is meant for; auto: what the project's dependencies ask for",
         metavar="VERSION",
+    ),
+    Option(
+        "models",
+        OptionKind.MODELS,
+        "what functions of other packages do with arrays, by qualified name",
+        on_command_line=False,
     ),
     Option(
         "min-confidence",

@@ -70,6 +70,9 @@ class Settings:
     """False: the program only ever runs on the CPU, so that the host is the default device."""
     target_jax: str = "auto"
     """A version of JAX; auto: what the project asks for, else the newest that is known."""
+    models: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Qualified names of functions of other packages to `effect`, and perhaps `gives` and
+    `example`."""
     min_confidence: str = "likely"
     baseline: str | None = None
     """The file of findings that are known; in a settings file, relative to that."""

@@ -5,13 +5,26 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from placement_lint.config.options import BY_NAME, EXTEND, SEVERITIES, Option, OptionKind
+from placement_lint.config.options import (
+    BY_NAME,
+    EFFECTS,
+    EXTEND,
+    GIVES,
+    SEVERITIES,
+    Option,
+    OptionKind,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 VERSION = re.compile(r"v?[0-9]+(\.[0-9]+)*((a|b|rc|\.?dev|\.post|\+)[A-Za-z0-9_.]*)?")
 """What is taken for a version; the JSON schema has it too."""
+
+MODELLED = re.compile(
+    r"(?!(jax|numpy|builtins)\.)[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*){1,20}"
+)
+"""The qualified names for which settings may have models; the JSON schema has it too."""
 
 _ONE = r"(==|!=|<=|>=|<|>|~=) ?[0-9]+(\.[0-9]+){1,5}"
 VERSIONS = re.compile(rf"{_ONE}(, ?{_ONE})*|[0-9]+(\.[0-9]+){{1,5}}")
@@ -94,6 +107,9 @@ def _check(option: Option, value: object, where: str) -> object:
     elif option.kind is OptionKind.LEVELS:
         if isinstance(value, dict) and all(level in SEVERITIES for level in value.values()):
             return value
+    elif option.kind is OptionKind.MODELS:
+        if isinstance(value, dict):
+            return {name: _model(name, model, where) for name, model in value.items()}
     elif option.kind is OptionKind.VERSIONS:
         if isinstance(value, str) and VERSIONS.fullmatch(value):
             return value
@@ -115,15 +131,51 @@ def _check(option: Option, value: object, where: str) -> object:
     elif isinstance(value, str):
         if value in option.choices:
             return value
-        from placement_lint.config.suggest import nearest
-
-        near = nearest(value, option.choices)
-        hint = f"; did you mean `{near}`?" if near else ""
+        hint = _hint(value, option.choices)
         choices = ", ".join(f"`{choice}`" for choice in option.choices)
         message = f"{where}: `{option.name}` must be one of {choices}, not `{value}`{hint}"
         raise SettingsError(message, key=option.name)
     message = f"{where}: `{option.name}` must be {option.kind.value}, not {_describe(value)}"
     raise SettingsError(message, key=option.name)
+
+
+def _model(name: str, model: object, where: str) -> dict[str, str]:
+    """Return the model of a function. Raises SettingsError for what is none."""
+    here = f"{where}: `models`"
+    if not MODELLED.fullmatch(name):
+        package = name.partition(".")[0]
+        message = f"{here}: `{name}` is not the qualified name of a function, such as `pkg.load`"
+        if package in {"jax", "numpy", "builtins"} and package != name:
+            message = f"{here}: `{name}`: what functions of {package} do is built in"
+        raise SettingsError(message, key=name)
+    here = f"{here}: `{name}`"
+    if not isinstance(model, dict):
+        message = f"{here} must be a table with an `effect`, not {_describe(model)}"
+        raise SettingsError(message, key=name)
+    choices: dict[str, tuple[str, ...]] = {"effect": EFFECTS, "gives": GIVES, "example": ()}
+    for key, value in model.items():
+        if key not in choices:
+            message = f"{here}: unknown key `{key}`{_hint(key, choices)}"
+            raise SettingsError(message, key=name)
+        if not isinstance(value, str):
+            message = f"{here}: `{key}` must be a string, not {_describe(value)}"
+            raise SettingsError(message, key=name)
+        if choices[key] and value not in choices[key]:
+            near = _hint(value, choices[key])
+            listed = ", ".join(f"`{choice}`" for choice in choices[key])
+            message = f"{here}: `{key}` must be one of {listed}, not `{value}`{near}"
+            raise SettingsError(message, key=value or name)
+    if "effect" not in model:
+        message = f"{here} has no `effect`"
+        raise SettingsError(message, key=name)
+    return dict(model)
+
+
+def _hint(word: str, known: Iterable[str]) -> str:
+    from placement_lint.config.suggest import nearest
+
+    near = nearest(word, [*known])
+    return f"; did you mean `{near}`?" if near else ""
 
 
 def demand_version(versions: str, where: str) -> None:

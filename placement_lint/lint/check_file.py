@@ -235,6 +235,7 @@ class Analysis:
                 file=parsed.file,
                 accelerator=options.accelerator,
                 exports=exports,
+                models=options.models,
                 target=self._metadata.target(options.target_jax, source.path).target,
                 run=run,
                 source=source,

@@ -18,6 +18,7 @@ from placement_lint.rules.tool.unused_suppression import UnusedSuppression
 
 if TYPE_CHECKING:
     from placement_lint.files.source import Source
+    from placement_lint.jaxmodel.effects import Row
     from placement_lint.lint.lookup import Revealed
     from placement_lint.lint.results import Suppressed
     from placement_lint.rules.base import Rule
@@ -46,6 +47,8 @@ class FileOptions:
     accelerator: bool = True
     target_jax: str = "newest"
     """The setting `target-jax`, or the newest known, whatever a project says."""
+    models: tuple[Row, ...] = ()
+    """What the settings say that functions of other packages do."""
     min_confidence: Confidence = Confidence.LIKELY
     respect_suppressions: bool = True
     respect_noqa: bool = True

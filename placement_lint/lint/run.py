@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.files.store import FileStore
 from placement_lint.findings import Confidence
+from placement_lint.jaxmodel.own_models import rows_of
 from placement_lint.limits.budget import (
     Budget,
     LimitError,
@@ -298,6 +299,7 @@ def request_for(
         rules=select_rules(settings, path),
         accelerator=settings.accelerator,
         target_jax=settings.target_jax,
+        models=rows_of(settings.models),
         min_confidence=Confidence(settings.min_confidence),
         treatment=treatment_of(settings),
         sight=sight,

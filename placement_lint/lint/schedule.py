@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from placement_lint.files.notebook import NotPythonError
 from placement_lint.files.source import Source, UnreadableError
 from placement_lint.isolation import isolating
+from placement_lint.jaxmodel.own_models import may_name_one
 from placement_lint.limits.budget import (
     Budget,
     LimitError,
@@ -253,7 +254,9 @@ def _rules_to_run(
     """Return the rules that can fire in a file; None where that is not known."""
     asked.brings_donation()
     text = filter_text(source, project)
-    if text.mentions.may_hide_names:
+    if text.mentions.may_hide_names or may_name_one(
+        options.models, source.text.encode("utf-8", "surrogatepass")
+    ):
         return None
     # Which rules look depends on what each of these stands for in the run as it is now.
     for name in sorted(text.mentions.names):

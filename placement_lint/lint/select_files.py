@@ -9,6 +9,7 @@ from placement_lint.files.notebook import NotPythonError, is_notebook
 from placement_lint.files.source import UnreadableError
 from placement_lint.files.store import FileStore, digest
 from placement_lint.isolation import isolating
+from placement_lint.jaxmodel.own_models import may_name_one
 from placement_lint.limits.budget import (
     LimitError,
     TimeUpError,
@@ -212,7 +213,9 @@ class Selection:
             puts=puts,
             meshes=meshes,
             chooses=in_python and any(word in words for word in PINS),
-            passes=asks or self._passes(text, path, request),
+            passes=asks
+            or may_name_one(request.options.models, words)
+            or self._passes(text, path, request),
             donates=in_python and DONATION in words and JAX in words,
             is_to_be_parsed=JAX in words,
         )

@@ -12,6 +12,7 @@ from placement_lint.files.neighbours import is_imported_beside
 from placement_lint.files.script_cells import has_cells
 from placement_lint.files.source import Source
 from placement_lint.files.test_paths import is_test_path
+from placement_lint.jaxmodel.own_models import table_with
 from placement_lint.jaxmodel.versions import TargetVersions
 from placement_lint.limits.budget import (
     LimitError,
@@ -30,6 +31,7 @@ from placement_lint.timing import INTERPRETATION, timed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from placement_lint.jaxmodel.effects import Row
     from placement_lint.placement.flow import Flow
     from placement_lint.semantic.program_queries import RunView
     from placement_lint.syntax.names import ExportResolver
@@ -104,6 +106,7 @@ class ModuleFacts:
         file: ParsedFile | None = None,
         accelerator: bool = True,
         exports: ExportResolver | None = None,
+        models: tuple[Row, ...] = (),
         target: TargetVersions | None = None,
         run: RunView | None = None,
         source: Source | None = None,
@@ -111,7 +114,8 @@ class ModuleFacts:
     ) -> None:
         """`file` is what the module is of, where its nodes may lack whitespace and punctuation.
 
-        `accelerator` False: the CPU is the default. `is_whole`: the run sees every file that may
+        `accelerator` False: the CPU is the default. `models` are what settings say that functions
+        of other packages do. `is_whole`: the run sees every file that may
         import this one, as far as anyone can tell.
         """
         self.path = path
@@ -125,7 +129,8 @@ class ModuleFacts:
         self._is_whole = is_whole
         self._file = file
         self.tree = Tree(module)
-        self.names = Names(self.tree, exports)
+        self.models = models
+        self.names = Names(self.tree, exports, table_with(models))
         self.siblings: dict[str, ModuleFacts] = {path: self}
         """The files that are interpreted together with this one, itself among them, by path."""
         self._facts: dict[Callable[..., Any], Any] = {}
@@ -273,12 +278,12 @@ class ModuleFacts:
 
 def _names_array_libraries(facts: ModuleFacts) -> bool:
     """Return whether a name in a file stands for one of the libraries, or may."""
-    if any(ARRAY_LIBRARIES & {*_imported_packages(node)} for node in facts.names.import_statements):
+    libraries = ARRAY_LIBRARIES | {row.name.partition(".")[0] for row in facts.models}
+    if any(libraries & {*_imported_packages(node)} for node in facts.names.import_statements):
         return True
     # By way of other files of the run, or by a text: `importlib.import_module("jax")`.
     return any(
-        (name := facts.names.qualified(node)) is not None
-        and name.partition(".")[0] in ARRAY_LIBRARIES
+        (name := facts.names.qualified(node)) is not None and name.partition(".")[0] in libraries
         for node in facts.tree.every(cst.Name, cst.Call)
     )
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import builtins
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import libcst as cst
 
+from placement_lint.jaxmodel.transfer import TABLE
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.import_statements import (
     MISSING_MODULE,
@@ -25,6 +26,7 @@ from placement_lint.syntax.import_statements import (
 from placement_lint.syntax.marimo_cells import is_cell
 
 if TYPE_CHECKING:
+    from placement_lint.jaxmodel.effects import Row
     from placement_lint.syntax.tree import Tree
 
 _BUILTINS = frozenset(dir(builtins))
@@ -117,8 +119,16 @@ ExportResolver: TypeAlias = Callable[[str], "str | None"]
 class Names:
     """The name table of one module."""
 
-    def __init__(self, tree: Tree, exports: ExportResolver | None = None) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        exports: ExportResolver | None = None,
+        table: Mapping[str, Row] = TABLE,
+    ) -> None:
         """Build the scopes. `exports` resolves names re-exported by other modules of the run."""
+        self.table = table
+        """What functions of libraries do with arrays, by qualified name: the transfer table, with
+        the models of the settings of this file."""
         self.tree = tree
         self.module_scope = Scope(ScopeKind.MODULE, tree.module, None)
         self._exports = exports
@@ -153,6 +163,10 @@ class Names:
             for node in self.tree.every(cst.Name)
             if self.owner(node.value, self.scope(node)) is None
         )
+
+    def row(self, node: cst.CSTNode) -> Row | None:
+        """Return what is known of the library function that a node names; None: nothing."""
+        return self.table.get(self.qualified(node) or "")
 
     # -- what a node means ------------------------------------------------------------------
 

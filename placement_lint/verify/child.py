@@ -119,11 +119,21 @@ def datapath(task: Mapping[str, Any]) -> dict[str, Any]:
     return {**measured, "stage": devices.note}
 
 
+def models(task: Mapping[str, Any]) -> dict[str, Any]:
+    """Execute the models of the settings."""
+    from placement_lint.verify.transfers.own import execute
+
+    # Behind all that is installed: nothing in the directory may take the place of a package.
+    sys.path.append(task["directory"])
+    return {"models": execute(task["models"], Path.cwd())}
+
+
 TASKS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "probe": probe,
     "proof": proof,
     "process": process,
     "datapath": datapath,
+    "models": models,
 }
 
 

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from placement_lint.verify.datapath_run import (
 )
 from placement_lint.verify.environment import GPU, VIRTUAL
 from placement_lint.verify.interrupts import stopped_by_signals
+from placement_lint.verify.models import execute_models, models_as_json, models_text
 from placement_lint.verify.proofs import (
     PROCESSES,
     Proof,
@@ -66,6 +67,7 @@ class VerifyRequest:
     report: str | None = None
     verbose: bool = False
     quick: bool = False
+    models: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,8 @@ def verify(request: VerifyRequest) -> int:
     stderr, when they could not be run, or when one that was asked for by its code makes no claim
     about the JAX that is here.
     """
+    if request.models:
+        return _verify_models(request)
     try:
         with stopped_by_signals():
             done, plan = _run(request)
@@ -108,6 +112,40 @@ def verify(request: VerifyRequest) -> int:
         )
         return USAGE
     return OK
+
+
+def _verify_models(request: VerifyRequest) -> int:
+    """Execute the models in the settings of the current directory, as `verify` does the rules."""
+    from placement_lint.config.values import SettingsError
+
+    here = Path.cwd()
+    try:
+        models = _models_in(here, request)
+        with stopped_by_signals(), Runner() as runner:
+            environment = environment_here(runner)
+            results = execute_models(runner, models, here)
+    except (UsageError, SettingsError, ChildError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return USAGE
+    if request.output_format == "json":
+        print(json.dumps(models_as_json(results, __version__, environment), indent=2))
+    else:
+        print(models_text(results, __version__, environment, verbose=request.verbose))
+    if any(result.wrong for result in results):
+        return FAILED
+    return OK if all(result.calls for result in results) else USAGE
+
+
+def _models_in(folder: Path, request: VerifyRequest) -> Mapping[str, Mapping[str, str]]:
+    """Return the models in the settings of a directory; raises UsageError, SettingsError."""
+    from placement_lint.config.load import SettingsLoader
+
+    if request.codes or request.quick or request.report or request.size or request.sizes:
+        raise UsageError("--models runs no rules and no data path: name none beside it")
+    models = SettingsLoader().for_folder(str(folder)).models
+    if not models:
+        raise UsageError("the settings of this directory have no `models`")
+    return models
 
 
 def _run(request: VerifyRequest) -> tuple[report.Done, _Plan]:

@@ -123,7 +123,7 @@ def test_no_file_can_ask_for_fixes(validator: Any) -> None:
 def test_both_verdicts_are_given_for_every_setting(validator: Any, option: Option) -> None:
     samples: list[object] = [
         ["JDP2"], {"a": ["JDP2"]}, True, "auto", "0.4.30rc1", "x.json", 3, *option.choices,
-        {"JDP2": "info"}, ">=0.1,<0.2",
+        {"JDP2": "info"}, ">=0.1,<0.2", {"acme.load": {"effect": "load"}},
     ]  # fmt: skip
     verdicts = {validator.is_valid({option.name: sample}) for sample in samples}
     assert verdicts == {True, False}

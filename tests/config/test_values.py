@@ -25,6 +25,7 @@ def test_values_of_every_kind_are_taken() -> None:
         OptionKind.PATH: "known.json",
         OptionKind.LEVELS: {"JDP4": "info"},
         OptionKind.VERSIONS: ">=0.1,<0.2",
+        OptionKind.MODELS: {"acme.load": {"effect": "load"}},
     }
     for option in OPTIONS:
         value = values.get(option.kind, option.choices[0] if option.choices else None)

@@ -35,7 +35,11 @@ SHOWN_BY: dict[str, tuple[str, ...]] = {
         "docs/test_versions.py::test_version_1_of_the_json_output_has_its_fields",
     ),
     "third-party rules": (),
-    "models of other libraries, as settings": (),
+    "models of other libraries, as settings": (
+        "cli/test_models.py::test_what_a_model_says_is_applied",
+        "cli/test_models.py::test_without_models_nothing_is_known",
+        "verify/test_verify_models.py::test_each_function_is_called",
+    ),
     "inline suppression with codes": (
         "lint/suppressions/test_comments.py::test_comment_at_the_end_of_the_line",
         "lint/suppressions/test_comments.py::test_only_what_is_named_is_silenced",

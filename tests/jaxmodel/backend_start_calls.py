@@ -1,7 +1,8 @@
 """Calls that may start the backend, by the name of what is called.
 
-In an expression `f` is what the name names; the others are as in transfer_recipes, but every
-operand is NumPy's, `folder` is empty but for a few files, and `port` is free.
+In an expression `f` is what the name names; the others are as in
+`placement_lint/verify/transfers/calls.py`, but every operand is NumPy's, `folder` is empty but for
+a few files, and `port` is free.
 """
 
 from __future__ import annotations

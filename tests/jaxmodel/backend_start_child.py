@@ -31,9 +31,10 @@ import jax
 import numpy as np
 
 from placement_lint.jaxmodel.transfer import ROWS
+from placement_lint.verify.transfers.calls import GENERIC
 from tests.jaxmodel.backend_start_calls import CALLS
 from tests.jaxmodel.removed_child import resolve
-from tests.jaxmodel.transfer_recipes import GENERIC, recipes_of
+from tests.jaxmodel.transfer_recipes import recipes_of
 
 _BRIDGE: Any = importlib.import_module("jax._src.xla_bridge")
 

@@ -9,10 +9,10 @@ import pytest
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import ROWS, TABLE, Effect, Row
+from placement_lint.verify.transfers.calls import AWAY, COMMITTED, HOME, NUMPY, Recipe
+from placement_lint.verify.transfers.claims import CallOutcome, disagreements
 from tests.jaxmodel import transfer_recipes
-from tests.jaxmodel.transfer_claims import Outcome, disagreements
 from tests.jaxmodel.transfer_expressions import BY_MODULE
-from tests.jaxmodel.transfer_recipes import AWAY, COMMITTED, HOME, NUMPY, Recipe
 from tests.jaxmodel.transfer_run import is_selected, run, sample
 
 MEASURED = ("0.4.30", "0.5.3", "0.6.2", "0.7.2", "0.10.2", "0.12.0.1")
@@ -157,15 +157,15 @@ def test_methods_are_of_one_kind() -> None:
 
 
 COMPUTED = {
-    AWAY: Outcome(moved=True, is_array=True, places={((1,), False)}),
-    HOME: Outcome(is_array=True, places={((1,), False)}),
-    COMMITTED: Outcome(is_array=True, places={((1,), True)}),
-    NUMPY: Outcome(is_array=True, places={((1,), False)}),
+    AWAY: CallOutcome(moved=True, is_array=True, places={((1,), False)}),
+    HOME: CallOutcome(is_array=True, places={((1,), False)}),
+    COMMITTED: CallOutcome(is_array=True, places={((1,), True)}),
+    NUMPY: CallOutcome(is_array=True, places={((1,), False)}),
 }
 KEPT = {
-    AWAY: Outcome(is_array=True, places={((2,), False)}),
-    HOME: Outcome(is_array=True, places={((1,), False)}),
-    COMMITTED: Outcome(is_array=True, places={((1,), True)}),
+    AWAY: CallOutcome(is_array=True, places={((2,), False)}),
+    HOME: CallOutcome(is_array=True, places={((1,), False)}),
+    COMMITTED: CallOutcome(is_array=True, places={((1,), True)}),
 }
 
 
@@ -179,14 +179,14 @@ KEPT = {
         (Effect.HOST, KEPT, [AWAY, HOME, COMMITTED]),
         (Effect.CREATE, COMPUTED, [AWAY, COMMITTED]),
         (Effect.COMMIT, COMPUTED, [AWAY, HOME, COMMITTED, NUMPY]),
-        (Effect.PLAIN, {AWAY: Outcome(moved=True)}, [AWAY]),
-        (Effect.COMPUTE, {AWAY: Outcome(moved=True)}, [AWAY]),
-        (Effect.COMPUTE, {HOME: Outcome(error="TypeError")}, [HOME]),
-        (Effect.COMPUTE, {HOME: Outcome(places={((1,), False)})}, [HOME]),
+        (Effect.PLAIN, {AWAY: CallOutcome(moved=True)}, [AWAY]),
+        (Effect.COMPUTE, {AWAY: CallOutcome(moved=True)}, [AWAY]),
+        (Effect.COMPUTE, {HOME: CallOutcome(error="TypeError")}, [HOME]),
+        (Effect.COMPUTE, {HOME: CallOutcome(places={((1,), False)})}, [HOME]),
     ],
 )
 def test_what_disagrees_is_seen(
-    effect: Effect, outcomes: dict[str, Outcome], wrong: list[str]
+    effect: Effect, outcomes: dict[str, CallOutcome], wrong: list[str]
 ) -> None:
     found = disagreements(Row("jax.f", effect), effect, Recipe("f(x)"), outcomes)
     assert [text.split()[1].rstrip(":") for text in found] == wrong

@@ -1,6 +1,6 @@
 """The calls of the rows of the transfer table, by module: an expression, and the names it is for.
 
-How to read an expression is said in transfer_recipes.
+How to read an expression is said in `placement_lint/verify/transfers/calls.py`.
 """
 
 from __future__ import annotations

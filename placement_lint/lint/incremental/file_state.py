@@ -65,6 +65,7 @@ class SettingsDigests:
             settings.extend_safe_fixes,
             settings.extend_unsafe_fixes,
             sorted(settings.severity.items()),
+            sorted((name, sorted(each.items())) for name, each in settings.models.items()),
             settings.min_confidence,
             target,
             length,

@@ -103,7 +103,7 @@ class Stays:
             target = arguments.get(1, "device")
             is_first = arguments.get(0, "x") is argument.value
             return is_first and target is not None and not is_none(target)
-        row = transfer.TABLE.get(name)
+        row = self._names.table.get(name)
         reading = {Effect.HOST, Effect.PLAIN}
         return row is not None and row.effect in reading and not name.startswith("jax.debug.")
 

@@ -315,7 +315,7 @@ def fills_shapes(function: cst.FunctionDef | cst.Lambda, names: Names) -> bool:
     while pending:
         node = pending.pop()
         if isinstance(node, cst.Call):
-            row = transfer.TABLE.get(names.qualified(node.func) or "")
+            row = names.row(node.func)
             makes = row is not None and row.effect in {Effect.CREATE, Effect.TREE_MAP}
             if makes and _mentions(node, parameters):
                 return True

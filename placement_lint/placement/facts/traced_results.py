@@ -132,7 +132,7 @@ def _called(node: cst.Call, known: dict[str, Result], names: Names) -> Result | 
         row = _METHODS.get(node.func.attr.value)
         given = [node.func.value]
     else:
-        row = transfer.TABLE.get(name)
+        row = names.table.get(name)
     if row is None or row.gives is not Gives.ARRAY or row.effect not in _EFFECTS:
         return None
     found = [part for each in given if (part := _array(each, known, names)) is not None]

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
+from placement_lint.jaxmodel.transfer import Effect, Gives
 from placement_lint.placement.domain.containers import is_container, sited
+from placement_lint.placement.domain.contents import element_of
 from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.placement.domain.values import (
+    PLAIN,
     UNKNOWN,
     AnyTree,
     Array,
@@ -29,6 +32,7 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.program_calls import ObjectCalls
+from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.overlays.builtins import builtin, numpy_function
 from placement_lint.placement.overlays.methods import MethodCalls
 from placement_lint.placement.overlays.registry import (
@@ -129,13 +133,15 @@ class Calls:
         if qualified in lazy_functions() and node is not self._at_once and _is_simple(node):
             return self.on.iteration.later(node, [argument.value for argument in node.args], state)
         call = LibraryCall(self.on, node, state, qualified)
+        row = self.names.table.get(qualified)
+        if row is not None and row is not transfer.TABLE.get(qualified):
+            return _as_given(row, models_by_effect()[row.effect](call))
         model = models_by_name().get(qualified)
         if model is not None:
             return model(call)
         object_model = models_of_objects().get(qualified)
         if object_model is not None:
             return object_model(ObjectCall(self.on, node, state, qualified))
-        row = transfer.TABLE.get(qualified)
         if row is not None:
             return models_by_effect()[row.effect](call)
         if qualified.startswith("numpy."):
@@ -147,6 +153,16 @@ class Calls:
                 self.on.escapes(given, state)
             return value(Sharding()) if qualified.startswith("jax.sharding.") else UNKNOWN
         return None
+
+
+def _as_given(row: transfer.Row, held: Value) -> Value:
+    """Return what a call gives by a row of the settings, of what its effect makes."""
+    if row.gives is Gives.NOTHING:
+        return PLAIN
+    if row.effect in {Effect.HOST, Effect.IDENTITY, Effect.PLAIN}:
+        return held
+    array = element_of(held) if is_container(held) else held
+    return tree_of(array or UNKNOWN) if row.gives is Gives.ARRAYS else array or UNKNOWN
 
 
 def _is_simple(node: cst.Call) -> bool:

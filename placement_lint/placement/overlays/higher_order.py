@@ -50,7 +50,7 @@ def apply(
 ) -> Value:
     """Call a function, which an expression gives, with arguments, each with its place."""
     name = call.on.names.qualified(function)
-    row = transfer.TABLE.get(name or "")
+    row = call.on.names.table.get(name or "")
     has_array = any(isinstance(atom, Array) for _, part in given for atom in part)
     if row is None and not (name or "").startswith((*_FOREIGN, _OPERATORS)):
         passed = CallArguments([part for _, part in given])

@@ -189,7 +189,7 @@ def compute(call: LibraryCall) -> Value:
                 call.computed([operand], certain=False)
     joins = call.name in _PIECE_BY_PIECE | _OF_ONE_TYPE
     made = call.computed([*operands, *closed], certain=not equal, is_filled=joins)
-    row = transfer.TABLE[call.name]
+    row = call.row
     if row.gives is Gives.ARRAY:
         return made
     if row.gives is Gives.NOTHING:
@@ -538,7 +538,7 @@ def transform(call: LibraryCall) -> Value:
         node_of = call.program.node(place)
         if isinstance(node_of, cst.FunctionDef | cst.Lambda):
             function, names = node_of, call.program.module_of(place).names
-    row = transfer.TABLE.get(names.qualified(given) or "") if given is not None else None
+    row = names.row(given) if given is not None else None
     alike = row is not None and row.follows
     if function is not None:
         # `vmap` runs the operations one by one: what is only handed back meets none.

@@ -29,7 +29,7 @@ from placement_lint.placement.engine.operand_layouts import GivenArguments, Laid
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
-    from placement_lint.jaxmodel.effects import Effect
+    from placement_lint.jaxmodel.effects import Effect, Row
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.state import State
     from placement_lint.placement.domain.values import Atom
@@ -56,6 +56,11 @@ class LibraryCall:
     def arguments(self) -> Arguments:
         """What is written out, by position or keyword."""
         return Arguments(self.node)
+
+    @property
+    def row(self) -> Row:
+        """The row of the transfer table for what is called, where a model applies an effect."""
+        return self.on.names.table[self.name]
 
     @property
     def program(self) -> Interpreter:

@@ -348,7 +348,7 @@ class _Reader:
             return self._transformed(name, arguments, env)
         if name in COMBINING or name in COMBINING_TREES:
             return Data(self._parts(arguments.positional, env))
-        row = transfer.TABLE.get(name or "")
+        row = self.names.row(node.func)
         if row is not None:
             is_loss = name is not None and name.startswith("optax.")
             given = arguments.positional if is_loss else arguments.positional[:1]

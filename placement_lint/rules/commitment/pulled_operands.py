@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.jaxmodel.transfer import LIKE_CREATORS, TABLE, Effect
+from placement_lint.jaxmodel.transfer import LIKE_CREATORS, Effect
 from placement_lint.placement.domain import values
 from placement_lint.rules.transfers.array_sizes import element_count, literal_count
 from placement_lint.syntax.calls import Arguments, string_value
@@ -113,7 +113,7 @@ def _made(node: cst.BaseExpression, ctx: Context, steps: int) -> ArrayExtent:
 
 
 def _called(node: cst.Call, name: str, ctx: Context, steps: int) -> ArrayExtent:
-    row = TABLE.get(name)
+    row = ctx.names.table.get(name)
     arguments = Arguments(node)
     first = arguments.get(0, "a", "x", "object")
     module, _, last = name.rpartition(".")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
-from placement_lint.jaxmodel.transfer import TABLE, Effect
+from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.domain import values
 from placement_lint.placement.domain.places import (
     Place,
@@ -99,7 +99,7 @@ def _method_takes(attribute: cst.Attribute, ctx: Context) -> bool:
 def _takes(call: cst.Call, ctx: Context) -> bool:
     """Return whether a call takes an array that it is given out of JAX."""
     name = ctx.called(call)
-    row = TABLE.get(name or "")
+    row = ctx.names.table.get(name or "")
     if name == "jax.block_until_ready":
         # To wait, and no more, is what a benchmark does.
         return isinstance(ctx.parent(call), cst.Expr)

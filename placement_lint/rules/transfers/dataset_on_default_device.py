@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
-from placement_lint.jaxmodel.transfer import NUMPY_LOADERS
+from placement_lint.jaxmodel.transfer import NUMPY_LOADERS, Effect
 from placement_lint.placement.domain import values
 from placement_lint.placement.domain.consequences import Destination
 from placement_lint.placement.domain.devices import Device
@@ -140,6 +140,10 @@ def _source_words(name: str | None, node: cst.Call, ctx: Context) -> set[str] | 
     arguments = Arguments(node)
     if name in _LOADERS:
         source = arguments.get(0, _LOADERS[name])
+        return argument_words(source, ctx) if source is not None else set()
+    row = ctx.names.row(node.func)
+    if row in ctx.module.models and row.effect is Effect.LOAD:
+        source = arguments.positional[0] if arguments.positional else None
         return argument_words(source, ctx) if source is not None else set()
     if name == "jax.numpy.load":
         source = arguments.get(0, "file")

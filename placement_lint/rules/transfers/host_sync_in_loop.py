@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Confidence, Severity
-from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES, TABLE, Effect
+from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES, Effect
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Identifier, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import in_host_block, is_pinned_to_cpu
@@ -258,7 +258,7 @@ def _step_of(
 
 def _is_computation(call: cst.Call, ctx: Context) -> bool:
     """Return whether a call computes with its arguments, and not just looks at their shapes."""
-    row = TABLE.get(ctx.called(call) or "")
+    row = ctx.names.row(call.func)
     return row is not None and row.effect in {Effect.COMPUTE, Effect.CONVERT, Effect.COPY}
 
 

@@ -9,7 +9,7 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.effects import Effect
-from placement_lint.jaxmodel.transfer import LIKE_CREATORS, TABLE
+from placement_lint.jaxmodel.transfer import LIKE_CREATORS
 from placement_lint.placement.domain import contents, values
 from placement_lint.placement.domain.devices import Device, differ
 from placement_lint.placement.domain.sharding import Sharding, Spec
@@ -322,7 +322,7 @@ def _made_here(call: cst.Call, name: str, is_spread: bool, ctx: Context) -> bool
 
     None: it does not, or it may not. False: it does, and nothing says that it is large.
     """
-    row = TABLE.get(name)
+    row = ctx.names.table.get(name)
     arguments = Arguments(call)
     if row is None or arguments.get(None, "device") is not None or name in LIKE_CREATORS:
         return None
@@ -462,7 +462,7 @@ def _is_whole(target: values.Atom) -> bool:
 
 
 def _put_plan(call: cst.Call, name: str, ctx: Context) -> FixPlan | None:
-    row = TABLE.get(name)
+    row = ctx.names.table.get(name)
     if row is not None and row.effect in _CONVERTING:
         first = Arguments(call).get(0, "object", "a")
         if first is None or len(call.args) != 1 or isinstance(first, cst.GeneratorExp):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from placement_lint.jaxmodel.transfer import Effect, Gives, Row
-from tests.jaxmodel.transfer_recipes import AWAY, COMMITTED, HOME, NUMPY, OUTSIDE, Recipe
+from placement_lint.verify.transfers.calls import AWAY, COMMITTED, HOME, NUMPY, OUTSIDE, Recipe
 
 Places = set[tuple[tuple[int, ...], bool]]
 """Sets of devices, and whether what is there is committed."""
 
 
 @dataclass
-class Outcome:
+class CallOutcome:
     """What one call did."""
 
     moved: bool = False
@@ -47,7 +47,7 @@ _LOOKS = {Effect.HOST, Effect.PLAIN}
 def expected(
     row: Row, effect: Effect, recipe: Recipe, situation: str
 ) -> tuple[bool | None, Places]:
-    """Give whether an operand moves (None: either), and where the arrays of the result may be."""
+    """Return whether an operand moves (None: either), and where the arrays of the result may be."""
     default = ((0 if situation in {OUTSIDE, COMMITTED} else 1,), False)
     operand = ((2 if situation == AWAY else 1,), situation == COMMITTED)
     if effect in _COMPUTES:
@@ -80,10 +80,13 @@ def expected(
         return False, {((2 if situation == AWAY else 1,), True)}
     if effect is Effect.DISTRIBUTE:
         return None, {((1, 2), True)}
-    raise AssertionError(f"{row.name}: its recipes must say what each of them shows")
+    message = f"{row.name}: its recipes must say what each of them shows"
+    raise AssertionError(message)
 
 
-def disagreements(row: Row, effect: Effect, recipe: Recipe, found: dict[str, Outcome]) -> list[str]:
+def disagreements(
+    row: Row, effect: Effect, recipe: Recipe, found: dict[str, CallOutcome]
+) -> list[str]:
     """Compare what calls did with what an effect says."""
     wrong = []
     for situation, outcome in found.items():
