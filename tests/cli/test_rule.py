@@ -17,7 +17,7 @@ def test_text(word: str, capsys: Captured) -> None:
     out, err = capsys.readouterr()
     assert out.startswith(
         "device-put-discarded (JDP204)\nerror, fixed by --fix\n\n"
-        "A `jax.device_put` whose result is thrown away.\n\nWhat it does\n"
+        "A `jax.device_put` whose result is discarded.\n\nWhat it does\n"
     )
     assert "```" not in out
     assert "\n    import jax\n" in out
@@ -41,7 +41,7 @@ def test_json(capsys: Captured) -> None:
         "url": None,
         "code": "JDP204",
         "name": "device-put-discarded",
-        "summary": "A `jax.device_put` whose result is thrown away.",
+        "summary": "A `jax.device_put` whose result is discarded.",
         "severity": "error",
         "fix": "safe",
         "pedantic": False,

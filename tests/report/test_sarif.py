@@ -160,7 +160,7 @@ def test_what_a_rule_says(
     first, second = driver["rules"]
     assert first["id"] == "JDP204"
     assert first["name"] == "DevicePutDiscarded"
-    assert first["shortDescription"] == {"text": "A jax.device_put whose result is thrown away."}
+    assert first["shortDescription"] == {"text": "A jax.device_put whose result is discarded."}
     assert first["fullDescription"]["text"].startswith("Finds jax.device_put(x, device)")
     assert first["help"]["markdown"].startswith("# device-put-discarded (JDP204)\n\n")
     assert "## Why is this bad?" in first["help"]["markdown"]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class DeprecatedPlacementApi(OldApiRule):
-    """A part of JAX's placement API that still works, and that JAX warns of.
+    """A deprecated part of JAX's placement API.
 
     ## What it does
     Finds `jax.experimental.pjit.pjit`, `jax.experimental.shard_map`, `with mesh:`, `jax.host_id()`

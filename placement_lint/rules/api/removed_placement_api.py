@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class RemovedPlacementApi(OldApiRule):
-    """A part of JAX's placement API that the JAX the code is meant for no longer has.
+    """A part of JAX's placement API that was removed in a version that the project supports.
 
     ## What it does
     Finds `jax.device_put_sharded`, `jax.lib.xla_bridge`, `PositionalSharding`, `x.device_buffer`,

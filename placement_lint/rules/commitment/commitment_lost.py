@@ -25,7 +25,7 @@ _FROM_NUMPY = ("jax.device_put", "jax.numpy.array", "jax.numpy.asarray")
 
 
 class CommitmentLost(Rule):
-    """A computation of an array that is committed to a device, whose result is not.
+    """A computation whose operand is committed to a device, and whose result is not.
 
     ## What it does
     Finds, for arrays committed to another device than the default one: functions under `jax.jit` or

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class DevicePutDiscarded(Rule):
-    """A `jax.device_put` whose result is thrown away.
+    """A `jax.device_put` whose result is discarded.
 
     ## What it does
     Finds `jax.device_put(x, device)`, and `x.to_device(device)` of a JAX array, as a statement of

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class DevicePutWithoutDevice(Rule):
-    """A `jax.device_put(x)` that names no device, of an array that is somewhere else.
+    """A `jax.device_put(x)` that names no device, of an array on another device.
 
     ## What it does
     Finds `jax.device_put(x)`, or with `None` for the device, where `x` is a JAX array that is

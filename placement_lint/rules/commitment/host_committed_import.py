@@ -29,7 +29,7 @@ _TORCH_EXPORTS = frozenset({"torch.to_dlpack", "torch.utils.dlpack.to_dlpack"})
 
 
 class HostCommittedImport(Rule):
-    """`from_dlpack` of an array that is on the host: it is committed there.
+    """A `from_dlpack` of a host array, which commits the array to the host.
 
     ## What it does
     Finds `jnp.from_dlpack(x)` and `jax.dlpack.from_dlpack(x)` without a device, and

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class UncommittedArrayIndexed(Rule):
-    """An array that lives on the host, uncommitted, and is indexed where that is not the default.
+    """An uncommitted array on the host that is indexed where the host is not the default device.
 
     ## What it does
     Finds indexing, slicing, unpacking and iteration of an array that was made under

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 class UncommittedArrayMoved(Rule):
-    """An array that lives on the host, uncommitted, and is computed with where that is not the
-    default.
+    """An uncommitted array on the host that is computed with where the host is not the default
+    device.
 
     ## What it does
     Finds arithmetic, `jnp` functions, methods that compute, jitted functions, and the NumPy

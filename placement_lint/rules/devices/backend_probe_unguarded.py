@@ -22,7 +22,7 @@ _COMPARABLE = frozenset({"gpu", "tpu"})
 
 
 class BackendProbeUnguarded(Rule):
-    """`if jax.devices("gpu"):`, which raises where the answer is no.
+    """`if jax.devices("gpu"):`, which raises if there is no GPU.
 
     ## What it does
     Finds `jax.devices("gpu")`, `jax.local_devices(backend="gpu")` and the same for other platforms

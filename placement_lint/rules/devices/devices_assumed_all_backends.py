@@ -31,7 +31,7 @@ _EQUAL_ASSERTIONS = frozenset({"assertEqual", "assertEquals", "assertIs"})
 
 
 class DevicesAssumedAllBackends(Rule):
-    """`jax.devices()` taken for a list of all devices, the CPU among them.
+    """`jax.devices()` used as a list of all devices, the CPU included.
 
     ## What it does
     Finds `jax.devices()` and `jax.local_devices()`, asked for no backend, where the CPU is looked

@@ -47,7 +47,7 @@ _FAILURES = frozenset({
 
 
 class GlobalDeviceInMultiprocess(Rule):
-    """`jax.devices()[0]` as a place for arrays, in a program of several processes.
+    """`jax.devices()[0]` used to place arrays in a program of several processes.
 
     ## What it does
     Finds `jax.devices()[i]` and `jax.devices("cpu")[i]` as the target of `jax.device_put`,

@@ -59,7 +59,7 @@ def _compared_with(names: bytes) -> Pattern:
 
 
 class ImpossiblePlatformComparison(Rule):
-    """A comparison with a platform's name that JAX never gives.
+    """A comparison with a platform name that JAX never returns.
 
     ## What it does
     Finds comparisons whose outcome is always the same: of `jax.default_backend()` or

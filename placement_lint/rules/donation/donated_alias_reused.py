@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class DonatedAliasReused(Rule):
-    """An array that shares its buffer with one which was donated, and is read after that.
+    """An array that shares its buffer with a donated one, and is read after that.
 
     ## What it does
     Finds what is read by another name than it was donated by: after `backup = params`, and after

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class DonatedArrayReused(Rule):
-    """An array that is read after a call took its buffer.
+    """An array that is read after its buffer was donated.
 
     ## What it does
     Follows what is given to functions which are compiled with `donate_argnums`, `donate_argnames`

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class DonatedTwice(Rule):
-    """One buffer that a call is given twice, and takes at least once.
+    """A buffer that is passed to a call twice, and donated at least once.
 
     ## What it does
     Finds calls of compiled functions that donate and are given the same array as two arguments, or

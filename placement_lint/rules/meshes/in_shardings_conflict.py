@@ -28,7 +28,7 @@ _PUT = "jax.device_put"
 
 
 class InShardingsConflict(Rule):
-    """An argument that is split otherwise than the `in_shardings` of the function say.
+    """An argument whose sharding differs from `in_shardings`.
 
     ## What it does
     Finds calls of what `jax.jit` made with `in_shardings`, where an argument surely was put to the

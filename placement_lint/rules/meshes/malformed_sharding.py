@@ -34,7 +34,7 @@ _RAISING = "the call raises"
 
 
 class MalformedSharding(Rule):
-    """A mesh, a spec or a sharding that is made of the wrong parts.
+    """A mesh, a spec or a sharding with an argument of the wrong kind.
 
     ## What it does
     Finds `NamedSharding(mesh, ("data",))`, `NamedSharding(mesh, None)` and

@@ -26,7 +26,7 @@ _CAUGHT = frozenset({
 
 
 class MeshAxisRepeated(Rule):
-    """An axis that splits two dimensions of an array, or that is named twice in one mesh.
+    """An axis that is named twice, in one spec or in one mesh.
 
     ## What it does
     Finds `NamedSharding(mesh, spec)` where the spec names one axis more than once, and `Mesh(…)`

@@ -46,7 +46,7 @@ _AXES = frozenset({"axes", "axis_names", "axis_sizes", "shape"})
 
 
 class MeshAxisUnknown(Rule):
-    """A spec that names an axis which its mesh does not have.
+    """A spec that names an axis that its mesh does not have.
 
     ## What it does
     Finds `NamedSharding(mesh, PartitionSpec("dta"))`, and `jax.shard_map` with such a spec, where

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class MeshContextNotInForce(Rule):
-    """A spec in a thread, or in a compiled function, that has the mesh of its maker no longer.
+    """A spec in a thread or a compiled function where the mesh that was set is no longer in force.
 
     ## What it does
     Finds `jax.lax.with_sharding_constraint(x, PartitionSpec("data"))`, and `jax.device_put` with a

@@ -32,7 +32,7 @@ _LOADERS = frozenset({"jax.numpy.load"})
 
 
 class ReplicatedAtEveryCall(Rule):
-    """Parameters on one device that a loop gives to a jitted function beside sharded arrays.
+    """Parameters on one device that a loop passes to a jitted function beside sharded arrays.
 
     ## What it does
     Finds an array, or a tree of arrays, that is made before a loop and put nowhere, and is an

@@ -28,7 +28,7 @@ _FUNCTIONS = {
 
 
 class ShardingConstraintDiscarded(Rule):
-    """A sharding constraint whose result is thrown away.
+    """A sharding constraint whose result is discarded.
 
     ## What it does
     Finds `jax.lax.with_sharding_constraint(x, sharding)` and `jax.sharding.reshard(x, sharding)` as

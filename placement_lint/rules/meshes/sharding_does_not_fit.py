@@ -38,7 +38,7 @@ _MOST_STEPS = 4
 
 
 class ShardingDoesNotFit(Rule):
-    """An array that is put to a sharding which does not suit its shape.
+    """A sharding that does not fit the shape of the array.
 
     ## What it does
     Finds `jax.device_put(x, NamedSharding(mesh, spec))` where the shape of the array, the sizes of

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ShardingLost(Rule):
-    """A compiled function that takes the shapes of sharded arrays only, and makes others of them.
+    """A compiled function that makes arrays like its sharded arguments, but not sharded.
 
     ## What it does
     Finds `jax.jit(optimizer.init)(params)` for an optax optimizer that keeps moments, and

@@ -29,7 +29,7 @@ _SHARDING = "jax.sharding.NamedSharding"
 
 
 class SpecWithoutMesh(Rule):
-    """A `PartitionSpec` where no mesh says which devices its axes are of.
+    """A `PartitionSpec` without a mesh.
 
     ## What it does
     Finds `jax.device_put(x, PartitionSpec("data"))`, calls of what `jax.jit` made with such

@@ -21,7 +21,7 @@ _SHOWN = 10
 
 
 class BackendStartedAtImport(Rule):
-    """Code at the top of a package's module that starts JAX's backend.
+    """Top-level code of a package that starts JAX's backend.
 
     ## What it does
     Finds arrays, keys and questions for devices that are made while a module of a package is

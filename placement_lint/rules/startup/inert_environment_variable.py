@@ -35,7 +35,8 @@ _ALLOCATOR, _PREALLOCATE = "XLA_PYTHON_CLIENT_ALLOCATOR", "XLA_PYTHON_CLIENT_PRE
 
 
 class InertEnvironmentVariable(Rule):
-    """An environment variable, or a value of it, that cannot do what it says.
+    """An environment variable that has no effect, or a value of it with another effect than
+    intended.
 
     ## What it does
     Finds settings of `JAX_TRANSFER_GUARD_DEVICE_TO_DEVICE` and its two sisters; of

@@ -51,7 +51,7 @@ _RUNNERS = frozenset({"absl.app.run", "tensorflow.compat.v1.app.run"})
 
 
 class TensorflowTakesAccelerator(Rule):
-    """A program that uses TensorFlow beside JAX and leaves it the GPU.
+    """A program that uses TensorFlow beside JAX, and lets TensorFlow take the GPU.
 
     ## What it does
     In a script that is run (with a guard on `__main__`, or `absl.app.run`) and that works with JAX:

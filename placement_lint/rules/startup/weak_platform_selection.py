@@ -25,7 +25,7 @@ _LISTS = ("jax.devices", "jax.local_devices", "jax.device_count", "jax.local_dev
 
 
 class WeakPlatformSelection(Rule):
-    """`jax_platform_name` set to the CPU, which starts the accelerator all the same.
+    """`jax_platform_name` set to the CPU, which still starts the accelerator.
 
     ## What it does
     Finds `jax.config.update("jax_platform_name", "cpu")` and the environment variable

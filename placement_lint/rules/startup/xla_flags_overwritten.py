@@ -44,7 +44,7 @@ _MOST_SETTINGS = 50
 
 
 class XlaFlagsOverwritten(Rule):
-    """`XLA_FLAGS` set to a new value, which throws away the flags that were in it.
+    """`XLA_FLAGS` set to a new value, which discards the flags that were in it.
 
     ## What it does
     Finds `os.environ["XLA_FLAGS"] = "--xla_…"` in a module of a package, or in one that another

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class InternalError(Rule):
-    """A mistake in placement-lint itself.
+    """A bug in placement-lint.
 
     ## What it does
     Reports that a rule, or the analysis of a file, failed with an exception: which rule, which

@@ -8,7 +8,7 @@ from placement_lint.rules.base import Rule
 
 
 class InvalidSyntax(Rule):
-    """A file that could not be parsed, or that no parser gets through alive.
+    """A file that could not be parsed.
 
     ## What it does
     Reports a file that LibCST cannot parse, with the place where it stopped; and a file whose

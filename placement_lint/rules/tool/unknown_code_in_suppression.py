@@ -8,7 +8,7 @@ from placement_lint.rules.base import Rule
 
 
 class UnknownCodeInSuppression(Rule):
-    """A comment that is to silence a rule which does not exist.
+    """A suppression comment that names an unknown rule.
 
     ## What it does
     Reports a code or name in `# noqa: JDP…` or `# placement-lint: ignore[…]` that is that of no

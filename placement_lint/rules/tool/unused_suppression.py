@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class UnusedSuppression(Rule):
-    """A comment that silences a rule where that rule has nothing to say.
+    """A suppression comment that suppresses nothing.
 
     ## What it does
     Reports what a `# noqa: JDP…` or a comment of ours or of ruff's names without silencing a

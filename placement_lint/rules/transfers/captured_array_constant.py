@@ -37,7 +37,7 @@ _MAX_HOPS = 6
 
 
 class CapturedArrayConstant(Rule):
-    """A large array that a jitted function takes from around it, not as an argument.
+    """A large array that a jitted function captures, instead of taking it as an argument.
 
     ## What it does
     Finds a jitted function that reads a variable of the function or module around it which holds

@@ -40,8 +40,7 @@ _PLACING = (
 
 
 class DatasetOnDefaultDevice(Rule):
-    """A dataset that is loaded straight onto the accelerator, because its loader knows no other
-    place.
+    """A dataset that is loaded onto the accelerator, the default device of its loader.
 
     ## What it does
     Finds `safetensors.flax.load_file` and `load`, `jnp.load` of a `.npy` file, and `jnp.array` or

@@ -19,7 +19,7 @@ _READING_BACKENDS = frozenset({"mmap", "pread"})
 
 
 class DefaultDeviceArgumentIgnored(Rule):
-    """A loader's `device=` or `backend=` argument that does not say where the arrays go.
+    """A `device=` or `backend=` argument of a loader that does not choose where the arrays go.
 
     ## What it does
     Finds `safe_open(path, framework="flax", device="cpu")` of safetensors where no default device

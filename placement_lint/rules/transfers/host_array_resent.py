@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class HostArrayResent(Rule):
-    """A NumPy array that a loop gives to a jitted function on every iteration, always the same.
+    """A NumPy array that a loop passes to a jitted function again on every iteration.
 
     ## What it does
     Finds a NumPy array that is made before a loop, is never changed, and is an argument of a jitted

@@ -39,8 +39,7 @@ _CLOCKS = ("time.", "timeit.")
 
 
 class HostSyncInLoop(Rule):
-    """A result of a jitted function that is read on the host on every iteration of the loop that
-    calls it.
+    """A result of a jitted function that the host reads on every iteration of the loop.
 
     ## What it does
     Finds `float(loss)`, `int(…)`, `loss.item()`, `.tolist()`, `np.asarray(…)`, `jax.device_get(…)`,

@@ -33,7 +33,7 @@ _OPERATION_METHODS = ("map", "random_map", "flat_map", "filter", "map_with_index
 
 
 class JaxInDataWorker(Rule):
-    """A JAX computation that the worker processes of a data loader run.
+    """A JAX computation in the worker processes of a data loader.
 
     ## What it does
     Finds the first JAX computation in what a `torch.utils.data.DataLoader` with workers, or a

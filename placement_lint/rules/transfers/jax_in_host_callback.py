@@ -29,7 +29,7 @@ _MESSAGE = "{} waits for the device, which waits for the callback: deadlock"
 
 
 class JaxInHostCallback(Rule):
-    """A JAX computation in the Python function that a host callback runs.
+    """A JAX computation in the Python function of a host callback.
 
     ## What it does
     Finds the first JAX computation in a function given to `jax.pure_callback`,

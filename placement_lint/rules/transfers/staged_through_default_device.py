@@ -58,7 +58,7 @@ _SHARDINGS = re.compile(r"^(?!.*(?:repl|single)).*shardings?$", re.IGNORECASE)
 
 
 class StagedThroughDefaultDevice(Rule):
-    """An array that is made on the default device first, only to be put elsewhere.
+    """An array that is made on the default device, only to be put elsewhere.
 
     ## What it does
     Finds `jax.device_put(jnp.zeros(…), device)` and its like, where the array is made by the

@@ -24,7 +24,7 @@ _DESCRIBING = frozenset({"dtype", "ndim", _SHAPE, "size"})
 
 
 class TensorLoadedForShape(Rule):
-    """A tensor that is loaded to the accelerator to read its shape.
+    """A tensor that is loaded onto the accelerator only to read its shape.
 
     ## What it does
     Finds `f.get_tensor(name).shape`, `.dtype`, `.ndim` and `.size`, and names for such a tensor of

@@ -302,7 +302,7 @@ class DonationCalls(DonationLibraries):
             return
         to, text = dotted(node.func) or "a compiled function", text_of(each.node)
         if self.nature(each.things) is Nature.DATA:
-            self._note_idle(node, each, "it is no JAX array")
+            self._note_idle(node, each, "it is not a JAX array")
             return
         where: tuple[int, ...] | None = self.where
         surety = Surety.DEFINITE if taking is Takeover.SURE else Surety.LIKELY
