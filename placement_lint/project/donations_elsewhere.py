@@ -10,6 +10,7 @@ from placement_lint.syntax.deep_stack import run_deep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from placement_lint.project.modules import Modules
     from placement_lint.semantic.model import ModuleFacts
@@ -22,10 +23,14 @@ _MOST_STEPS = 8
 class DonationsElsewhere:
     """What is donated in the files of a run, as far as other files ask for it."""
 
-    def __init__(self, project: Modules, parse: Callable[[str], ModuleFacts | None]) -> None:
-        """`parse` returns the facts of a file."""
+    def __init__(
+        self,
+        project: Modules,
+        borrowed: Callable[[str], AbstractContextManager[ModuleFacts | None]],
+    ) -> None:
+        """`borrowed` lends the facts of a file."""
         self._project = project
-        self._parse = parse
+        self._borrowed = borrowed
         self._known: dict[tuple[str, str], DonationElsewhere | None] = {}
 
     def of(self, path: str, name: str) -> DonationElsewhere | None:
@@ -42,18 +47,15 @@ class DonationsElsewhere:
                 return None
             # What leads back to it while it is executed donates nothing before that.
             self._known[located] = None
-            facts = self._parse(file)
-            if facts is None:
-                return None
-            try:
+            with self._borrowed(file) as facts:
+                if facts is None:
+                    return None
                 top, dot, below = rest.partition(".")
                 bindings = facts.names.module_scope.bindings.get(top, [])
                 target = bindings[0].target if len(bindings) == 1 else None
                 if target is None:
                     self._known[located] = run_deep(exported, facts, rest)
                     return self._known[located]
-            finally:
-                facts.free()
             del self._known[located]
             located = self._project.module_of(file, f"{target}{dot}{below}")
         return None

@@ -25,6 +25,7 @@ from placement_lint.syntax.definitions import applied, function_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from contextlib import AbstractContextManager
 
     from placement_lint.project.modules import Modules
     from placement_lint.semantic.model import ModuleFacts
@@ -45,13 +46,13 @@ class FunctionsElsewhere:
     def __init__(
         self,
         project: Modules,
-        parse: Callable[[str], ModuleFacts | None],
+        borrowed: Callable[[str], AbstractContextManager[ModuleFacts | None]],
         importing: Callable[[str], Iterable[str]],
         data: Callable[[str], bytes],
     ) -> None:
-        """`parse` returns the facts of a file, `importing` the files that import one."""
+        """`borrowed` lends the facts of a file, `importing` returns the files that import one."""
         self._project = project
-        self._parse = parse
+        self._borrowed = borrowed
         self._importing = importing
         self._data = data
         self._known: dict[tuple[str, str], FunctionEffects | None] = {}
@@ -68,16 +69,14 @@ class FunctionsElsewhere:
             # What leads back to it while it is looked at does nothing before that.
             self._known[located] = None
             file, rest = located
-            facts = self._parse(file)
-            if facts is None:
-                return None
-            onward = _reexported(facts, rest)
-            if onward is None:
-                found = _function_named(facts, rest)
-                self._known[located] = None if found is None else _effects(found, facts)
-                facts.free()
-                return self._known[located]
-            facts.free()
+            with self._borrowed(file) as facts:
+                if facts is None:
+                    return None
+                onward = _reexported(facts, rest)
+                if onward is None:
+                    found = _function_named(facts, rest)
+                    self._known[located] = None if found is None else _effects(found, facts)
+                    return self._known[located]
             del self._known[located]
             located = self._project.module_of(file, onward)
         return None
@@ -99,13 +98,12 @@ class FunctionsElsewhere:
                 continue
             if function.encode() not in self._data(importer):
                 continue
-            facts = self._parse(importer)
-            if facts is None:
-                return CallsFromElsewhere(True, None)
-            uses = [*self._uses(path, function, importer, facts)]
-            starts += [_start_before(use, facts) for use in uses]
-            traced += [_traced_at(use, facts) for use in uses]
-            facts.free()
+            with self._borrowed(importer) as facts:
+                if facts is None:
+                    return CallsFromElsewhere(True, None)
+                uses = [*self._uses(path, function, importer, facts)]
+                starts += [_start_before(use, facts) for use in uses]
+                traced += [_traced_at(use, facts) for use in uses]
             if None in starts and None in traced:
                 return CallsFromElsewhere(True, None)
         if not starts:
@@ -147,10 +145,8 @@ class FunctionsElsewhere:
         for _ in range(_MOST_STEPS):
             if located is None or not located[1]:
                 return None
-            facts = self._parse(located[0])
-            onward = None if facts is None else _reexported(facts, located[1])
-            if facts is not None:
-                facts.free()
+            with self._borrowed(located[0]) as facts:
+                onward = None if facts is None else _reexported(facts, located[1])
             if onward is None:
                 return located
             located = self._project.module_of(located[0], onward)

@@ -13,7 +13,7 @@ import functools
 import os
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from placement_lint.files.line_ends import with_line_feeds
 from placement_lint.files.store import FileStore
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from placement_lint.prefilter.name_scan import Exports
     from placement_lint.project.dependencies import Summarised
     from placement_lint.syntax.names import ExportResolver
+
+T = TypeVar("T")
 
 ROOTS = frozenset({"jax", "safetensors"})
 """Packages whose names the rules know. They are never looked into, even where they are part of
@@ -108,6 +110,8 @@ class Modules:
         self._packages: dict[str, bool] = {}
         self._folders: dict[str, str] = {}
         self._based: dict[tuple[str, str], str | None] = {}
+        self._imported: dict[str, list[tuple[str, str, str]]] = {}
+        self._facts: dict[Callable[[Modules], Any], Any] = {}
 
     def __reduce__(self) -> tuple[type[Modules], tuple[object, ...]]:
         """Travel light: another process finds out for itself what it needs."""
@@ -121,6 +125,13 @@ class Modules:
             delattr(self, name)
         self._know_nothing()
         self.store.free()
+
+    def fact(self, work: Callable[[Modules], T]) -> T:
+        """Return what a function returns for this run; it is called once, whoever asks first."""
+        if work not in self._facts:
+            self._facts[work] = work(self)
+        found: T = self._facts[work]
+        return found
 
     def isolating(self, path: str) -> isolating:
         """Return a block that finds something out of a file; where it fails, nothing is known."""
@@ -491,7 +502,10 @@ class Modules:
         return tuple(found)
 
     def imports_of(self, path: str) -> list[tuple[str, str, str]]:
-        return [*self._imports_of(path)]
+        """Return those of the imports that are in one file, worked out once."""
+        if path not in self._imported:
+            self._imported[path] = [*self._imports_of(path)]
+        return self._imported[path]
 
     def _imports_of(self, path: str) -> Iterator[tuple[str, str, str]]:
         packages: dict[str, list[str]] = {}

@@ -13,6 +13,7 @@ from placement_lint.project.dependencies import Summarised
 from placement_lint.project.graph import closure
 from placement_lint.project.import_effects import Importing
 from placement_lint.project.imported_names import naming_text
+from placement_lint.project.open_files import OpenFiles
 from placement_lint.project.queries import TrackedQueries, still_hold
 from placement_lint.semantic.program_queries import EffectOrigin, ImportEffects
 
@@ -86,7 +87,7 @@ class WholeRun:
     def _donations(self) -> DonationsElsewhere:
         from placement_lint.project.donations_elsewhere import DonationsElsewhere
 
-        return DonationsElsewhere(self._project, self._facts_of)
+        return DonationsElsewhere(self._project, self._open_files.borrowed)
 
     @functools.cached_property
     def _functions(self) -> FunctionsElsewhere:
@@ -94,8 +95,22 @@ class WholeRun:
 
         _, importing = self._graph
         return FunctionsElsewhere(
-            self._project, self._facts_of, lambda path: importing.get(path, ()), self._data
+            self._project,
+            self._open_files.borrowed,
+            lambda path: importing.get(path, ()),
+            self._data,
         )
+
+    @functools.cached_property
+    def _open_files(self) -> OpenFiles:
+        return OpenFiles(
+            self._facts_of,
+            self._questions_of,
+            is_barred=lambda path: path in self._project.expenses.exhausted,
+        )
+
+    def _questions_of(self, path: str) -> TrackedQueries:
+        return TrackedQueries(self._project, path, lambda: self)
 
     def _facts_of(self, path: str) -> ModuleFacts | None:
         with self._project.isolating(path):
@@ -139,7 +154,7 @@ class WholeRun:
     def _found(self, path: str) -> Summarised:
         from placement_lint.syntax.deep_stack import run_deep
 
-        asked = TrackedQueries(self._project, path, lambda: self)
+        asked = self._questions_of(path)
         source = self._project.store.source_if_readable(path)
         # What a stub imports happens in no process.
         if source is None or path.endswith(".pyi"):
@@ -274,7 +289,7 @@ class WholeRun:
     def _parse(self, source: Source) -> ModuleFacts | None:
         """Parse a file of the run; None where that cannot be done, which its own findings say."""
         self.parsed += 1
-        asked = TrackedQueries(self._project, source.path, lambda: self)
+        asked = self._questions_of(source.path)
         return self._facts(source, asked, self._project.store)
 
     def _facts(

@@ -146,6 +146,11 @@ class ModuleFacts:
         found: T = self._facts[work]
         return found
 
+    def begin_again(self, run: RunView) -> None:
+        """Forget what was worked out but for the tree and its names, and ask of the run by this."""
+        self.run = run
+        self._facts = {}
+
     def free(self) -> None:
         """Free the tree and all that was worked out: nothing can be asked any longer.
 
