@@ -99,12 +99,12 @@ SHOWN_BY: dict[str, tuple[str, ...]] = {
     "hazard and fix run for real": (
         "verify/test_claims_under_attack.py::test_the_claim_holds_and_every_attack_on_it_fails",
     ),
-    "lines as flake8 writes them": (
+    "flake8's format": (
         "report/test_text.py::test_the_lines_of_flake8",
         "report/test_editors.py::test_vim",
         "report/test_editors.py::test_emacs",
     ),
-    "frames of the code": ("report/test_full.py::test_a_finding_in_two_files",),
+    "code frames": ("report/test_full.py::test_a_finding_in_two_files",),
     "JSON, JSON lines": (
         "report/test_json.py::test_the_whole_form",
         "cli/test_check.py::TestFormats::test_json",
@@ -143,7 +143,7 @@ SHOWN_BY: dict[str, tuple[str, ...]] = {
     "colour": ("cli/test_streams.py::test_colour",),
     "links on terminals": ("cli/test_outputs.py::TestLinks::test_on_a_terminal_that_knows_them",),
     "documented exit codes": ("docs/test_versions.py::test_exit_codes_are_three",),
-    "findings are no success": ("cli/test_check.py::TestExitCodes::test_findings",),
+    "findings fail the run": ("cli/test_check.py::TestExitCodes::test_findings",),
     "a level to fail on": (
         "cli/test_outputs.py::TestFailOn::test_only_what_is_as_bad_counts",
         "cli/test_check.py::TestExitCodes::test_exit_zero_is_about_findings_only",
