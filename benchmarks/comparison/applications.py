@@ -141,8 +141,8 @@ def part(done: Applications | None) -> str:
             "and with `-j 1`; LibCST parsed all files that mention jax; mypy ran without a cache,",
             "with `--ignore-missing-imports` and without libraries. Where mypy is not done, it",
             "stopped at once, because of names that are no valid module names. The last column has",
-            "the targets that are missed: no more time than LibCST (or 3 s) and than 1.5 x mypy, no",
-            "more than 400 MB, and every file checked.\n",
+            "the targets that are missed: no more time than LibCST (or 3 s) and than 1.5 x mypy,",
+            "no more than 400 MB, and every file checked.\n",
             *report.table(head, rows),
             "",
         ]
