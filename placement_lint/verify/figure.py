@@ -6,6 +6,7 @@ page, light or dark, as CSS variables.
 """
 
 import io
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -100,23 +101,28 @@ _PANELS = (
 _HEIGHT_OF_LABEL = 0.115  # of a panel's height; a label has two lines
 
 
-def svg(results: Sequence[DataPathResult]) -> str:
+def svg(results: Sequence[DataPathResult], *, stacked: bool = False) -> str:
     """Return the drawing as an SVG element whose colours are the variables of `PALETTE`.
 
-    Its text stays text, in the page's own font.
+    Its text stays text, in the page's own font. `stacked`: one chart below the other, for a narrow
+    page; its parts have other ids than those of the wide drawing.
     """
     import matplotlib as mpl
 
     stand_ins = {role: f"#{number:06x}" for number, role in enumerate(PALETTE, start=0x0A0B01)}
     buffer = io.StringIO()
     # The same run gives the same page, byte for byte.
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "placement-lint"}):
-        drawing = _draw(results, stand_ins)
+    salt = "placement-lint, stacked" if stacked else "placement-lint"
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": salt}):
+        drawing = _draw(results, stand_ins, stacked=stacked)
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
         drawing.savefig(buffer, format="svg", transparent=True, metadata=nothing)
     text = buffer.getvalue()
     for role, stand_in in stand_ins.items():
         text = text.replace(stand_in, f"var(--{role})")
+    if stacked:
+        text = re.sub(r'id="', 'id="stacked-', text)
+        text = re.sub(r'(url\(#|href="#)', r"\1stacked-", text)
     text = text.replace("'DejaVu Sans', ", "").replace("DejaVu Sans", "inherit")
     return text[text.index("<svg") :]
 
@@ -132,12 +138,19 @@ def png(results: Sequence[DataPathResult]) -> bytes:
     return small.getvalue()
 
 
-def _draw(results: Sequence[DataPathResult], colours: Mapping[str, str]) -> "Figure":
+def _draw(
+    results: Sequence[DataPathResult], colours: Mapping[str, str], *, stacked: bool = False
+) -> "Figure":
     from matplotlib.figure import Figure
 
-    drawing = Figure(figsize=(11.5, 5))
-    both = drawing.subplots(1, 2)
-    drawing.subplots_adjust(left=0.065, right=0.885, top=0.79, bottom=0.12, wspace=0.54)
+    if stacked:
+        drawing = Figure(figsize=(4.8, 8.6))
+        both = drawing.subplots(2, 1)
+        drawing.subplots_adjust(left=0.13, right=0.75, top=0.85, bottom=0.07, hspace=0.35)
+    else:
+        drawing = Figure(figsize=(11.5, 5))
+        both = drawing.subplots(1, 2)
+        drawing.subplots_adjust(left=0.065, right=0.885, top=0.79, bottom=0.12, wspace=0.54)
     for axes, panel in zip(both, _PANELS, strict=True):
         _draw_panel(axes, panel, results, colours)
     handles, labels = both[0].get_legend_handles_labels()
@@ -146,9 +159,9 @@ def _draw(results: Sequence[DataPathResult], colours: Mapping[str, str]) -> "Fig
         labels,
         loc="upper left",
         bbox_to_anchor=(0.005, 1.0),
-        ncols=2,
+        ncols=1 if stacked else 2,
         frameon=False,
-        fontsize=9.5,
+        fontsize=8.5 if stacked else 9.5,
         labelcolor=colours["ink"],
         handlelength=2.6,
         columnspacing=2.2,

@@ -3,6 +3,7 @@
 import datetime as dt
 import os
 import platform
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from placement_lint.verify.datapath_run import LABELS, DataPathResult
 from placement_lint.verify.environment import VIRTUAL
 from placement_lint.verify.figure import PALETTE, captions, svg
+from placement_lint.verify.proofs import ProofError
 from placement_lint.verify.report import (
     Done,
     pairs,
@@ -21,6 +23,8 @@ from placement_lint.verify.report import (
 from placement_lint.verify.runner import RuleResult
 from placement_lint.verify.sizes import format_seconds, format_size
 
+_FEW_COLUMNS = 4
+_BETWEEN_BACKTICKS = re.compile(r"`([^`]+)`")
 _VIRTUAL_NOTE = (
     "No accelerator was used. Two virtual CPU devices of JAX stood in for the accelerator and the "
     "host: what is copied, and how the cost grows, is real; the times are those of this machine's "
@@ -83,7 +87,9 @@ def _drawing(done: Done) -> str:
     return (
         f"<section>\n<h2>The data path</h2>\n{lead}\n<figure role='img' aria-label='"
         "Two charts on log axes against the size of the dataset: the time to get a batch, and the "
-        f"accelerator memory in use, for each way of loading'>{svg(done.datapaths)}</figure>\n"
+        f"accelerator memory in use, for each way of loading'>"
+        f"<div class='wide'>{svg(done.datapaths)}</div>"
+        f"<div class='narrow'>{svg(done.datapaths, stacked=True)}</div></figure>\n"
         f"{note}{_problems(problems)}</section>"
     )
 
@@ -127,50 +133,67 @@ def _numbers(results: Sequence[DataPathResult]) -> str:
 
 
 def _rules(done: Done) -> str:
-    rows = [
-        [_code(code), "no proof", "nothing shows that this rule is right", "", "", ""]
-        for code in done.without_proof
-    ]
-    for result in done.rules:
-        rows += _rule_rows(result)
-    if not rows:
+    articles = [_without_proof(code) for code in done.without_proof]
+    articles += [_rule(result) for result in done.rules]
+    if not articles:
         return ""
-    heads = ("rule", "result", "what was observed", "in the hazard", "in the fix", "seen by")
-    classes = [
-        "failed" if "not reproduced" in row[1] or "no proof" in row[1] else "" for row in rows
-    ]
+    codes = [*done.without_proof, *(result.proof.code for result in done.rules)]
+    links = " ".join(f"<a href='#{escape(code)}'>{_code(code)}</a>" for code in codes)
     return (
-        f"<section>\n<h2>The rules</h2>\n{_table(heads, rows, classes=classes)}"
-        "<p class='soft'>Each side ran in a process of its own, and every instrument first showed "
-        "that it sees. A hazard is reproduced when what was looked for is in the hazard, is gone "
-        "in the fix, and both were looked at in the same way.</p></section>"
+        f"<section>\n<h2>The rules</h2>\n<nav>{links}</nav>\n"
+        + "\n".join(articles)
+        + "\n<p class='soft'>Hazard and fix each ran in their own process, and each instrument "
+        "first showed that it works. A rule is reproduced if the hazard shows what the rule "
+        "claims, the fix does not, and both were observed in the same way.</p></section>"
     )
 
 
-def _rule_rows(result: RuleResult) -> list[list[str]]:
-    code, title = _code(result.proof.code), escape(title_of(result))
+def _without_proof(code: str) -> str:
+    return _article(code, "no proof", "Nothing shows that this rule is right.", "", failed=True)
+
+
+def _rule(result: RuleResult) -> str:
+    code, title = result.proof.code, title_of(result)
     if result.skipped:
-        return [
-            [code, "skipped", f"{title}<br><small>{escape(result.skipped)}</small>", "", "", ""]
-        ]
-    verdict = "reproduced" if result.verdict.ok else "not reproduced"
-    problems = "".join(f"<br><small>{escape(text)}</small>" for text in result.verdict.problems)
-    found = pairs(result.hazard, result.fixed)
-    rows: list[list[str]] = []
-    for before, after in found or [(None, None)]:
+        return _article(code, "skipped", title, f"<p class='soft'>{_text(result.skipped)}</p>")
+    rows = []
+    for before, after in pairs(result.hazard, result.fixed):
         shown = before or after
-        rows.append(
-            [
-                "" if rows else code,
-                "" if rows else verdict,
-                ("" if rows else f"<b>{title}</b>{problems}<br>")
-                + (escape(shown.what) if shown else ""),
-                escape(before.text) if before else "not observed",
-                escape(after.text) if after else "not observed",
-                f"<small>{escape(shown.instrument)}</small>" if shown else "",
-            ]
+        if shown is not None:
+            what = f"{_text(shown.what)} <small>{_text(shown.instrument)}</small>"
+            sides = [_text(side.text) if side else "not observed" for side in (before, after)]
+            rows.append([what, *sides])
+    body = _table(("observed", "hazard", "fix"), rows) if rows else ""
+    body += "".join(f"<p class='problem'>{_text(text)}</p>" for text in result.verdict.problems)
+    is_ok = result.verdict.ok
+    verdict = "reproduced" if is_ok else "not reproduced"
+    return _article(code, verdict, title, body + _sides(result), failed=not is_ok)
+
+
+def _article(code: str, verdict: str, title: str, body: str, *, failed: bool = False) -> str:
+    kind = "not-ok" if failed else "soft" if verdict == "skipped" else "ok"
+    return (
+        f"<article id='{escape(code)}'><h3><a href='#{escape(code)}'>{_code(code)}</a> "
+        f"<span class='{kind}'>{verdict}</span></h3>\n<p>{_text(title)}</p>\n{body}</article>"
+    )
+
+
+def _sides(result: RuleResult) -> str:
+    """Return the code of the hazard and of the fix, side by side where there is room."""
+    figures = []
+    for function, name in (("hazard", "hazard"), ("fixed", "fix")):
+        try:
+            text = result.proof.code_of(function)
+        except ProofError:
+            continue
+        figures.append(
+            f"<figure><figcaption>{name}</figcaption><pre>{escape(text.rstrip())}</pre></figure>"
         )
-    return rows
+    if not figures:
+        return ""
+    return (
+        f"<details><summary>The code</summary><div class='sides'>{''.join(figures)}</div></details>"
+    )
 
 
 def _environment(done: Done) -> str:
@@ -194,28 +217,36 @@ def _code(text: str) -> str:
     return f"<code>{escape(text)}</code>"
 
 
+def _text(text: str) -> str:
+    """Return text as HTML, with what is between backticks as code."""
+    return _BETWEEN_BACKTICKS.sub(r"<code>\1</code>", escape(text))
+
+
 def _table(
     heads: Sequence[str],
     rows: Sequence[Sequence[str]],
     *,
     numeric_from: int | None = None,
-    classes: Sequence[str] = (),
 ) -> str:
+    """Return a table; on a narrow page each row is a block, and `data-head` names its cells."""
+
     def cells(tag: str, row: Iterable[Any]) -> str:
         return "".join(
-            f"<{tag}{_numeric(column, numeric_from)}>{cell}</{tag}>"
+            f"<{tag}{_numeric(column, numeric_from)}{named(column, tag)}>"
+            f"{inside(tag, cell)}</{tag}>"
             for column, cell in enumerate(row)
         )
 
+    def named(column: int, tag: str) -> str:
+        return f" data-head='{escape(heads[column])}'" if heads and tag == "td" else ""
+
+    def inside(tag: str, cell: str) -> str:
+        return f"<span>{cell}</span>" if heads and tag == "td" else cell
+
     head = f"<thead><tr>{cells('th', map(escape, heads))}</tr></thead>\n" if heads else ""
-    kinds = classes or [""] * len(rows)
-    lines = [
-        f"<tr{f' class={kind!r}' if kind else ''}>{cells('td', row)}</tr>"
-        for row, kind in zip(rows, kinds, strict=True)
-    ]
-    return (
-        f"<div class='table'><table>{head}<tbody>\n" + "\n".join(lines) + "\n</tbody></table></div>"
-    )
+    kind = "plain" if not heads else "few" if len(heads) <= _FEW_COLUMNS else "many"
+    lines = [f"<tr>{cells('td', row)}</tr>" for row in rows]
+    return f"<table class='{kind}'>{head}<tbody>\n" + "\n".join(lines) + "\n</tbody></table>"
 
 
 def _numeric(column: int, first: int | None) -> str:
@@ -235,19 +266,44 @@ def _style() -> str:
         "font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',sans-serif}"
         "main{max-width:1160px;margin:0 auto;padding:28px 24px 48px}"
         "h1{font-size:21px;margin:0 0 4px}h2{font-size:17px;margin:36px 0 8px}p{margin:4px 0}"
-        ".sum{font-size:17px;font-weight:600}.sum.ok{color:var(--best)}"
-        ".sum.not-ok,.problem,.failed td{color:var(--bad)}"
+        "h3{font-size:15px;margin:0 0 2px}"
+        ".sum{font-size:17px;font-weight:600}.ok{color:var(--best)}"
+        ".not-ok,.problem{color:var(--bad)}"
         ".lead{font-size:18px;max-width:60em;margin:8px 0 12px}"
-        ".bad{color:var(--bad)}.good{color:var(--good)}.soft,small{color:var(--soft)}"
+        ".bad{color:var(--bad)}.good{color:var(--good)}.soft,small,figcaption{color:var(--soft)}"
         ".soft{font-size:13px;max-width:80em}"
-        "figure{margin:0;overflow-x:auto}"
-        "figure svg{display:block;width:100%;min-width:760px;height:auto;"
-        "font-family:inherit}"
-        ".table{overflow-x:auto}"
-        "table{border-collapse:collapse;font-size:13.5px;width:100%}"
+        "a{color:inherit}nav{line-height:1.9;margin-bottom:14px}"
+        "figure{margin:0}svg{display:block;width:100%;height:auto;font-family:inherit}"
+        ".narrow{display:none;max-width:520px}"
+        "article{border-top:1px solid var(--grid);padding:14px 0 12px}"
+        "table{border-collapse:collapse;font-size:13.5px;width:100%}article table{margin-top:4px}"
         "th,td{text-align:left;vertical-align:top;padding:5px 12px 5px 0;"
-        "border-bottom:1px solid var(--grid)}"
-        "th{color:var(--soft);font-weight:600;white-space:nowrap}"
+        "border-bottom:1px solid var(--grid);overflow-wrap:break-word}"
+        "article td{border:0;width:28%}article td:first-child{width:44%}"
+        "article th{border:0;padding:0}"
+        "th{color:var(--soft);font-weight:600}"
         ".number{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
-        "code{font:12.5px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;white-space:nowrap}"
+        "th.number{white-space:normal}"
+        "code,pre{font:12.5px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}"
+        "details{margin-top:6px}summary{cursor:pointer;color:var(--soft)}"
+        ".sides{display:flex;flex-wrap:wrap;gap:12px;margin-top:6px}"
+        ".sides figure{flex:1 1 420px;min-width:0}"
+        "pre{background:var(--band);padding:10px 12px;margin:2px 0;overflow-x:auto;"
+        "line-height:1.45}"
+        "@media(max-width:760px){main{padding:20px 16px 40px}"
+        ".wide{display:none}.narrow{display:block}"
+        f"{_blocks('.few')}article td,article td:first-child{{width:auto}}}}"
+        f"@media(max-width:1100px){{{_blocks('.many')}}}"
+    )
+
+
+def _blocks(kind: str) -> str:
+    """Return the style of a table whose rows are blocks: there is no room for its columns."""
+    return (
+        f"{kind} thead{{display:none}}"
+        f"{kind} tr{{display:block;padding:6px 0;border-bottom:1px solid var(--grid)}}"
+        f"article {kind} tr:last-child{{border:0}}"
+        f"{kind} td{{display:grid;grid-template-columns:minmax(5.5em,30%) 1fr;gap:12px;border:0;"
+        "padding:2px 0;text-align:left}"
+        f"{kind} td::before{{content:attr(data-head);color:var(--soft)}}"
     )

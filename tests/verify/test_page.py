@@ -139,6 +139,28 @@ def test_it_says_what_was_measured_and_observed(good: RuleResult) -> None:
         assert part in text
 
 
+def test_each_rule_has_an_anchor_and_its_code(write_proof: WriteProof) -> None:
+    source = (
+        '"""Use `jax.default_device`."""\n\n\ndef hazard(a, h):\n    return a < h\n\n\n'
+        "def fixed(a, h):\n    return h\n"
+    )
+    text = page(done(rule(write_proof(source), 8)))
+    reader = Reader(text)
+    assert "<article id='JDP999'>" in text
+    assert "#JDP999" in reader.links
+    assert "return a < h" in reader.text
+    assert "def fixed(a, h):" in reader.text
+    assert "<code>jax.default_device</code>" in text
+    assert "`" not in reader.text
+
+
+def test_ids_are_unique(good: RuleResult) -> None:
+    text = page(done(good))
+    ids = re.findall(r"""\bid=["']([^"']+)""", text)
+    assert len(ids) == len({*ids})
+    assert {*re.findall(r"url\(#([^)]+)\)", text)} <= {*ids}
+
+
 def test_what_does_not_hold_is_said(write_proof: WriteProof, good: RuleResult) -> None:
     bad = rule(write_proof('"""A <title>."""\n'), 0)
     skipped = RuleResult(
@@ -233,6 +255,28 @@ def test_the_still_is_a_small_picture() -> None:
     picture = png(RESULTS)
     assert picture.startswith(b"\x89PNG")
     assert len(picture) < 100_000
+
+
+FRAME = """\
+<iframe id=frame src=report.html height=900></iframe><p id=widths></p>
+<script>onload = () => { widths.textContent = [390, 820, 1600].map(width => {
+  frame.width = width;
+  return frame.contentDocument.documentElement.scrollWidth <= width;
+}) }</script>
+"""
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium: apt-get install chromium")
+def test_the_page_is_as_wide_as_the_window(good: RuleResult, tmp_path: Path) -> None:
+    (tmp_path / "report.html").write_text(page(done(good)), encoding="utf-8")
+    (tmp_path / "frame.html").write_text(FRAME, encoding="utf-8")
+    command = [
+        str(BROWSER), "--headless=new", "--no-sandbox", "--disable-gpu", "--dump-dom",
+        "--allow-file-access-from-files", f"--user-data-dir={tmp_path / 'profile'}",
+        "--virtual-time-budget=3000", (tmp_path / "frame.html").as_uri(),
+    ]  # fmt: skip
+    shown = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    assert '<p id="widths">true,true,true</p>' in shown.stdout
 
 
 @pytest.mark.skipif(BROWSER is None, reason="needs Chromium: apt-get install chromium")
