@@ -19,7 +19,7 @@ _COLUMNS = 80
 
 
 class Progress:
-    """Shows how many files are done; a block, at whose end the line is cleared."""
+    """Shows how far a run is; a block, at whose end the line is cleared."""
 
     def __init__(
         self, stream: TextIO | None, *, clock: Callable[[], float] = time.monotonic
@@ -47,13 +47,18 @@ class Progress:
         if self._stream is None or self._clock() < self._due:
             return
         noun = "finding" if findings == 1 else "findings"
-        text = f"{done:,} of {files:,} files, {findings:,} {noun}"
+        self.show(f"{done:,} of {files:,} files, {findings:,} {noun}")
+        self._due = self._clock() + _BETWEEN
+
+    def show(self, text: str) -> None:
+        """Show a text in place of what is shown."""
+        if self._stream is None:
+            return
         # A line that is wrapped could not be taken back.
         text = text[: _columns(self._stream) - 1]
         # Spaces rather than a control sequence: not every terminal knows those.
         self._write("\r" + text.ljust(self._width))
         self._width = max(self._width, len(text))
-        self._due = self._clock() + _BETWEEN
 
     def _write(self, text: str) -> None:
         stream = self._stream

@@ -60,19 +60,22 @@ def run(args: argparse.Namespace) -> int:
     Returns 0 when every claim holds, 1 when one does not, 2 when they could not be run.
     """
     # Linting must not pay for what only this command needs.
+    from placement_lint.cli.progress import shown_on_terminal
     from placement_lint.verify.command import VerifyRequest, verify
 
-    return verify(
-        VerifyRequest(
-            codes=args.codes,
-            devices=args.devices,
-            size=args.size,
-            sizes=args.sizes,
-            output_format=args.output_format,
-            jobs=args.jobs,
-            report=args.report,
-            verbose=args.verbose > 0,
-            quick=args.quick,
-            models=args.models,
+    with shown_on_terminal(quiet=False) as progress:
+        return verify(
+            VerifyRequest(
+                codes=args.codes,
+                devices=args.devices,
+                size=args.size,
+                sizes=args.sizes,
+                output_format=args.output_format,
+                jobs=args.jobs,
+                report=args.report,
+                verbose=args.verbose > 0,
+                quick=args.quick,
+                models=args.models,
+            ),
+            progress,
         )
-    )

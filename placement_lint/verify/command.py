@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from placement_lint.verify import report
 from placement_lint.verify.datapath_run import (
@@ -46,8 +47,20 @@ ALL_THAT_FIT = "auto"
 _EXTRA = 'pip install "placement-lint[verify]"'
 _REPORT_EXTRA = 'pip install "placement-lint[report]"'
 _MOST_JOBS = 8
+_MINUTES_FROM = 90
+"""Seconds from which a time is said in minutes."""
 QUICK_SIZE = 16 * 10**6
 """Bytes of the dataset of the data path under --quick."""
+
+
+class Status(Protocol):
+    """A line on the terminal that says how far the run is."""
+
+    def show(self, text: str) -> None:
+        """Show a text in place of what is shown."""
+
+    def clear(self) -> None:
+        """Take away what is shown: something else is to be written there."""
 
 
 class UsageError(Exception):
@@ -82,19 +95,19 @@ class _Plan:
     page: Path | None
 
 
-def verify(request: VerifyRequest) -> int:
+def verify(request: VerifyRequest, status: Status | None = None) -> int:
     """Reproduce the hazards of the rules with these codes (all, and the data path, when there are
     none).
 
-    Prints a report. Returns 0 when every claim holds; 1 when one does not; and 2, with a message on
-    stderr, when they could not be run, or when one that was asked for by its code makes no claim
-    about the JAX that is here.
+    Prints a report, and shows its progress in `status`. Returns 0 when every claim holds; 1 when
+    one does not; and 2, with a message on stderr, when they could not be run, or when one that was
+    asked for by its code makes no claim about the JAX that is here.
     """
     if request.models:
         return _verify_models(request)
     try:
         with stopped_by_signals():
-            done, plan = _run(request)
+            done, plan = _run(request, status)
             if plan.page is not None:
                 _write_page(plan.page, done)
     except (UsageError, UnknownCodeError, DataPathError) as error:
@@ -148,7 +161,7 @@ def _models_in(folder: Path, request: VerifyRequest) -> Mapping[str, Mapping[str
     return models
 
 
-def _run(request: VerifyRequest) -> tuple[report.Done, _Plan]:
+def _run(request: VerifyRequest, status: Status | None) -> tuple[report.Done, _Plan]:
     """Run what was asked for, and print it as it comes when text is wanted."""
     started = time.monotonic()
     text = request.output_format == "text"
@@ -156,6 +169,8 @@ def _run(request: VerifyRequest) -> tuple[report.Done, _Plan]:
     def say(words: str) -> None:
         # At once: proofs take their time.
         if text:
+            if status is not None:
+                status.clear()
             print(words, flush=True)
 
     plan = _planned(request)
@@ -173,9 +188,14 @@ def _run(request: VerifyRequest) -> tuple[report.Done, _Plan]:
         ):
             rules.append(result)
             say(report.rule_text(result, stage=stage, verbose=request.verbose))
+            if status is not None:
+                seconds = time.monotonic() - started
+                status.show(progress_text(len(rules), len(plan.proofs), seconds))
         if plan.with_datapath:
             memory = environment.accelerator_memory if kind == GPU else None
             sizes = sizes_that_fit(memory) if plan.sizes is None else plan.sizes
+            if status is not None:
+                status.show("measuring the data path")
             for measured in run_sizes(runner, sizes, devices=kind):
                 datapaths.append(measured)
                 say(report.datapath_text(measured, stage=stage))
@@ -190,10 +210,21 @@ def _run(request: VerifyRequest) -> tuple[report.Done, _Plan]:
         growth_problems=tuple(judge_growth(datapaths)),
         seconds=time.monotonic() - started,
     )
+    if status is not None:
+        status.clear()
     for problem in done.growth_problems:
         say(f"  ! {problem}")
     say(f"\n{report.summary_text(done)} in {done.seconds:.0f} s")
     return done, plan
+
+
+def progress_text(done: int, total: int, seconds: float) -> str:
+    """Return how many rules are done, and about how long the others take."""
+    if done == total:
+        return f"{done} of {total} rules"
+    left = seconds / done * (total - done)
+    about = f"{left / 60:.0f} min" if left >= _MINUTES_FROM else f"{max(left, 1):.0f} s"
+    return f"{done} of {total} rules, about {about} left"
 
 
 def _planned(request: VerifyRequest) -> _Plan:

@@ -293,3 +293,43 @@ def test_a_quick_run_takes_one_proof_of_each_family() -> None:
     families = [proof.code[:4] for proof in taken]
     assert sorted(families) == sorted({proof.code[:4] for proof in proofs})
     assert all(proof.stage != PROCESSES for proof in taken)
+
+
+class Shown:
+    """Keeps what is shown of the progress."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def show(self, text: str) -> None:
+        self.texts.append(text)
+
+    def clear(self) -> None:
+        self.texts.append("")
+
+
+def test_progress_is_shown_between_the_results(
+    monkeypatch: pytest.MonkeyPatch, write_proof: WriteProof
+) -> None:
+    proof = write_proof(GOOD)
+    monkeypatch.setattr(command, "probe", lambda _: HERE)
+    monkeypatch.setattr(command, "proof_folder", lambda: proof.path.parent.parent)
+    shown = Shown()
+    command.verify(command.VerifyRequest(codes=["JDP999"], devices="virtual"), shown)
+    assert [text for text in shown.texts if text] == ["1 of 1 rules"]
+    assert shown.texts[-1] == ""
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "seconds", "text"),
+    [
+        (1, 4, 2.0, "1 of 4 rules, about 6 s left"),
+        (1, 61, 3.0, "1 of 61 rules, about 3 min left"),
+        (3, 4, 0.3, "3 of 4 rules, about 1 s left"),
+        (4, 4, 9.0, "4 of 4 rules"),
+    ],
+)
+def test_the_time_that_is_left_is_estimated(
+    done: int, total: int, seconds: float, text: str
+) -> None:
+    assert command.progress_text(done, total, seconds) == text
