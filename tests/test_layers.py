@@ -29,7 +29,7 @@ LAYERS = layers("""
     prefilter
     fingerprint syntax
     config files jaxmodel
-    findings isolation limits quantities regular simulated_devices timing version
+    findings html_page isolation limits quantities regular simulated_devices timing version
 """)
 """The packages and top-level modules. Those of one layer do not import one another."""
 

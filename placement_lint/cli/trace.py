@@ -74,6 +74,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--output-file", metavar="FILE", help="write the report there, not to standard error"
     )
+    parser.add_argument("--report", metavar="FILE", help="also write the report as an HTML page")
     parser.add_argument(
         "--fail-on-copies",
         action="store_true",
@@ -98,9 +99,10 @@ class _Trace:
 
         self.target.check()
         devices = launch.choose_devices(self.args.devices, os.environ)
-        if self.args.output_file is not None:
-            # Better now than after hours of running.
-            streams.write_file(self.args.output_file, "")
+        for file in (self.args.output_file, self.args.report):
+            if file is not None:
+                # Better now than after hours of running.
+                streams.write_file(file, "")
         with tempfile.TemporaryDirectory(prefix="placement-lint-") as name:
             folder = Path(name)
             started = time.monotonic()
@@ -129,16 +131,22 @@ class _Trace:
         return None
 
     def _write(self, joined: Joined, devices: str, status: int, seconds: float) -> None:
+        command = [*(["-m"] if self.target.is_module else []), self.target.name]
+        command += self.target.arguments
+        if self.args.report is not None:
+            from placement_lint.trace.page import page
+
+            look = Look(False, self.shown)
+            streams.write_file(self.args.report, page(joined, look, seconds, command))
         to_file = self.args.output_file
         on_terminal = to_file is None and streams.is_terminal(sys.stderr)
         chosen = self.args.output_format or ("full" if on_terminal else "flake8")
         if chosen == "json":
             from placement_lint.trace import as_json
 
-            command = [*(["-m"] if self.target.is_module else []), self.target.name]
             text = as_json.render(
                 joined,
-                command=[*command, *self.target.arguments],
+                command=command,
                 devices=devices,
                 status=status,
                 seconds=seconds,

@@ -236,5 +236,5 @@ def arguments_of(words: Sequence[str]) -> tuple[list[str], TraceTarget | None]:
     return taken, None
 
 
-WITH_VALUE = frozenset({"--devices", "--output-format", "--output-file", "--color"})
+WITH_VALUE = frozenset({"--devices", "--output-format", "--output-file", "--report", "--color"})
 """Options that take the next word."""

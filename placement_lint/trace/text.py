@@ -61,17 +61,17 @@ def short(joined: Joined, look: TextStyle, run: float | None = None) -> str:
         if seen.is_about_moves
     ]
     lines += [
-        f"{_at(line.site, look)}: not flagged: {_measured(line)}"
+        f"{at(line.site, look)}: not flagged: {_measured(line)}"
         f"{_made_short(line.moves, look)}; {REPORT_IT}"
         for line in joined.judged(Judgement.NOT_FLAGGED)
     ]
     lines += [
-        f"{_at(run.site, look)}: {_short_run(run, look)}"
+        f"{at(run.site, look)}: {_short_run(run, look)}"
         for judgement in (Judgement.NOT_FLAGGED, Judgement.BESIDE)
         for run in joined.on_host(judgement)
     ]
     lines += [
-        f"{_at(line.site, look)}: beside: {_BESIDE.get(line.kind, line.kind)}: {_measured(line)}"
+        f"{at(line.site, look)}: beside: {_BESIDE.get(line.kind, line.kind)}: {_measured(line)}"
         for line in _beside(joined)
     ]
     lines += notes(joined, look)
@@ -84,30 +84,39 @@ def full(joined: Joined, look: TextStyle, run: float | None = None) -> str:
 
     `run`: as in `summary`.
     """
-    blocks: list[list[str]] = [_head(joined, look)]
+    blocks: list[list[str]] = [head(joined, look)]
     for state in (
         FindingState.CONFIRMED,
         FindingState.REACHED,
         FindingState.UNKNOWN,
         FindingState.NOT_REACHED,
     ):
-        blocks += [_full_finding(seen, look) for seen in joined.with_state(state)]
-    blocks += [_full_line(line, look) for line in joined.judged(Judgement.NOT_FLAGGED)]
-    blocks += [_full_run(run, look) for run in joined.on_host(Judgement.NOT_FLAGGED)]
-    aside = joined.on_host(Judgement.BESIDE)
-    if aside:
-        block = [look.bold("Also ran on the host:")]
-        block += [f"  {_at(run.site, look)}: {_ran_and_copied(run, look)}" for run in aside]
-        blocks.append(_first(block, "place"))
-    beside = _beside(joined)
-    if beside:
-        block = [look.bold("Outside of the scope of the rules:")]
-        for line in beside:
-            what = _BESIDE.get(line.kind, line.kind)
-            block.append(f"  {_at(line.site, look)}: {what}: {_measured(line)}")
-        blocks.append(_first(block, "place"))
+        blocks += [full_finding(seen, look) for seen in joined.with_state(state)]
+    blocks += [full_line(line, look) for line in joined.judged(Judgement.NOT_FLAGGED)]
+    blocks += [full_run(run, look) for run in joined.on_host(Judgement.NOT_FLAGGED)]
+    for name, lines in (
+        ("Also ran on the host:", aside(joined, look)),
+        ("Outside of the scope of the rules:", beside(joined, look)),
+    ):
+        if lines:
+            block = [look.bold(name), *(f"  {line}" for line in lines)]
+            blocks.append(_first(block, "place"))
     blocks.append([*notes(joined, look), look.bold(summary(joined, run))])
     return "\n".join("\n".join(block) + "\n" for block in blocks)
+
+
+def aside(joined: Joined, look: TextStyle) -> list[str]:
+    """Return a line for each place at which something ran on the host that no rule is about."""
+    runs = joined.on_host(Judgement.BESIDE)
+    return [f"{at(run.site, look)}: {_ran_and_copied(run, look)}" for run in runs]
+
+
+def beside(joined: Joined, look: TextStyle) -> list[str]:
+    """Return a line for each place with copies that are outside of the scope of the rules."""
+    return [
+        f"{at(line.site, look)}: {_BESIDE.get(line.kind, line.kind)}: {_measured(line)}"
+        for line in _beside(joined)
+    ]
 
 
 def _beside(joined: Joined) -> list[SeenLine]:
@@ -182,7 +191,7 @@ def notes(joined: Joined, look: TextStyle) -> list[str]:
     record = joined.record
     said = []
     for what, place in record.elsewhere:
-        said.append(f"not covered: {what}, started at {_at(place, look)}")
+        said.append(f"not covered: {what}, started at {at(place, look)}")
     for path, reason in joined.skipped:
         said.append(f"{look.path(path)} was not linted: {reason}")
     if record.failed:
@@ -190,7 +199,7 @@ def notes(joined: Joined, look: TextStyle) -> list[str]:
     return [f"note: {look.escape(text)}" for text in said]
 
 
-def _head(joined: Joined, look: TextStyle) -> list[str]:
+def head(joined: Joined, look: TextStyle) -> list[str]:
     record = joined.record
     jax = "no JAX" if record.jax is None else f"JAX {record.jax}"
     lines = [look.bold(f"placement-lint trace: Python {record.python}, {jax}")]
@@ -219,7 +228,7 @@ def _short_finding(seen: SeenFinding, look: TextStyle) -> str:
     return "; ".join(said)
 
 
-def _full_finding(seen: SeenFinding, look: TextStyle) -> list[str]:
+def full_finding(seen: SeenFinding, look: TextStyle) -> list[str]:
     finding = seen.finding
     confirmed = seen.state is FindingState.CONFIRMED
     paint = look.bad if confirmed else look.bold
@@ -232,20 +241,20 @@ def _full_finding(seen: SeenFinding, look: TextStyle) -> list[str]:
     return lines
 
 
-def _full_line(line: SeenLine, look: TextStyle) -> list[str]:
+def full_line(line: SeenLine, look: TextStyle) -> list[str]:
     head = f"{look.bad('not flagged')} an array of the host was copied, and no rule spoke of it"
-    lines = [head, f"--> {_at(line.site, look)}"]
+    lines = [head, f"--> {at(line.site, look)}"]
     if line.site is not None:
         lines += look.frame(line.site.path, _span(line.site), "^")
     return [*lines, *_copied(line.moves, look), f"{look.help('help:')} {REPORT_IT}"]
 
 
-def _full_run(run: SeenRun, look: TextStyle) -> list[str]:
+def full_run(run: SeenRun, look: TextStyle) -> list[str]:
     head = (
         f"{look.bad('not flagged')} a computation ran on the host, again and again, of what it "
         "gave there itself, and no rule spoke of it"
     )
-    lines = [head, f"--> {_at(run.site, look)}"]
+    lines = [head, f"--> {at(run.site, look)}"]
     if run.site is not None:
         lines += look.frame(run.site.path, _span(run.site), "^")
     return [*lines, *_ran_on_host(run.host_runs, look), f"{look.help('help:')} {REPORT_IT}"]
@@ -276,7 +285,7 @@ def _origins(
             continue
         doubt = "" if exact else ", or where another one like it was"
         lines.append(f"{look.help('note:')} {what}{doubt}")
-        lines.append(f"--> {_at(place, look)}")
+        lines.append(f"--> {at(place, look)}")
         lines += look.frame(place.path, _span(place), "-")
     return lines
 
@@ -322,8 +331,8 @@ def _ran(runs: Sequence[HostRun], look: TextStyle) -> str:
     """`jit_step ran on cpu:1 100 times, 1.2 s, because of float32[16] committed at a.py:3`."""
     made = sorted({run.made for run in runs if run.made is not None})
     after = sorted({run.after for run in runs if run.after not in {None, run.site}}, key=str)
-    where = f" at {' and '.join(_at(place, look) for place in made[:3])}" if made else ""
-    follows = f", after {' and '.join(_at(place, look) for place in after[:3])}" if after else ""
+    where = f" at {' and '.join(at(place, look) for place in made[:3])}" if made else ""
+    follows = f", after {' and '.join(at(place, look) for place in after[:3])}" if after else ""
     return f"{_measured_runs(runs)}{where}{follows}"
 
 
@@ -344,10 +353,10 @@ def _made_short(moves: Sequence[Move], look: TextStyle) -> str:
     places = sorted({move.made for move in moves if move.made is not None})
     if not places:
         return ""
-    return f"; made at {' and '.join(_at(place, look) for place in places[:3])}"
+    return f"; made at {' and '.join(at(place, look) for place in places[:3])}"
 
 
-def _at(place: TracedPlace | None, look: TextStyle) -> str:
+def at(place: TracedPlace | None, look: TextStyle) -> str:
     if place is None:
         return "outside of your files"
     column = "" if place.column is None else f":{place.column}"

@@ -53,7 +53,7 @@ QUICK_SIZE = 16 * 10**6
 """Bytes of the dataset of the data path under --quick."""
 
 
-class Status(Protocol):
+class VerifyProgress(Protocol):
     """A line on the terminal that says how far the run is."""
 
     def show(self, text: str) -> None:
@@ -95,7 +95,7 @@ class _Plan:
     page: Path | None
 
 
-def verify(request: VerifyRequest, status: Status | None = None) -> int:
+def verify(request: VerifyRequest, status: VerifyProgress | None = None) -> int:
     """Reproduce the hazards of the rules with these codes (all, and the data path, when there are
     none).
 
@@ -161,7 +161,7 @@ def _models_in(folder: Path, request: VerifyRequest) -> Mapping[str, Mapping[str
     return models
 
 
-def _run(request: VerifyRequest, status: Status | None) -> tuple[report.Done, _Plan]:
+def _run(request: VerifyRequest, status: VerifyProgress | None) -> tuple[report.Done, _Plan]:
     """Run what was asked for, and print it as it comes when text is wanted."""
     started = time.monotonic()
     text = request.output_format == "text"

@@ -11,23 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from placement_lint.html_page import PALETTE
 from placement_lint.verify.datapath_run import BEST, GOOD, SLOW, DataPathResult
 from placement_lint.verify.sizes import format_seconds, format_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-PALETTE: Mapping[str, tuple[str, str]] = {
-    "ink": ("#1f2328", "#e6edf3"),
-    "soft": ("#59636e", "#9198a1"),
-    "grid": ("#d8dee4", "#30363d"),
-    "bad": ("#c2410c", "#ff8a4c"),
-    "good": ("#0b6bcb", "#58a6ff"),
-    "best": ("#0f7b4f", "#3fb950"),
-    "plain": ("#7d8590", "#8b949e"),
-}
-"""Colours by their role: on a light page, on a dark one (the vision-safe orange, blue, green)."""
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,14 @@
 import datetime as dt
 import os
 import platform
-import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
+from placement_lint.html_page import as_code, document, prose
 from placement_lint.verify.datapath_run import LABELS, DataPathResult
 from placement_lint.verify.environment import VIRTUAL
-from placement_lint.verify.figure import PALETTE, captions, svg
+from placement_lint.verify.figure import captions, svg
 from placement_lint.verify.proofs import ProofError
 from placement_lint.verify.report import (
     Done,
@@ -24,7 +24,6 @@ from placement_lint.verify.runner import RuleResult
 from placement_lint.verify.sizes import format_seconds, format_size
 
 _FEW_COLUMNS = 4
-_BETWEEN_BACKTICKS = re.compile(r"`([^`]+)`")
 _VIRTUAL_NOTE = (
     "No accelerator was used. Two virtual CPU devices of JAX stood in for the accelerator and the "
     "host: what is copied, and how the cost grows, is real; the times are those of this machine's "
@@ -41,15 +40,8 @@ def page(done: Done) -> str:
         _numbers(done.datapaths),
         _environment(done),
     ]
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        f"<title>placement-lint verify: {escape(summary_text(done))}</title>\n"
-        f"<style>{_style()}</style>\n</head>\n<body>\n<main>\n"
-        + "\n".join(filter(None, body))
-        + "\n</main>\n</body>\n</html>\n"
-    )
+    title = f"placement-lint verify: {summary_text(done)}"
+    return document(title, "\n".join(filter(None, body)), _style())
 
 
 def _head(done: Done) -> str:
@@ -103,7 +95,7 @@ def _numbers(results: Sequence[DataPathResult]) -> str:
     rows = [
         [
             format_size(result.size),
-            _code(LABELS[str(value["way"])]),
+            as_code(LABELS[str(value["way"])]),
             escape(place_of(value)),
             format_seconds(float(value["load_seconds"])),
             format_seconds(float(value["first_item_seconds"])),
@@ -138,7 +130,7 @@ def _rules(done: Done) -> str:
     if not articles:
         return ""
     codes = [*done.without_proof, *(result.proof.code for result in done.rules)]
-    links = " ".join(f"<a href='#{escape(code)}'>{_code(code)}</a>" for code in codes)
+    links = " ".join(f"<a href='#{escape(code)}'>{as_code(code)}</a>" for code in codes)
     return (
         f"<section>\n<h2>The rules</h2>\n<nav>{links}</nav>\n"
         + "\n".join(articles)
@@ -155,16 +147,16 @@ def _without_proof(code: str) -> str:
 def _rule(result: RuleResult) -> str:
     code, title = result.proof.code, title_of(result)
     if result.skipped:
-        return _article(code, "skipped", title, f"<p class='soft'>{_text(result.skipped)}</p>")
+        return _article(code, "skipped", title, f"<p class='soft'>{prose(result.skipped)}</p>")
     rows = []
     for before, after in pairs(result.hazard, result.fixed):
         shown = before or after
         if shown is not None:
-            what = f"{_text(shown.what)} <small>{_text(shown.instrument)}</small>"
-            sides = [_text(side.text) if side else "not observed" for side in (before, after)]
+            what = f"{prose(shown.what)} <small>{prose(shown.instrument)}</small>"
+            sides = [prose(side.text) if side else "not observed" for side in (before, after)]
             rows.append([what, *sides])
     body = _table(("observed", "hazard", "fix"), rows) if rows else ""
-    body += "".join(f"<p class='problem'>{_text(text)}</p>" for text in result.verdict.problems)
+    body += "".join(f"<p class='problem'>{prose(text)}</p>" for text in result.verdict.problems)
     is_ok = result.verdict.ok
     verdict = "reproduced" if is_ok else "not reproduced"
     return _article(code, verdict, title, body + _sides(result), failed=not is_ok)
@@ -173,8 +165,8 @@ def _rule(result: RuleResult) -> str:
 def _article(code: str, verdict: str, title: str, body: str, *, failed: bool = False) -> str:
     kind = "not-ok" if failed else "soft" if verdict == "skipped" else "ok"
     return (
-        f"<article id='{escape(code)}'><h3><a href='#{escape(code)}'>{_code(code)}</a> "
-        f"<span class='{kind}'>{verdict}</span></h3>\n<p>{_text(title)}</p>\n{body}</article>"
+        f"<article id='{escape(code)}'><h3><a href='#{escape(code)}'>{as_code(code)}</a> "
+        f"<span class='{kind}'>{verdict}</span></h3>\n<p>{prose(title)}</p>\n{body}</article>"
     )
 
 
@@ -213,15 +205,6 @@ def _environment(done: Done) -> str:
     return f"<section>\n<h2>The environment</h2>\n{_table((), rows)}</section>"
 
 
-def _code(text: str) -> str:
-    return f"<code>{escape(text)}</code>"
-
-
-def _text(text: str) -> str:
-    """Return text as HTML, with what is between backticks as code."""
-    return _BETWEEN_BACKTICKS.sub(r"<code>\1</code>", escape(text))
-
-
 def _table(
     heads: Sequence[str],
     rows: Sequence[Sequence[str]],
@@ -254,28 +237,10 @@ def _numeric(column: int, first: int | None) -> str:
 
 
 def _style() -> str:
-    light, dark = (
-        "".join(f"--{role}:{colours[tone]};" for role, colours in PALETTE.items())
-        for tone in (0, 1)
-    )
     return (
-        f":root{{{light}--paper:#ffffff;--band:#f6f8fa}}"
-        f"@media(prefers-color-scheme:dark){{:root{{{dark}--paper:#0d1117;--band:#161b22}}}}"
-        "*{box-sizing:border-box}"
-        "body{margin:0;background:var(--paper);color:var(--ink);"
-        "font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',sans-serif}"
-        "main{max-width:1160px;margin:0 auto;padding:28px 24px 48px}"
-        "h1{font-size:21px;margin:0 0 4px}h2{font-size:17px;margin:36px 0 8px}p{margin:4px 0}"
-        "h3{font-size:15px;margin:0 0 2px}"
-        ".sum{font-size:17px;font-weight:600}.ok{color:var(--best)}"
-        ".not-ok,.problem{color:var(--bad)}"
         ".lead{font-size:18px;max-width:60em;margin:8px 0 12px}"
-        ".bad{color:var(--bad)}.good{color:var(--good)}.soft,small,figcaption{color:var(--soft)}"
-        ".soft{font-size:13px;max-width:80em}"
-        "a{color:inherit}nav{line-height:1.9;margin-bottom:14px}"
-        "figure{margin:0}svg{display:block;width:100%;height:auto;font-family:inherit}"
+        "svg{display:block;width:100%;height:auto;font-family:inherit}"
         ".narrow{display:none;max-width:520px}"
-        "article{border-top:1px solid var(--grid);padding:14px 0 12px}"
         "table{border-collapse:collapse;font-size:13.5px;width:100%}article table{margin-top:4px}"
         "th,td{text-align:left;vertical-align:top;padding:5px 12px 5px 0;"
         "border-bottom:1px solid var(--grid);overflow-wrap:break-word}"
@@ -284,14 +249,10 @@ def _style() -> str:
         "th{color:var(--soft);font-weight:600}"
         ".number{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
         "th.number{white-space:normal}"
-        "code,pre{font:12.5px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}"
         "details{margin-top:6px}summary{cursor:pointer;color:var(--soft)}"
         ".sides{display:flex;flex-wrap:wrap;gap:12px;margin-top:6px}"
         ".sides figure{flex:1 1 420px;min-width:0}"
-        "pre{background:var(--band);padding:10px 12px;margin:2px 0;overflow-x:auto;"
-        "line-height:1.45}"
-        "@media(max-width:760px){main{padding:20px 16px 40px}"
-        ".wide{display:none}.narrow{display:block}"
+        "@media(max-width:760px){.wide{display:none}.narrow{display:block}"
         f"{_blocks('.few')}article td,article td:first-child{{width:auto}}}}"
         f"@media(max-width:1100px){{{_blocks('.many')}}}"
     )

@@ -303,3 +303,18 @@ def test_copies_fail_a_run_that_is_to_make_none(folder: Path) -> None:
     assert traced(folder, "--fail-on-copies", "fails.py").returncode == 7
     (folder / "commits.py").write_text(HAZARD.replace("x[0]", "x.shape"), encoding="utf-8")
     assert traced(folder, "--fail-on-copies", "commits.py").returncode == 0
+
+
+def test_a_page_is_written_beside_the_report(folder: Path) -> None:
+    (folder / "program.py").write_text("print(1)\n", encoding="utf-8")
+    done = traced(folder, "--report", "report.html", "program.py")
+    assert (done.returncode, done.stdout) == (0, "1\n")
+    assert NO_JAX in done.stderr
+    assert "the program never imported JAX" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_page_that_cannot_be_written_is_said_before_the_run(folder: Path) -> None:
+    (folder / "program.py").write_text("print(1)\n", encoding="utf-8")
+    done = traced(folder, "--report", "absent/report.html", "program.py")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "absent" in done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from placement_lint.cli.trace import Look, Shown
 from placement_lint.trace import as_json, text, words
 from placement_lint.trace.join import match
+from placement_lint.trace.page import page
 from placement_lint.trace.record import Move, TraceRecord
 from placement_lint.trace.recorder import FOLLOWED, PULLED
 from tests.trace.test_join import TEXT, finding, host_run, move, record
@@ -263,3 +265,31 @@ def test_routes(path: str) -> None:
     assert words.route(many) == "cpu:1 to 3 devices"
     assert words.array(many) == "arrays of many shapes"
     assert [words.times(n) for n in (1, 2, 1500)] == ["once", "twice", "1,500 times"]
+
+
+def test_the_page_says_all_of_it(path: str) -> None:
+    findings = [finding(path, 6, 6), finding(path, 7, 6, made=4), finding(path, 9, 9)]
+    seen = record(
+        path,
+        move(path, 6, (6, 10), count=3),
+        move(path, 5, (5, 18)),
+        move(path, 8, (4, 11), kind=FOLLOWED, made=None),
+        lines={1, 2, 3, 4, 5, 6, 7, 8},
+    )
+    seen.elsewhere.append(("a <forked> process", None))
+    made = page(match(seen, findings, {}, []), LOOK, 0.5, ["-m", "a<b"])
+    for part in ("Confirmed", "Not flagged", "Did not move", "Not reached", "Bytes copied"):
+        assert f"<h2>{part}" in made
+    for part in ("<code>-m a&lt;b</code>", "a &lt;forked&gt; process", "0.8% of the run"):
+        assert part in made
+    assert "384 bytes in 3 ms, 3 times" in made
+    ids = re.findall(r"<article id='([^']+)'", made)
+    assert len(ids) == len({*ids})
+    assert {*re.findall(r"href='#([^']+)'", made)} == {"program.py:5", "program.py:6"} <= {*ids}
+    assert not re.search(r"<script|<link|https?:", made)
+
+
+def test_the_page_of_a_run_without_copies(path: str) -> None:
+    made = page(match(record(path), [], {}, []), LOOK, 0.5, ["program.py"])
+    assert "<p class='sum ok'>nothing moved" in made
+    assert "<h2>" not in made

@@ -22,7 +22,8 @@ from placement_lint.verify.runner import Environment, RuleResult
 if find_spec("matplotlib") is None:
     pytest.skip('needs matplotlib: pip install "placement-lint[report]"', allow_module_level=True)
 
-from placement_lint.verify.figure import PALETTE, captions, png, svg
+from placement_lint.html_page import PALETTE
+from placement_lint.verify.figure import captions, png, svg
 from placement_lint.verify.page import page
 
 WriteProof = Callable[[str], Proof]
