@@ -45,6 +45,7 @@ from placement_lint.project.placing_files import Placing
 from placement_lint.project.platform import PINS
 from placement_lint.project.project import Project
 from placement_lint.project.sharing_files import shared_names, sharing
+from placement_lint.project.small_programs import small_programs, splits
 from placement_lint.rules.tool.io_error import IoError
 from placement_lint.syntax.parse import guard
 from placement_lint.timing import FILTER, timed
@@ -90,6 +91,8 @@ class Selection:
         self._carrying: list[str] = []
         self._sharing: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         """The files that define what others may share: what puts arrays, and meshes."""
+        self._splitting: list[str] = []
+        self._sizes: dict[str, int] = {}
         self._committing: list[str] = []
         self._importing_jax: dict[str, bool | None] = {}
         """Of the files that carry placements and were read, what their bytes tell of that."""
@@ -212,6 +215,7 @@ class Selection:
             commits=placing.commits,
             puts=puts,
             meshes=meshes,
+            splits=places and splits(words),
             chooses=in_python and any(word in words for word in PINS),
             passes=asks
             or may_name_one(request.options.models, words)
@@ -250,6 +254,9 @@ class Selection:
             self._committing.append(path)
         if found.puts or found.meshes:
             self._sharing[path] = (found.puts, found.meshes)
+        if found.splits:
+            self._splitting.append(path)
+        self._sizes[path] = found.size
         if found.donates:
             self._donating.append(path)
         if found.chooses:
@@ -356,16 +363,19 @@ class Selection:
 
     def components(self, project: Project) -> list[Component]:
         """Return the files that may have to be interpreted together."""
-        if len(self.files) < 2 or not (self._carrying or self._sharing):
+        if len(self.files) < 2 or not (self._carrying or self._sharing or self._splitting):
             return []
         from placement_lint.lint.check_program import components
 
         def with_accelerator(paths: Iterable[str]) -> list[str]:
             return [path for path in paths if self.requests[path].options.accelerator]
 
-        shared = sharing(self._sharing, project.imports, self.store) & self.requests.keys()
+        shared = sharing(self._sharing, project.imports, self.store)
+        small = small_programs(self._splitting, self._sizes, project.imports)
+        shared = (shared | small) & self.requests.keys()
         carrying = with_accelerator([*dict.fromkeys((*self._carrying, *sorted(shared)))])
-        committing = with_accelerator(self._committing)
+        # Files without JAX place nothing; in a small program they may name its axes.
+        committing = with_accelerator([*self._committing, *sorted(small & self.requests.keys())])
         return components(carrying, committing, project, self._importing_jax)
 
     def recalled(self, project: Project) -> list[CheckedFile]:

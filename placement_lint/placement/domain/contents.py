@@ -9,6 +9,7 @@ from placement_lint.placement.domain.devices import Device, is_host
 from placement_lint.placement.domain.keys import Member
 from placement_lint.placement.domain.mesh_devices import MeshDevices
 from placement_lint.placement.domain.places import NO_CAUSES, NOWHERE
+from placement_lint.placement.domain.sharding import DeviceGrid
 from placement_lint.placement.domain.values import (
     ANYTHING,
     HOST,
@@ -193,9 +194,18 @@ def element_of(of: Value, key: Key | None = None) -> Value:
             if isinstance(key, int) and key >= 0:
                 index = MeshDevices(atom.platform, atom.part).at(key)
             found.append(frozenset({TheDevice(Device(atom.platform, index))}))
+        elif isinstance(atom, DeviceGrid) and len(atom.shape or ()) == 1:
+            found.append(frozenset({TheDevice(_device_in(atom, key))}))
         elif not isinstance(atom, Array):
             found.append(UNKNOWN)
     return join(*found) if found else frozenset()
+
+
+def _device_in(grid: DeviceGrid, key: Key | None) -> Device | None:
+    """Return a device of a row of devices; None where it is not known which."""
+    devices = grid.devices
+    index = devices.at(key) if devices is not None and isinstance(key, int) else None
+    return None if devices is None or index is None else Device(devices.platform, index)
 
 
 _KEYS = Sequence(None, PLAIN)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from placement_lint.placement.domain.sharding import Mesh, Sharding, Spec
+from placement_lint.placement.domain.sharding import DeviceGrid, Mesh, Sharding, Spec
 from placement_lint.placement.domain.values import (
     Anything,
     AnyTree,
@@ -97,6 +97,7 @@ def _describe(atom: Atom, where: Callable[[Place], str], depth: int) -> str:
 _NAMES: dict[type, str] = {
     Computation: "a function that computes on the default device",
     ContextFactory: "what makes a context manager",
+    DeviceGrid: "an array of devices",
     DeviceList: "a list of devices",
     Dispatched: "a function that dispatches by type",
     Executor: "an executor",

@@ -86,6 +86,9 @@ class Record:
     put: set[Place] = field(default_factory=set)
     """What made arrays that are put on a device after that."""
     mixtures: dict[int, Mixture] = field(default_factory=dict)
+    outside_mesh: dict[int, Mixture] = field(default_factory=dict)
+    """Operations on arrays outside of the mesh that `jax.set_mesh` has set: JAX refuses them. The
+    operands, and the operation itself for that mesh."""
     agreeing: set[int] = field(default_factory=set)
     """Operations that were executed with operands which JAX may accept."""
     trees: dict[int, Value] = field(default_factory=dict)
@@ -136,6 +139,18 @@ class Record:
         use.possible |= possible
         use.always &= always
         use.in_loop |= in_loop
+
+    def saw_outside_mesh(
+        self, node: int, found: set[tuple[int, Seat]], operands: Iterable[tuple[int, Value]]
+    ) -> None:
+        """Remember which operands are not on the mesh that is set; none, where all may be."""
+        if found:
+            mixture = self.outside_mesh.setdefault(node, Mixture(node))
+            if not mixture.held:
+                mixture.held.update(operands)
+            mixture.operands |= found
+        elif node in self.outside_mesh:
+            self.outside_mesh[node].always = False
 
     def saw_operands(
         self, node: int, mixed: set[tuple[int, Seat]], operands: Iterable[tuple[int, Value]]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, Device, differ
 from placement_lint.placement.domain.mesh_devices import MeshDevices, mix
 from placement_lint.placement.domain.places import NO_CAUSES, NOWHERE, ArrayOrigin, Place
-from placement_lint.placement.domain.sharding import Sharding
+from placement_lint.placement.domain.sharding import Mesh, Sharding
 from placement_lint.placement.domain.values import (
     ANYTHING,
     DOUBT,
@@ -126,9 +126,9 @@ class Operations:
         lists of nothing.
         """
         every = [list(arrays(held)) for _, held in operands]
-        if self._touched is not None:
-            of = (array.origin for found in every for array in found)
-            self._touched.update(origin.created for origin in of if origin is not None)
+        if self._touched is None and self._is_outside_mesh(node, operands, state, judged):
+            return UNKNOWN
+        self._touch(every)
         pinned: set[Device | None] = set()
         surely = False
         open_to_more = False
@@ -222,6 +222,45 @@ class Operations:
         for array in arrays(held):
             if array.origin is not None and not array.committed:
                 self.record.companions.setdefault(array.origin.created, set()).update(devices)
+
+    def _touch(self, every: list[list[Array]]) -> None:
+        """Note, in traced code, that something is done with arrays."""
+        if self._touched is not None:
+            of = (array.origin for found in every for array in found)
+            self._touched.update(origin.created for origin in of if origin is not None)
+
+    def _is_outside_mesh(
+        self,
+        node: int,
+        operands: abc.Sequence[tuple[int, Value]],
+        state: State,
+        judged: int | None,
+    ) -> bool:
+        """Note whether JAX refuses an operation on arrays that are not on the mesh which is set."""
+        outside = self._outside_mesh(node, operands[:judged], state)
+        self.record.saw_outside_mesh(node, outside, operands)
+        return bool(outside)
+
+    def _outside_mesh(
+        self, node: int, operands: abc.Sequence[tuple[int, Value]], state: State
+    ) -> set[tuple[int, Seat]]:
+        """Return the operands that surely are not on the mesh that is set, and the operation for
+        the mesh; nothing where all may be on it, or none is known to be set.
+        """
+        meshes = state.meshes.by_set
+        seats = [seat_of(Sharding(mesh=each)) for each in meshes if isinstance(each, Mesh)]
+        if len(seats) != 1 or len(meshes) != 1 or seats[0] is None:
+            return set()
+        mesh: Seat = seats[0]
+        found = {
+            (place, device)
+            for place, held in operands
+            for part in _parts(held)
+            if (devices := _surely_committed_to(part))
+            and all(self._are_apart(device, mesh) for device in devices)
+            for device in devices
+        }
+        return found | {(node, mesh)} if found else found
 
     def _mixed(self, operands: abc.Sequence[tuple[int, Value]]) -> set[tuple[int, Seat]]:
         """Return the operands that surely are committed to different devices."""

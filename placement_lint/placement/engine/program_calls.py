@@ -59,6 +59,7 @@ from placement_lint.placement.engine.arguments import (
 )
 from placement_lint.placement.engine.getters import got
 from placement_lint.placement.engine.operand_layouts import GivenArguments, LaidOut
+from placement_lint.placement.engine.placed_results import placed_results, places_of
 from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.engine.traced_calls import Trace, is_derivative, is_worth_following
 from placement_lint.placement.facts.decorators import keeps_signature
@@ -164,14 +165,17 @@ class ObjectCalls:
                 for _, held in operands:
                     self.on.supposed.refused(held)
             if atom.shardings:
-                is_plain = isinstance(given, LaidOut) and given.is_flat and not atom.bound_first
+                is_plain = isinstance(given, LaidOut) and given.is_flat and not atom.bound
                 self._saw_shardings(node, atom, operands if is_plain else [], state)
-            if self.on.program.follows_compiled and isinstance(given, LaidOut):
-                # For what it does to shardings: where its results are, it says itself.
-                trace = self._trace(node, atom, state)
-                tracers = [trace.tracers(held) for _, held in operands]
-                trace.transformed(atom, given.passed(tracers))
-            return UNKNOWN
+            said = None if self.on.program.is_tracing else places_of(atom.shardings)
+            if said is None and not (
+                self.on.program.follows_compiled and isinstance(given, LaidOut)
+            ):
+                return UNKNOWN
+            trace = self._trace(node, atom, state)
+            tracers = [trace.tracers(held) for _, held in operands]
+            results = trace.transformed(atom, given.passed(tracers))
+            return UNKNOWN if said is None else placed_results(trace, results, said)
         closed = self._closed(node, atom)
 
         def placed(used: list[Operand], *, certain: bool, pins: Iterable[Value] = ()) -> Value:
@@ -332,7 +336,7 @@ class ObjectCalls:
             function = program.classes.method(atom.cls, "__call__")
             if function is not None:
                 return self._method_called(function, value(atom), passed, state, node)
-        if isinstance(atom, Computation) and program.is_tracing:
+        if isinstance(atom, Computation) and (program.is_tracing or program.follows_compiled_calls):
             # Following it shows which arguments it leaves: their places are not known here.
             left = Left(is_certain=atom.usage is None)
             return self._computed(

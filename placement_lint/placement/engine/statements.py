@@ -179,7 +179,7 @@ class Statements:
             arrays = frozenset(atom for atom in held if isinstance(atom, Array))
             if arrays:
                 row = self.expressions.iteration.iterated(source, held, state)
-                if arrays < held:
+                if not all(isinstance(atom, Array | values.Sequence) for atom in held):
                     row |= UNKNOWN
                 for element in target.elements:
                     is_starred = isinstance(element, cst.StarredElement)

@@ -17,6 +17,7 @@ from placement_lint.placement.domain.contents import element_of, without_parts
 from placement_lint.placement.domain.keys import Key, Member
 from placement_lint.placement.domain.mesh_devices import MeshDevices
 from placement_lint.placement.domain.record import UseKind
+from placement_lint.placement.domain.sharding import DeviceGrid
 from placement_lint.placement.domain.values import (
     ANYTHING,
     DOUBTFUL,
@@ -82,6 +83,9 @@ class Subscripts:
             isinstance(atom, DeviceList) for atom in held
         ):
             return _part_of_devices(held, node) or value(Sequence(None, element_of(held)))
+        grid = sole(held)
+        if isinstance(grid, DeviceGrid) and not isinstance(key, int):
+            return value(_part_of_grid(grid, node))
         part = _literal_slice(held, node)
         if part is not None:
             return value(replace(part, site=self.on.targets.made(node)))
@@ -162,6 +166,17 @@ def _part_of_devices(held: Value, node: cst.Subscript) -> Value | None:
         return None
     devices = MeshDevices(only.platform, only.part).sliced(part)
     return None if devices is None else value(DeviceList(only.platform, devices.part))
+
+
+def _part_of_grid(grid: DeviceGrid, node: cst.Subscript) -> DeviceGrid:
+    """Return a part of an array of devices: of which devices, only of those in one row is known."""
+    if grid.shape is None or len(grid.shape) != 1 or len(node.slice) != 1:
+        return DeviceGrid(None)
+    part = _bounds(node)
+    if part is None:
+        is_slice = isinstance(node.slice[0].slice, cst.Slice)
+        return DeviceGrid(None, (None,) if is_slice else None)
+    return DeviceGrid(None if grid.devices is None else grid.devices.sliced(part), (None,))
 
 
 def _bounds(node: cst.Subscript) -> Part | None:

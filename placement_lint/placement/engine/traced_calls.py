@@ -213,6 +213,11 @@ class Trace:
         at = Place(self._place, -self._trees)
         return self.program.trees.rebuilt(made, change, at, self.state, is_given=True)
 
+    @property
+    def unknown_tree(self) -> Value:
+        """What the computation gives where nothing but that it computes is known."""
+        return value(AnyTree(value(COMPUTED)))
+
     # -- what comes out ---------------------------------------------------------------------------
 
     def leaves(self, made: Value) -> list[Value]:

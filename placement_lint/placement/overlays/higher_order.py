@@ -9,7 +9,7 @@ import libcst as cst
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.domain.contents import committed_to, iterated_of
-from placement_lint.placement.domain.sharding import Sharding
+from placement_lint.placement.domain.sharding import Sharding, Spec
 from placement_lint.placement.domain.state import ANY_DEVICE, DefaultDevice
 from placement_lint.placement.domain.values import (
     ANYTHING,
@@ -215,7 +215,8 @@ def tree_map(call: LibraryCall) -> Value:
 
     leaves = set(of.leaves(first, call.state))
     every = _every_array(of.spread(first, call.state))
-    if call.arguments.get(None, "is_leaf") is not None:
+    are_specs = all(isinstance(atom, Sharding | Spec) for leaf in leaves for atom in leaf)
+    if call.arguments.get(None, "is_leaf") is not None and not (leaves and are_specs):
         return tree_of(mapped(tree_of(every)))
     if len(leaves) > _MAX_LEAVES:
         return tree_of(mapped(every))

@@ -62,6 +62,7 @@ from placement_lint.placement.overlays.jax_devices import devices_of
 from placement_lint.placement.overlays.jax_sharding import saw_specs, saw_target
 from placement_lint.placement.overlays.methods import is_own, ready_pieces
 from placement_lint.placement.overlays.registry import LibraryCall, applies, models
+from placement_lint.placement.overlays.trees_of_shardings import put_to_each
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 from placement_lint.syntax.definitions import named_function
 
@@ -358,7 +359,8 @@ def commit(call: LibraryCall) -> Value:
     )
     by = frozenset({call.place})
     devices = devices_of(call, target)
-    placed = call.program.trees.rebuilt(
+    wanted = NONE if target is None or sharding is not None else call.evaluate(target)
+    placed = put_to_each(call, held, wanted) or call.program.trees.rebuilt(
         held,
         lambda leaf: committed_to(leaf, devices, by, sharding),
         call.place,

@@ -38,9 +38,26 @@ _MAX_STEPS = 20_000
 _MAX_ROUNDS = 4
 """Of a loop, until nothing changes."""
 _SAME = frozenset({"jax.checkpoint", "jax.jit", "jax.remat", "jax.vmap"})
-_WITH_VALUE = "jax.value_and_grad"
+_GRADIENTS = frozenset({"equinox.filter_grad", "jax.grad"})
+_WITH_VALUE = frozenset({"equinox.filter_value_and_grad", "jax.value_and_grad"})
 _APPLYING = frozenset({"apply", "apply_fn"})
 """Methods of models: what they give depends on the parameters and on the data."""
+_BY = "\0"
+"""What the names begin with that stand for what is differentiated by."""
+_LINEAR = frozenset({
+    "cumsum", "expand_dims", "mean", "ravel", "reshape", "squeeze", "sum", "swapaxes", "transpose",
+})  # fmt: skip
+_CURVED = frozenset({
+    "celu", "cos", "elu", "exp", "gelu", "hard_tanh", "leaky_relu", "log", "log1p", "log_sigmoid",
+    "log_softmax", "logsumexp", "relu", "relu6", "selu", "sigmoid", "silu", "sin", "softmax",
+    "softplus", "sqrt", "square", "swish", "tanh", "var",
+})  # fmt: skip
+"""Functions of which the derivative depends on the argument too."""
+_SUMS = frozenset({"add", "concatenate", "stack", "subtract"})
+_PRODUCTS = frozenset({
+    "dot", "divide", "einsum", "inner", "matmul", "multiply", "outer", "tensordot", "true_divide",
+    "vdot",
+})  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -51,11 +68,18 @@ class Part:
     path: tuple[Key, ...] = ()
 
 
+Bend: TypeAlias = "tuple[str, Part]"
+"""What is differentiated by, and a part on which the derivative depends."""
+
+
 @dataclass(frozen=True)
 class Data:
     """What is computed of parts."""
 
     parts: frozenset[Part] = frozenset()
+    smooth: frozenset[str] = frozenset()
+    """By what of all that is differentiated by its derivative surely is not zero."""
+    bends: frozenset[Bend] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -73,7 +97,15 @@ class Called:
     module: Module = field(compare=False)
     env: Env | None = field(compare=False)
     """What the names around it are, where it is defined inside of the one that is read."""
-    gives_value_first: bool = False
+    derivative: Derivative | None = None
+
+
+@dataclass(frozen=True)
+class Derivative:
+    """What a function gives by its first argument."""
+
+    with_value: bool
+    has_aux: bool
 
 
 Known: TypeAlias = "Part | Data | Items | Called"
@@ -115,13 +147,90 @@ def _data(known: Known | None) -> frozenset[Part]:
     return frozenset()
 
 
+def _all_of(known: Known | None) -> Data:
+    """Return all that is known of what a thing is computed of."""
+    if isinstance(known, Part):
+        by = known.parameter
+        return Data(frozenset({known}), frozenset({by} if by.startswith(_BY) else ()))
+    if isinstance(known, Data):
+        return known
+    return _sum(known.items) if isinstance(known, Items) else _NOTHING
+
+
+def _sum(operands: Iterable[Known]) -> Data:
+    """Return what is computed of operands so that each counts as it is."""
+    every = list(map(_all_of, operands))
+    return Data(
+        frozenset().union(*(each.parts for each in every)),
+        frozenset().union(*(each.smooth for each in every)),
+        frozenset().union(*(each.bends for each in every)),
+    )
+
+
+def _product(operands: Sequence[Known]) -> Data:
+    """Return what is computed of operands so that each counts as the others are."""
+    every = list(map(_all_of, operands))
+    bends = (
+        (by, part)
+        for one in every
+        for by in one.smooth
+        for other in every
+        if other is not one
+        for part in other.parts
+    )
+    total = _sum(every)
+    return replace(total, bends=total.bends | frozenset(bends))
+
+
+def _curved(operands: Sequence[Known]) -> Data:
+    """Return what is computed of operands so that its derivative depends on all of them."""
+    total = _sum(operands)
+    bends = frozenset((by, part) for by in total.smooth for part in total.parts)
+    return replace(total, bends=total.bends | bends)
+
+
+def _rough(operands: Iterable[Known]) -> Data:
+    """Return what is computed of operands in a way that is not known: its derivative may be 0."""
+    return Data(_sum(operands).parts)
+
+
+def _put_back(known: Known, by: str, given: Known) -> Known:
+    """Return what a function gives, with what it was given for what is differentiated by."""
+    if isinstance(known, Items):
+        return Items(tuple(_put_back(item, by, given) for item in known.items))
+    if isinstance(known, Part):
+        if known.parameter != by:
+            return known
+        for key in known.path:
+            given = _item(given, key)
+        return given
+    if isinstance(known, Called):
+        return known
+
+    def real(part: Part) -> frozenset[Part]:
+        return _data(_put_back(part, by, given))
+
+    return Data(
+        frozenset().union(*map(real, known.parts)),
+        known.smooth - {by} | (_all_of(given).smooth if by in known.smooth else frozenset()),
+        frozenset((d, part) for d, bent in known.bends if d != by for part in real(bent)),
+    )
+
+
+def _derived(loss: Known, by: str, given: Known) -> Data:
+    """Return on what the derivative of a loss depends."""
+    bent = (_put_back(part, by, given) for d, part in _all_of(loss).bends if d == by)
+    return _rough(bent)
+
+
 def _either(one: Known, other: Known) -> Known:
     """Return what something is that is the one or the other."""
     if one == other:
         return one
     if isinstance(one, Items) and isinstance(other, Items) and len(one.items) == len(other.items):
         return Items(tuple(map(_either, one.items, other.items)))
-    return Data(_data(one) & _data(other))
+    this, that = _all_of(one), _all_of(other)
+    return Data(this.parts & that.parts, this.smooth & that.smooth, this.bends & that.bends)
 
 
 def _joined(envs: Sequence[Env]) -> Env:
@@ -184,15 +293,12 @@ class _Reader:
             if statement.value is not None:
                 self._assign(statement.target, self._value(statement.value, env), env)
         elif isinstance(statement, cst.AugAssign):
-            parts = _data(self._value(statement.target, env))
-            self._assign(
-                statement.target, Data(parts | _data(self._value(statement.value, env))), env
-            )
+            before, added = self._value(statement.target, env), self._value(statement.value, env)
+            is_sum = isinstance(statement.operator, cst.AddAssign | cst.SubtractAssign)
+            made = _sum([before, added]) if is_sum else _rough([before, added])
+            self._assign(statement.target, made, env)
         elif isinstance(statement, cst.FunctionDef):
-            is_plain = self._is_plain(statement)
-            env[statement.name.value] = (
-                Called(statement, self.module, env) if is_plain else _NOTHING
-            )
+            env[statement.name.value] = self._defined(statement, env)
         elif isinstance(statement, cst.If):
             return self._branches(statement, env, returned)
         elif isinstance(statement, cst.For):
@@ -222,7 +328,7 @@ class _Reader:
             body = dict(env)
             self._steps += len(env)
             # Of an item of a tree as much is known as of all of it.
-            item = Data(_data(self._value(statement.iter, env)))
+            item = _all_of(self._value(statement.iter, env))
             self._assign(statement.target, item, body)
             if self._block(statement.body.body, body, returned) is None:
                 raise NotUnderstoodError
@@ -272,17 +378,28 @@ class _Reader:
             return self._attribute(node, env)
         if isinstance(node, cst.Subscript):
             return self._subscript(node, env)
-        return Data(self._parts(_operands(node), env))
+        operands = self._values(_operands(node), env)
+        if not isinstance(node, cst.BinaryOperation):
+            return (
+                _sum(operands)
+                if isinstance(node, cst.Dict | cst.UnaryOperation)
+                else (_rough(operands))
+            )
+        if isinstance(node.operator, cst.Add | cst.Subtract):
+            return _sum(operands)
+        if isinstance(node.operator, cst.Multiply | cst.MatrixMultiply | cst.Divide):
+            return _product(operands)
+        is_curved = isinstance(node.operator, cst.Power) and integer_value(node.right) not in {0, 1}
+        return _curved(operands) if is_curved else _rough(operands)
 
-    def _parts(self, nodes: Iterable[cst.BaseExpression], env: Env) -> frozenset[Part]:
-        return frozenset().union(*(_data(self._value(node, env)) for node in nodes))
+    def _values(self, nodes: Iterable[cst.BaseExpression], env: Env) -> list[Known]:
+        return [self._value(node, env) for node in nodes]
 
     def _outside(self, node: cst.Name | cst.Attribute) -> Known:
         """Return what a name stands for that the function does not bind: a function, if any."""
         function = named_function(node, self.names)
         if function is not None:
-            is_plain = self._is_plain(function)
-            return Called(function, self.module, None) if is_plain else _NOTHING
+            return self._defined(function, None)
         name = self.names.qualified(node)
         located = None if name is None or self._found is None else self._found(self.module, name)
         if located is None:
@@ -293,7 +410,7 @@ class _Reader:
         if not isinstance(only, cst.FunctionDef):
             return _NOTHING
         with self._inside(module):
-            return Called(only, module, None) if self._is_plain(only) else _NOTHING
+            return self._defined(only, None)
 
     @contextlib.contextmanager
     def _inside(self, module: Module) -> Iterator[None]:
@@ -305,12 +422,22 @@ class _Reader:
         finally:
             self.module, self.names = before, before.names
 
-    def _is_plain(self, function: Function) -> bool:
-        """Return whether the decorators of a function leave its arguments and results alone."""
+    def _defined(self, function: Function, env: Env | None) -> Known:
+        """Return what the name of a function is, under decorators that are understood."""
+        called = Called(function, self.module, env)
         if isinstance(function, cst.Lambda):
-            return True
-        made = (applied(each.decorator, self.names)[0] for each in function.decorators)
-        return all(each is not None and self.names.qualified(each) in _SAME for each in made)
+            return called
+        for decorator in reversed(function.decorators):
+            made = applied(decorator.decorator, self.names)[0]
+            name = None if made is None else self.names.qualified(made)
+            if name in _GRADIENTS | _WITH_VALUE and isinstance(decorator.decorator, cst.Call):
+                # What else it is given is not read here.
+                return _NOTHING
+            transformed = _transformed(called, name, has_aux=False)
+            if transformed is None:
+                return _NOTHING
+            called = transformed
+        return called
 
     def _attribute(self, node: cst.Attribute, env: Env) -> Known:
         if self.names.qualified(node) is not None:
@@ -318,7 +445,7 @@ class _Reader:
         held = self._value(node.value, env)
         name = node.attr.value
         if name in transfer.COMPUTING_ATTRIBUTES or name == "at":
-            return Data(_data(held))
+            return _all_of(held)
         if isinstance(held, Part) and name not in transfer.METADATA_ATTRIBUTES:
             return Part(held.parameter, (*held.path, name))
         return _NOTHING
@@ -331,11 +458,8 @@ class _Reader:
         named = string_value(only) if key is None and len(indices) == 1 else key
         if named is not None:
             return _item(held, named)
-        found = _data(held)
-        for index in indices:
-            if isinstance(index, cst.Index):
-                found |= _data(self._value(index.value, env))
-        return Data(found)
+        given = [each.value for each in indices if isinstance(each, cst.Index)]
+        return _product([held, _rough(self._values(given, env))])
 
     def _call(self, node: cst.Call, env: Env) -> Known:
         arguments = Arguments(node)
@@ -344,15 +468,17 @@ class _Reader:
             return _NOTHING
         if name in TREE_MAPS:
             return self._mapped(arguments, env)
-        if name in _SAME or name == _WITH_VALUE:
+        if name in _SAME | _GRADIENTS | _WITH_VALUE:
             return self._transformed(name, arguments, env)
+        last = (name or "").rpartition(".")[2]
         if name in COMBINING or name in COMBINING_TREES:
-            return Data(self._parts(arguments.positional, env))
+            return _way_of(last)(self._values(arguments.positional, env))
         row = self.names.row(node.func)
         if row is not None:
             is_loss = name is not None and name.startswith("optax.")
             given = arguments.positional if is_loss else arguments.positional[:1]
-            return Data(self._parts(given if row.effect is Effect.COMPUTE else (), env))
+            operands = self._values(given if row.effect is Effect.COMPUTE else (), env)
+            return _curved(operands) if is_loss else _way_of(last)(operands)
         called: Known | None = None
         if isinstance(node.func, cst.Name | cst.Call):
             called = self._value(node.func, env)
@@ -364,17 +490,29 @@ class _Reader:
             return _NOTHING
         method = node.func.attr.value
         if method in transfer.COMPUTING_METHODS or _is_update(node.func):
-            return Data(self._parts([node.func.value], env))
+            way = _rough if _is_update(node.func) else _way_of(method)
+            return way(self._values([node.func.value], env))
         if method in _APPLYING and len(arguments.positional) > 1:
-            return Data(self._parts(arguments.positional[:2], env))
+            return _curved(self._values(arguments.positional[:2], env))
+        if method == "update" and len(arguments.positional) > 1:
+            # Of an optimizer: the first argument are the gradients.
+            updates = _rough(self._values(arguments.positional[:1], env))
+            return Items((updates, _NOTHING))
+        grads = arguments.get(None, "grads")
+        if method == "apply_gradients" and grads is not None:
+            return _rough(self._values([node.func.value, grads], env))
         return _NOTHING
 
     def _transformed(self, name: str | None, arguments: Arguments, env: Env) -> Known:
         given = arguments.get(0, "fun", "f")
         held = _NOTHING if given is None else self._value(given, env)
-        if not isinstance(held, Called) or held.gives_value_first:
+        more = arguments.keywords.keys() - {"fun", "f", "has_aux"} | set(arguments.positional[1:])
+        aux = arguments.get(None, "has_aux")
+        is_known = aux is None or (isinstance(aux, cst.Name) and aux.value in {"True", "False"})
+        if not isinstance(held, Called) or (name not in _SAME and (more or not is_known)):
             return _NOTHING
-        return replace(held, gives_value_first=name == _WITH_VALUE)
+        has_aux = isinstance(aux, cst.Name) and aux.value == "True"
+        return _transformed(held, name, has_aux=has_aux) or _NOTHING
 
     def _mapped(self, arguments: Arguments, env: Env) -> Known:
         if len(arguments.positional) < 2 or arguments.keywords:
@@ -383,14 +521,25 @@ class _Reader:
         held = self._value(function, env)
         if not isinstance(held, Called):
             return _NOTHING
-        leaves = [Data(_data(self._value(tree, env))) for tree in trees]
-        return Data(_data(self._run(held, leaves, {})))
+        leaves = [_all_of(self._value(tree, env)) for tree in trees]
+        return _all_of(self._run(held, leaves, {}))
 
     def _function(self, called: Called, arguments: Arguments, env: Env) -> Known:
         given = [self._value(argument, env) for argument in arguments.positional]
         named = {name: self._value(held, env) for name, held in arguments.keywords.items()}
-        made = self._run(called, given, named)
-        return Items((made, _NOTHING)) if called.gives_value_first else made
+        kind = called.derivative
+        if kind is None:
+            return self._run(called, given, named)
+        if not given:
+            return _NOTHING
+        by = f"{_BY}{self._calls}"
+        made = self._run(called, [Part(by), *given[1:]], named)
+        loss = _item(made, 0) if kind.has_aux else made
+        grads = _derived(loss, by, given[0])
+        result = _put_back(made, by, given[0])
+        if kind.with_value:
+            return Items((result, grads))
+        return Items((grads, _item(result, 1))) if kind.has_aux else grads
 
     def _run(self, called: Called, given: Sequence[Known], named: dict[str, Known]) -> Known:
         function = called.function
@@ -410,6 +559,24 @@ class _Reader:
             known = self.run(function, env)
         self._calls -= 1
         return known
+
+
+def _transformed(called: Called, name: str | None, *, has_aux: bool) -> Called | None:
+    """Return what a transformation makes of a function; None where that is not understood."""
+    if name in _SAME:
+        return called
+    if name not in _GRADIENTS | _WITH_VALUE or called.derivative is not None:
+        return None
+    return replace(called, derivative=Derivative(name in _WITH_VALUE, has_aux))
+
+
+def _way_of(name: str) -> Callable[[Sequence[Known]], Data]:
+    """Return how a function computes, by the last part of its name."""
+    if name in _PRODUCTS:
+        return _product
+    if name in _CURVED:
+        return _curved
+    return _sum if name in _LINEAR | _SUMS else _rough
 
 
 def _item(known: Known, key: Key) -> Known:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel import transfer
+from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.domain import contents, values
 from placement_lint.placement.engine.operations import seat_of
 from placement_lint.rules.commitment.combining import COMBINING, COMBINING_TREES
@@ -63,6 +65,44 @@ def clashes(ctx: Context) -> Iterator[Clash]:
             or any(_is_reassigned(operand, ctx) for operand in operands)
         ):
             yield Clash(operation, seats, mixture.always)
+
+
+def outside_mesh(ctx: Context) -> Iterator[Clash]:
+    """Yield the operations of a file on arrays that are not on the mesh which is set there.
+
+    The operation itself stands for the mesh.
+    """
+    for place in sorted(ctx.flow.record.outside_mesh):
+        mixture = ctx.flow.record.outside_mesh[place]
+        operation = ctx.tree.nodes[mixture.node]
+        mesh = {seat: operation for operand, seat in mixture.operands if operand == mixture.node}
+        seats: dict[Seat, cst.CSTNode] = {}
+        for operand, seat in _computed_with(operation, mixture, ctx):
+            if seat not in mesh:
+                seats.setdefault(seat, ctx.tree.nodes[operand])
+        if seats and not (
+            _may_fail(operation, ctx)
+            or _is_excused_by_callers(operation, ctx, set())
+            or any(_is_reassigned(operand, ctx) for operand in seats.values())
+        ):
+            yield Clash(operation, seats | mesh, mixture.always)
+
+
+def _computed_with(
+    operation: cst.CSTNode, mixture: Mixture, ctx: Context
+) -> list[tuple[int, Seat]]:
+    """Return the operands that surely take part in an operation, be it the only one."""
+    if isinstance(operation, cst.Subscript):
+        return sorted(mixture.operands, key=str)
+    if isinstance(operation, cst.Call):
+        row = ctx.names.row(operation.func)
+        function = operation.func
+        is_method = isinstance(function, cst.Attribute) and (
+            function.attr.value in transfer.COMPUTING_METHODS
+        )
+        if is_method or (row is not None and row.effect is Effect.COMPUTE):
+            return sorted(mixture.operands, key=str)
+    return _counting(operation, mixture, ctx)
 
 
 def described(seats: Mapping[Seat, cst.CSTNode]) -> str:

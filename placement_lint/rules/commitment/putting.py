@@ -13,8 +13,11 @@ from placement_lint.syntax.dotted import dotted
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.syntax.names import Names
 
 _PUTTING = re.compile("device_put|to_device|shard")
+_SHOWING = frozenset({"builtins.print", "builtins.repr", "builtins.str", "pprint.pprint"})
+_LOGGING = frozenset({"debug", "error", "exception", "info", "log", "warning"})
 TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map"})
 """What is mapped may be a function of the file that puts, whatever it is called."""
 
@@ -46,6 +49,14 @@ def is_put(call: cst.Call, ctx: Context) -> bool:
     return not names.isdisjoint(putting.given.get(id(ctx.function(call)), ()))
 
 
+def _shows(call: cst.Call, names: Names) -> bool:
+    """Return whether a call only writes something for people: `print(x.sharding)`."""
+    function = call.func
+    if isinstance(function, cst.Attribute) and function.attr.value in _LOGGING:
+        return True
+    return names.qualified(function) in _SHOWING
+
+
 class _Putting:
     """The calls of one file that may put something, and what they are given."""
 
@@ -65,6 +76,8 @@ class _Putting:
             if not _PUTTING.search(f"{name} {last}") and name not in TREE_MAPS:
                 continue
             calls = [each for each in tree.ancestors(node) if isinstance(each, cst.Call)]
+            if calls and _shows(calls[-1], facts.names):
+                continue
             self.calls.update(id(each) for each in calls)
             if calls:
                 outermost[id(calls[-1])] = calls[-1]

@@ -9,7 +9,8 @@ from placement_lint.findings import Confidence, Severity
 from placement_lint.placement.domain.mesh_devices import MeshDevices, mix
 from placement_lint.prefilter.conditions import COMMITTED, LISTED_DEVICES, AllOf, AnyOf, Uses
 from placement_lint.rules.base import Rule
-from placement_lint.rules.commitment.mixtures import clashes, described
+from placement_lint.rules.commitment.mixtures import clashes, described, outside_mesh
+from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -27,7 +28,9 @@ class DeviceSetsMixed(Rule):
     on a single device, on a mesh of other devices, or on one of the same devices in another order;
     through names, attributes, functions and the files of a run. Of a mesh it has to be known which
     devices it is of: `jax.devices()`, a literal slice of them, some that are listed, or all by
-    `jax.make_mesh` and `create_device_mesh`.
+    `jax.make_mesh` and `create_device_mesh`. It also finds operations on an array that is on a
+    single device, or on another mesh, where the program has set a mesh by `jax.set_mesh`: there it
+    is refused alone.
 
     ## Why is this bad?
     JAX never moves a committed array by itself, and an array on a mesh is committed to all of its
@@ -103,6 +106,15 @@ class DeviceSetsMixed(Rule):
                     described(seats),
                     confidence=Confidence.DEFINITE if is_sure else Confidence.LIKELY,
                 )
+        for clash in outside_mesh(ctx):
+            (seat, operand), *_ = clash.seats.items()
+            name = f"`{dotted(operand)}`" if dotted(operand) else "the operand"
+            ctx.report(
+                clash.operation,
+                f"{name} is committed to {seat}, which is not the mesh that `jax.set_mesh` has "
+                "set: ValueError",
+                confidence=Confidence.LIKELY,
+            )
 
 
 def _apart(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.sharding import UNKNOWN_PART, Mesh, Sharding, Spec
-from placement_lint.prefilter.conditions import AllOf, Jax, Uses
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.meshes.shardings import name_at
 from placement_lint.semantic.enclosing import failure_is_expected, is_caught
@@ -16,6 +16,8 @@ from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import libcst as cst
 
     from placement_lint.placement.domain.sharded_calls import ShardedCall
@@ -81,8 +83,8 @@ class InShardingsConflict(Rule):
     Arrays that are not committed, and NumPy arrays, which are split as it says. Specs that say the
     same, as `PartitionSpec("data", None)` and `PartitionSpec("data")`, or that differ by an axis of
     one device. Arguments of which the sharding is not known, among them what was computed of
-    others, and trees; other meshes than that of the sharding. A function with static or bound
-    arguments. What is expected to fail, or caught.
+    others; other meshes than that of the sharding; trees, where a tree of shardings is wanted. A
+    function with static or bound arguments. What is expected to fail, or caught.
 
     ## Verified by
     The proof passes an array that is replicated over eight devices to a function that wants it
@@ -97,7 +99,7 @@ class InShardingsConflict(Rule):
     advice = "Put the argument to the sharding that the function wants, or remove `in_shardings`"
     severity, fix = Severity.ERROR, Applicability.DISPLAY
     follows_callers = True
-    needs = AllOf(Jax(), Uses("jax.jit"), Uses("jax.sharding.*", "jax.NamedSharding"), b"sharding")
+    needs = AllOf(Jax(), AnyOf(Uses("jax.sharding.*", "jax.NamedSharding"), b"shard"))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         calls = ctx.flow.record.sharded_calls.compiled.get(ctx.tree.index(node), set())
@@ -137,12 +139,15 @@ def _conflict(call: ShardedCall) -> _Conflict | None:
     """Return the first argument of an execution that surely is refused."""
     wanted, _, *operands = call.given
     for position, held in enumerate(operands):
-        here, there = _sharding_at(wanted, position, len(operands)), _sharding_of(held)
-        if here is None or there is None or here.mesh is None or here.mesh != there.mesh:
+        here = _sharding_at(wanted, position, len(operands))
+        if here is None or here.mesh is None:
             continue
-        one, other = (_split(each.spec, here.mesh) for each in (here, there))
-        if one is not None and other is not None and one != other:
-            return _Conflict(position, here, there, _is_for_any(one, other, here.mesh))
+        for there in _shardings_of(held):
+            if here.mesh != there.mesh:
+                continue
+            one, other = (_split(each.spec, here.mesh) for each in (here, there))
+            if one is not None and other is not None and one != other:
+                return _Conflict(position, here, there, _is_for_any(one, other, here.mesh))
     return None
 
 
@@ -158,12 +163,18 @@ def _sharding_at(wanted: Value, position: int, count: int) -> Sharding | None:
     return only if isinstance(only, Sharding) and only.is_named else None
 
 
-def _sharding_of(held: Value) -> Sharding | None:
-    """Return where the one array is that a value surely is."""
-    from placement_lint.placement.domain.values import Array, sole
+def _shardings_of(held: Value) -> Iterator[Sharding]:
+    """Yield where the one array is that a value surely is, or each of a tree."""
+    from placement_lint.placement.domain.contents import leaves_of
+    from placement_lint.placement.domain.values import AnyTree, Array, sole
 
     only = sole(held)
-    return only.sharding if isinstance(only, Array) and only.committed else None
+    if only is None or isinstance(only, AnyTree):
+        return
+    for leaf in leaves_of(held):
+        one = sole(leaf)
+        if isinstance(one, Array) and one.committed and one.sharding is not None:
+            yield one.sharding
 
 
 def _split(spec: Spec | None, mesh: Mesh) -> tuple[tuple[str, ...], ...] | None:

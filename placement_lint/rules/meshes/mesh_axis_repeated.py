@@ -8,6 +8,7 @@ from placement_lint.findings import Confidence, Severity
 from placement_lint.placement.domain.sharding import Mesh, Spec
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
+from placement_lint.rules.meshes.iterated_specs import meets_each
 from placement_lint.rules.meshes.shardings import calls_at
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
 
@@ -87,7 +88,8 @@ class MeshAxisRepeated(Rule):
             return
         given = [call.given[1] for call in calls_at(node, ctx)] if is_sharding else []
         every = given if is_sharding else [ctx.flow.value(node)]
-        repeated = [_repeated(held) for held in every]
+        in_turn = is_sharding and meets_each(node, ctx)
+        repeated = [_repeated(held, in_turn=in_turn) for held in every]
         found = sorted(each for each in repeated if each is not None)
         if not found or is_asserted_to_fail(node, ctx) or is_caught(node, ctx, _CAUGHT):
             return
@@ -100,8 +102,11 @@ class MeshAxisRepeated(Rule):
         )
 
 
-def _repeated(held: Iterable[object]) -> tuple[str, str] | None:
-    """Return what surely names an axis twice, as people write it, and the axis."""
+def _repeated(held: Iterable[object], *, in_turn: bool) -> tuple[str, str] | None:
+    """Return what surely names an axis twice, as people write it, and the axis.
+
+    `in_turn`: each of the alternatives comes, one after the other.
+    """
     found: list[tuple[str, str]] = []
     for atom in held:
         axes: list[str] = []
@@ -111,6 +116,8 @@ def _repeated(held: Iterable[object]) -> tuple[str, str] | None:
             axes = [axis for axis in atom.axes or () if axis is not None]
         twice = [axis for axis in axes if axes.count(axis) > 1]
         if not twice:
+            if in_turn:
+                continue
             return None
         found.append((str(atom) if isinstance(atom, Spec) else f"the mesh {atom}", twice[0]))
     return min(found) if found else None

@@ -19,6 +19,7 @@ from placement_lint.rules.meshes.bare_specs import (
     meshes_for,
 )
 from placement_lint.rules.meshes.constraints import CONSTRAINT
+from placement_lint.rules.meshes.iterated_specs import meets_each
 from placement_lint.rules.meshes.shardings import calls_at
 from placement_lint.semantic.enclosing import (
     ancestors_in_function,
@@ -113,7 +114,8 @@ class MeshAxisUnknown(Rule):
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         if ctx.is_call(node, *_SHARDING, *_SHARD_MAP):
             calls = calls_at(node, ctx)
-            found = (_unknown(call.given[0], call.given[1:]) for call in calls)
+            in_turn = meets_each(node, ctx)
+            found = (_unknown(call.given[0], call.given[1:], in_turn=in_turn) for call in calls)
         else:
             calls = calls_with_specs(node, ctx)
             constrains = ctx.called(node) == CONSTRAINT
@@ -162,8 +164,11 @@ def _unknown_in_force(call: ShardedCall, ctx: Context, *, constrains: bool) -> _
     return _unknown(meshes, [frozenset({spec}) for spec in specs])
 
 
-def _unknown(mesh: Value, given: Iterable[Value]) -> _Unknown | None:
-    """Return an axis that a spec surely names and its mesh surely does not have."""
+def _unknown(mesh: Value, given: Iterable[Value], *, in_turn: bool = False) -> _Unknown | None:
+    """Return an axis that a spec surely names and its mesh surely does not have.
+
+    `in_turn`: each of the specs comes, one after the other.
+    """
     meshes = [atom for atom in mesh if isinstance(atom, Mesh)]
     if not meshes or len(meshes) != len(mesh):
         return None
@@ -174,7 +179,7 @@ def _unknown(mesh: Value, given: Iterable[Value]) -> _Unknown | None:
     for held in given:
         for alternatives in each_leaf(held):
             missing = [_missing(atom, known) for atom in alternatives]
-            if not missing or None in missing:
+            if not missing or (None in missing and not (in_turn and any(missing))):
                 continue
             spec, axis = min(filter(None, missing), key=str)
             first = min(meshes, key=str)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.findings import Confidence, Severity
 from placement_lint.placement.domain.sharded_calls import Running
-from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
+from placement_lint.prefilter.conditions import AllOf, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.bare_specs import bare_specs, was_left, without_mesh
 from placement_lint.rules.meshes.constraints import CONSTRAINT
@@ -91,7 +91,7 @@ class MeshContextNotInForce(Rule):
     advice = "Enter the mesh where it runs, or pass `NamedSharding(mesh, spec)`"
     severity = Severity.ERROR
     follows_callers = True
-    needs = AllOf(Jax(), SPECS, TAKING_SPECS, AnyOf(b"with ", b"with\\"))
+    needs = AllOf(Jax(), SPECS, TAKING_SPECS)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         left = [call for call in without_mesh(node, ctx) if was_left(call)]
@@ -103,7 +103,7 @@ class MeshContextNotInForce(Rule):
         compiled = every.compiled.get(ctx.tree.index(node), set())
         where = "the thread was started"
         if compiled or any(call.running is Running.COMPILED for call in left):
-            where = "the function was compiled"
+            where = "the function was compiled, or the thread was started,"
         seen = every.at(ctx.tree.index(node)) or compiled
         ctx.report(
             node,

@@ -110,7 +110,6 @@ class ReplicatedAtEveryCall(Rule):
     follows_callers = True
     needs = AllOf(
         Jax(),
-        b"jit",
         AnyOf(Identifier(b"for"), Identifier(b"while")),
         AnyOf(Uses("jax.sharding.*", "jax.NamedSharding"), b"sharding"),
     )
@@ -119,19 +118,18 @@ class ReplicatedAtEveryCall(Rule):
         inner = loop_around(node, ctx)
         if not isinstance(inner, cst.For | cst.While):
             return
-        compiled = jitted(node.func, ctx)
-        if compiled is None or compiled.is_placed or not runs_in_each_iteration(node, inner, ctx):
+        taken = _arguments(node, ctx)
+        if not taken or not runs_in_each_iteration(node, inner, ctx):
             return
         if is_in_test(node, ctx) or is_pinned_to_cpu(ctx.module) or names_set_mesh(ctx):
             return
         if ctx.module.fact(TracedFunctions).is_traced(node):
             return
-        arguments = compiled.traced_arguments(node)
-        split = [each for argument in arguments if (each := _split(argument, ctx)) is not None]
+        split = [each for argument in taken if (each := _split(argument, ctx)) is not None]
         if not split or _leaves_some(node, ctx):
             return
         sharding = min(split, key=str)
-        for argument in arguments:
+        for argument in taken:
             binding = _made_outside(argument, inner, ctx)
             if isinstance(argument, cst.Name) and binding is not None:
                 ctx.report(
@@ -142,6 +140,29 @@ class ReplicatedAtEveryCall(Rule):
                     related=((binding.node, ctx.module.path, "made here, and put nowhere"),),
                     fix=_plan(argument, binding, inner, sharding.mesh, ctx),
                 )
+
+
+def _arguments(node: cst.Call, ctx: Context) -> list[cst.BaseExpression]:
+    """Return the arguments that a call gives to a compiled function; none where it may place them.
+
+    A function of another file is known by its value: a static argument is no array.
+    """
+    from placement_lint.placement.domain.values import Computation, sole
+
+    compiled = jitted(node.func, ctx)
+    if compiled is not None:
+        return [] if compiled.is_placed else compiled.traced_arguments(node)
+    called = sole(ctx.flow.value(node.func))
+    is_elsewhere = (
+        isinstance(called, Computation)
+        and called.is_staged
+        and called.function is not None
+        and called.function.module != ctx.flow.module.name
+        and not (called.places_arguments or called.bound or called.bound_by_name)
+    )
+    if not is_elsewhere or any(argument.star for argument in node.args):
+        return []
+    return [argument.value for argument in node.args]
 
 
 def _split(argument: cst.BaseExpression, ctx: Context) -> Sharding | None:

@@ -67,9 +67,9 @@ class ShardingConstraintDiscarded(Rule):
 
     ## What it does not flag
     A call that is expected to fail (`with pytest.raises(…)`, `try` in a test). Constraints that
-    may run under `jax.set_mesh`, and those along Explicit axes: there a constraint asserts how an
-    array is split, which takes no result. The last expression of a notebook's cell,
-    which is shown.
+    may run under `jax.set_mesh`, unless all axes of that mesh are Auto, and those along Explicit
+    axes: there a constraint asserts how an array is split, which takes no result. The last
+    expression of a notebook's cell, which is shown.
 
     ## Verified by
     The proof constrains an array in a jitted function in a statement of its own: each of eight
@@ -93,13 +93,29 @@ class ShardingConstraintDiscarded(Rule):
         name = _FUNCTIONS.get(ctx.called(call) or "")
         if name is None or failure_is_expected(node, ctx) or is_shown_or_measured(node, ctx):
             return
-        if name == CONSTRAINT and (may_be_set(calls_at(call, ctx), ctx) or _may_assert(call, ctx)):
+        if name == CONSTRAINT and (_may_be_set(call, ctx) or _may_assert(call, ctx)):
             return
         ctx.report(
             call,
             f"the result of {name} is discarded: nothing is constrained",
             fix=_assign(call, Arguments(call).get(0, "x"), ctx),
         )
+
+
+def _may_be_set(call: cst.Call, ctx: Context) -> bool:
+    """Return whether a mesh may be set where a constraint runs, unless all of its axes are Auto."""
+    from placement_lint.placement.domain.sharding import AxisType, Mesh
+
+    calls = calls_at(call, ctx)
+    other = [
+        each
+        for each in calls
+        if not all(
+            isinstance(mesh, Mesh) and mesh.every_type == {AxisType.AUTO}
+            for mesh in each.meshes.by_set
+        )
+    ]
+    return bool(other or not calls) and may_be_set(other, ctx)
 
 
 def _may_assert(call: cst.Call, ctx: Context) -> bool:

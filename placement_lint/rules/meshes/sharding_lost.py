@@ -87,11 +87,7 @@ class ShardingLost(Rule):
     advice = "Call it outside of jit, where the result follows, or pass `out_shardings`"
     severity = Severity.WARNING
     follows_callers = True
-    needs = AllOf(
-        Jax(),
-        Uses("jax.jit"),
-        AnyOf(Uses("jax.sharding.*", "jax.NamedSharding"), b"sharding"),
-    )
+    needs = AllOf(Jax(), AnyOf(Uses("jax.sharding.*", "jax.NamedSharding"), b"shard"))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         arguments = Arguments(node)
@@ -101,7 +97,7 @@ class ShardingLost(Rule):
         if optimizer is None and not shapes_taken(node, ctx):
             return
         operand = arguments.positional[0]
-        sharding = split_over(ctx.flow.value(operand))
+        sharding = split_over(ctx.flow.value(operand), partly=True)
         if sharding is None or len(node.args) != 1 or is_put(node, ctx) or names_set_mesh(ctx):
             return
         name = f"`{dotted(operand)}`" if dotted(operand) else "the argument"

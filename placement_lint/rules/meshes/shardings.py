@@ -171,9 +171,12 @@ def _is_in_force(assigned: cst.CSTNode, node: cst.CSTNode, ctx: Context) -> bool
     return not in_same_body or ctx.tree.index(assigned) < ctx.tree.index(node)
 
 
-def split_over(held: Value) -> Sharding | None:
-    """Return how the arrays in a value surely are split; None where one of them may not be."""
-    from placement_lint.placement.domain.values import arrays
+def split_over(held: Value, *, partly: bool = False) -> Sharding | None:
+    """Return how the arrays in a value surely are split; None where one of them may not be.
+
+    `partly`: some of a tree may be whole on the mesh, as the small ones often are.
+    """
+    from placement_lint.placement.domain.values import Array, arrays
     from placement_lint.rules.commitment.commitment_lost import is_certain
 
     found = list(arrays(held))
@@ -184,5 +187,7 @@ def split_over(held: Value) -> Sharding | None:
         and array.sharding.spec is not None
         and array.sharding.spec.splits
     ]
-    is_sure = bool(found) and len(known) == len(found) and is_certain(held)
-    return min(known, key=str) if is_sure else None
+    on_mesh = [array for array in found if array.sharding is not None and array.sharding.spec]
+    is_tree = not any(isinstance(atom, Array) for atom in held)
+    is_sure = len(on_mesh if partly and is_tree else known) == len(found) and is_certain(held)
+    return min(known, key=str) if known and is_sure else None

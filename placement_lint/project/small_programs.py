@@ -1,0 +1,66 @@
+"""Small programs that say how arrays are split: all of their files are interpreted together.
+
+A mesh, its axes, the shardings over it and the arrays on it are often each of another file, and no
+single name says that it leads to one of them. A few files are interpreted in no time; which files
+of a large program are worth it, `sharing_files` says.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from placement_lint.files.test_paths import is_test_path
+from placement_lint.project.graph import closure
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+MOST_FILES = 24
+"""Files of a program that is interpreted as a whole."""
+MOST_CHARACTERS = 150_000
+"""Their text, all together."""
+
+_SPLITTING = re.compile(
+    rb"\b(?:NamedSharding|make_mesh|set_mesh|use_mesh|shard_map|with_sharding_constraint)\b"
+    rb"|\bMesh\s*\("
+)
+
+
+def splits(data: bytes) -> bool:
+    """Return whether a file may say how arrays are split over devices."""
+    return b"jax" in data and _SPLITTING.search(data) is not None
+
+
+def small_programs(
+    splitting: Iterable[str],
+    sizes: Mapping[str, int],
+    imports: Iterable[tuple[str, str, str]],
+) -> set[str]:
+    """Return the files of all small programs of several files of which one splits arrays.
+
+    A program is the files that import one another, in any number of steps; a test is none of it,
+    unless it is the test that splits arrays. `sizes`: of all files of the run; `imports`: who
+    imports what from where.
+    """
+    starts = {*splitting}
+    adjacent: dict[str, set[str]] = {}
+    for importer, imported, _ in imports:
+        if importer in starts or not is_test_path(importer):
+            adjacent.setdefault(importer, set()).add(imported)
+            adjacent.setdefault(imported, set()).add(importer)
+    found: set[str] = set()
+    seen: set[str] = set()
+    for path in sorted(starts & adjacent.keys()):
+        if path not in seen:
+            program = closure([path], adjacent)
+            seen |= program
+            found |= program if _is_small(program, sizes) else set()
+    return found
+
+
+def _is_small(program: Collection[str], sizes: Mapping[str, int]) -> bool:
+    return (
+        1 < len(program) <= MOST_FILES
+        and sum(sizes.get(path, 0) for path in program) <= MOST_CHARACTERS
+    )
