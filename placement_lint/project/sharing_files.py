@@ -31,6 +31,7 @@ _COMPILING = frozenset({
     "cond", "filter_jit", "fori_loop", "jit", "pjit", "scan", "switch", "while_loop",
 })  # fmt: skip
 _COMPILES = re.compile(rf"\b(?:{'|'.join(sorted(_COMPILING))})\b")
+_SEVERAL = re.compile(r"\bprocess_(?:count|index)\b|\bdistributed\.initialize\b|\bpinned_host\b")
 _WRITES = re.compile(rf"\b(?:{'|'.join(sorted(_SPECS))})\b")
 _NOTHING: frozenset[str] = frozenset()
 
@@ -93,7 +94,7 @@ class _Sharing:
                 if puts:
                     of_putting.add(importer)
                     is_compiled |= not puts.isdisjoint(text.compiled)
-                if spans and text.writes_specs:
+                if spans and (text.writes_specs or text.has_several_places):
                     found |= {*behind[path], importer}
                 if PurePath(importer).name == "__init__.py" and (puts or spans):
                     # It hands them on to those who import them from there.
@@ -174,6 +175,11 @@ class _Text:
             isinstance(node, ast.Call) and _last(node.func) in _SPECS and _has_text(node)
             for node in ast.walk(self._tree)
         )
+
+    @cached_property
+    def has_several_places(self) -> bool:
+        """Whether it knows of several processes, or of the memory of the host."""
+        return _SEVERAL.search(self._source.text) is not None
 
     def brought(self, imported: str, names: frozenset[str]) -> frozenset[str]:
         """Return those of some names that an import brings: "" is a module, "*" all its names."""

@@ -77,7 +77,7 @@ def _describe(atom: Atom, where: Callable[[Place], str], depth: int) -> str:
         return f"a mesh {atom}"
     if isinstance(atom, Spec):
         return f"the spec {atom}"
-    if isinstance(atom, Sharding) and atom.is_named:
+    if isinstance(atom, Sharding) and (atom.is_named or atom.is_of_host):
         return f"a sharding on {atom}"
     if isinstance(atom, DefaultDeviceContext):
         devices = sorted(str(device or "unknown") for device in atom.devices)

@@ -32,6 +32,8 @@ class MeshDevices(Sized):
     """The order is one that depends on how the machine connects them."""
     number: int | None = None
     """How many there are, where that is known. Of `is_arranged`: the first so many."""
+    is_local: bool = False
+    """They are among `jax.local_devices(…)`: where there is one process, the same."""
 
     def at(self, index: int) -> int | None:
         """Return the place in `jax.devices(platform)` of one of them; None: not known."""
@@ -66,7 +68,9 @@ class MeshDevices(Sized):
     def __str__(self) -> str:
         """Write them for people: `a mesh of jax.devices()[:4]`."""
         argument = "" if self.platform is None else f'"{self.platform}"'
-        text = f"jax.devices({argument})"
+        if self.is_local and argument:
+            argument = f"backend={argument}"
+        text = f"jax.{'local_' if self.is_local else ''}devices({argument})"
         if self.listed is not None:
             listed = ", ".join(f"{text}[{place}]" for place in self.listed)
             return f"a mesh of [{listed}]"

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from placement_lint.placement.domain.mesh_contexts import MeshesInForce
     from placement_lint.placement.domain.values import Value
 
@@ -40,6 +42,9 @@ class ShardedCalls:
     compiled: dict[int, set[ShardedCall]] = field(default_factory=dict)
     """Calls of what `jax.jit` made with `in_shardings` or `out_shardings`: these two, then what it
     was given by position, if nothing else."""
+    on_host_memory: dict[int, set[tuple[tuple[int, Value], ...]]] = field(default_factory=dict)
+    """Operations on arrays that are in the memory of the host: for each execution the operands,
+    places and values."""
 
     def saw(self, node: int, running: Running, meshes: MeshesInForce, *given: Value) -> None:
         """Remember what a call was given."""
@@ -50,6 +55,10 @@ class ShardedCalls:
     ) -> None:
         """Remember a call of what `jax.jit` made with shardings."""
         self.compiled.setdefault(node, set()).add(ShardedCall(running, given, meshes))
+
+    def saw_host_memory(self, node: int, operands: Sequence[tuple[int, Value]]) -> None:
+        """Remember an operation on an array that is in the memory of the host."""
+        self.on_host_memory.setdefault(node, set()).add(tuple(operands))
 
     def at(self, node: int) -> frozenset[ShardedCall]:
         """Return every execution of a call that was seen; none of one that was not followed."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.placement.domain.sized import Sized
@@ -29,6 +29,17 @@ class AxisType(enum.Enum):
     """The types of the arrays."""
     BY_VERSION = enum.auto()
     """`jax.make_mesh` without `axis_types`: AUTO before JAX 0.9.0, EXPLICIT from then on."""
+
+
+class Memory(enum.Enum):
+    """Which memory of its devices a sharding is of."""
+
+    DEVICE = enum.auto()
+    PINNED = enum.auto()
+    """That of the host, from which devices read: `pinned_host`."""
+    PINNED_BY_VERSION = enum.auto()
+    """Of what is computed in `pinned_host`: that of the devices before JAX 0.10, from then on the
+    same (measured)."""
 
 
 class UnknownPart(enum.Enum):
@@ -157,7 +168,23 @@ class Sharding(Sized):
     spec: Spec | None = None
     is_named: bool = False
     """It is a `NamedSharding` of the devices' own memory."""
+    memory: Memory | None = None
+    """None where that is not known."""
+
+    @property
+    def is_of_host(self) -> bool:
+        """Whether what is put to it is in the memory of the host."""
+        return self.memory in {Memory.PINNED, Memory.PINNED_BY_VERSION}
+
+    def in_memory(self, memory: Memory | None) -> Sharding:
+        """Return the same sharding of another memory."""
+        in_own = memory is Memory.DEVICE and self.mesh is not None
+        whole = in_own and self.spec is not None and self.spec.is_whole
+        return replace(self, replicated=whole, is_named=in_own, memory=memory)
 
     def __str__(self) -> str:
         """Write it for people: `mesh (data=4, model=2), P("data", None)`."""
-        return f"mesh {self.mesh or '(…)'}, {self.spec or 'P(…)'}"
+        if self.mesh is None and self.is_of_host:
+            return "pinned_host memory"
+        text = f"mesh {self.mesh or '(…)'}, {self.spec or 'P(…)'}"
+        return f"{text} in pinned_host memory" if self.is_of_host else text

@@ -133,6 +133,8 @@ class DeviceList(Sized):
 
     platform: str | None
     part: Part = EVERY
+    is_local: bool = False
+    """It is `jax.local_devices(…)`: those of this process."""
 
 
 @dataclass(frozen=True)

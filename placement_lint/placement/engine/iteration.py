@@ -186,6 +186,8 @@ class Iteration:
         shardings = [atom.sharding for atom in held if isinstance(atom, Array)]
         if not any(shardings):
             return row
+        if any(each is not None and each.is_of_host for each in shardings):
+            return UNKNOWN
         specs = [None if each is None else each.spec for each in shardings]
         if all(spec is not None and spec.splits for spec in specs):
             return self.on.operations.created(self.on.index(node), state)

@@ -13,8 +13,16 @@ import libcst as cst
 from placement_lint.placement.domain.devices import Device
 from placement_lint.placement.domain.keys import Member
 from placement_lint.placement.domain.mesh_devices import MeshDevices
-from placement_lint.placement.domain.sharding import AxisType, DeviceGrid, Mesh, Sharding, Spec
+from placement_lint.placement.domain.sharding import (
+    AxisType,
+    DeviceGrid,
+    Memory,
+    Mesh,
+    Sharding,
+    Spec,
+)
 from placement_lint.placement.domain.values import (
+    NONE,
     PLAIN,
     UNKNOWN,
     Array,
@@ -39,13 +47,18 @@ _AXIS_TYPES = {
     for cls in ("AxisType", "AxisTypes")
     for name, axis_type in (("Auto", AxisType.AUTO), ("Explicit", AxisType.EXPLICIT))
 }
+_MEMORIES = {"device": Memory.DEVICE, "pinned_host": Memory.PINNED}
+_SPACES = {
+    "jax.memory.Space.Device": value(Sharding(memory=Memory.DEVICE)),
+    "jax.memory.Space.Host": value(Sharding(memory=Memory.PINNED)),
+}
 
 
 def constant(qualified: str) -> Value:
-    """Return what a constant of a library is: of the types of axes, which one."""
+    """Return what a constant of a library is: of the types of axes, or of memories, which one."""
     if qualified in _AXIS_TYPES:
         return value(Plain(member=Member(qualified)))
-    return PLAIN
+    return _SPACES.get(qualified, PLAIN)
 
 
 def axis_type(atom: Atom | None) -> AxisType | None:
@@ -59,6 +72,19 @@ def shardings_of(held: Value) -> Value:
     """Return the attribute `sharding` of the arrays in a value."""
     arrays = [atom for atom in held if isinstance(atom, Array)]
     return frozenset(Plain() if array.sharding is None else array.sharding for array in arrays)
+
+
+def memory_of(kind: Value) -> Memory | None:
+    """Return the memory that a `memory_kind` names; None where it is not known which."""
+    only = sole(kind)
+    if kind == NONE:
+        return Memory.DEVICE
+    return _MEMORIES.get(only.text or "") if isinstance(only, Plain) else None
+
+
+def in_memory(atom: Atom, memory: Memory | None) -> Sharding:
+    """Return what `sharding.with_memory_kind(kind)` gives."""
+    return (atom if isinstance(atom, Sharding) else Sharding()).in_memory(memory)
 
 
 def mesh_attribute(atom: Mesh | Sharding | Spec, name: str) -> Value:
@@ -86,7 +112,7 @@ def grid_of(held: Value) -> DeviceGrid | None:
     if isinstance(only, DeviceGrid):
         return only
     if isinstance(only, DeviceList):
-        return DeviceGrid(MeshDevices(only.platform, only.part), (None,))
+        return DeviceGrid(MeshDevices(only.platform, only.part, is_local=only.is_local), (None,))
     if not isinstance(only, Sequence) or not only.items:
         return None
     rows = [grid_of(item) if _is_row(item) else _one(item) for item in only.items]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, Device, differ
 from placement_lint.placement.domain.mesh_devices import MeshDevices, mix
 from placement_lint.placement.domain.places import NO_CAUSES, NOWHERE, ArrayOrigin, Place
-from placement_lint.placement.domain.sharding import Mesh, Sharding
+from placement_lint.placement.domain.sharding import Memory, Mesh, Sharding
 from placement_lint.placement.domain.values import (
     ANYTHING,
     DOUBT,
@@ -141,6 +141,8 @@ class Operations:
                 isinstance(atom, Anything | External) for atom in held
             ):
                 open_to_more = True
+        if is_on_host(operands):
+            self.record.sharded_calls.saw_host_memory(node, operands[:judged])
         if sum(map(bool, every)) > 1 or len(pinned) > 1:
             self.record.saw_operands(node, self._mixed(operands[:judged]), operands)
         because: dict[Device | None, set[Causes]] = {}
@@ -355,18 +357,29 @@ class Operations:
         )
 
 
+def is_on_host(operands: abc.Iterable[tuple[int, Value]]) -> bool:
+    """Return whether one of the operands is, or holds, an array in the memory of the host."""
+    return any(
+        array.sharding is not None and array.sharding.is_of_host
+        for _, held in operands
+        for array in arrays(held)
+    )
+
+
 def _on_one_mesh(every: list[list[Array]]) -> Sharding | None:
     """Return where an operation gives what it computes of arrays that are on one mesh, split as the
     compiler chooses; None where one of them may be elsewhere.
     """
-    meshes = {
-        None if array.sharding is None else array.sharding.mesh
-        for found in every
-        for array in found
-        if array.committed
-    }
+    shardings = {array.sharding for found in every for array in found if array.committed}
+    meshes = {None if each is None else each.mesh for each in shardings}
     only = meshes.pop() if len(meshes) == 1 else None
-    return None if only is None else Sharding(mesh=only, is_named=True)
+    if any(each is not None and each.is_of_host for each in shardings):
+        is_every = all(each is not None and each.is_of_host for each in shardings)
+        # What `pinned_host` meets may be scalars, which do not count.
+        is_every &= all(array.committed for found in every for array in found)
+        return Sharding(mesh=only, memory=Memory.PINNED_BY_VERSION) if is_every else None
+    is_own = all(each is None or each.is_named for each in shardings)
+    return None if only is None or not is_own else Sharding(mesh=only, is_named=True)
 
 
 def _committed_instead(held: Value) -> Devices:

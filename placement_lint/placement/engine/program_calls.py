@@ -59,6 +59,7 @@ from placement_lint.placement.engine.arguments import (
 )
 from placement_lint.placement.engine.getters import got
 from placement_lint.placement.engine.operand_layouts import GivenArguments, LaidOut
+from placement_lint.placement.engine.operations import is_on_host
 from placement_lint.placement.engine.placed_results import placed_results, places_of
 from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.engine.traced_calls import Trace, is_derivative, is_worth_following
@@ -189,7 +190,8 @@ class ObjectCalls:
         # What is left aside may be taken after all, and say where it runs.
         is_array = atom.gives_array and (left.is_certain or not left.every)
         is_flat = given.is_flat if isinstance(given, LaidOut) else atom.usage is None
-        if is_array and is_flat and all(map(_is_array_or_number, operands)):
+        on_host = is_on_host(operands)
+        if is_array and is_flat and not on_host and all(map(_is_array_or_number, operands)):
             used = [operand for operand in operands if operand[0] not in left.every]
             return placed(used, certain=left.is_certain and atom.is_known)
         spread = self.on.spread(operands, state)

@@ -165,7 +165,7 @@ def _part_of_devices(held: Value, node: cst.Subscript) -> Value | None:
     if not isinstance(only, DeviceList) or part is None:
         return None
     devices = MeshDevices(only.platform, only.part).sliced(part)
-    return None if devices is None else value(DeviceList(only.platform, devices.part))
+    return None if devices is None else value(replace(only, part=devices.part))
 
 
 def _part_of_grid(grid: DeviceGrid, node: cst.Subscript) -> DeviceGrid:

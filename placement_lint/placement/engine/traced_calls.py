@@ -130,7 +130,8 @@ class Trace:
         argument: `jax.lax.with_sharding_constraint(x, sharding)`; nothing of any other leaf.
         """
         given = {a.sharding.mesh for a in self._originals if a.sharding is not None}
-        meshes = {a.sharding.mesh for a in arrays(leaf) if a.sharding is not None} - given - {None}
+        shardings = {a.sharding for a in arrays(leaf) if a.sharding is not None}
+        meshes = {each.mesh for each in shardings if each.is_named} - given - {None}
         pins: set[Atom] = {
             Array(None, committed=True, sharding=Sharding(mesh=mesh, is_named=True))
             for mesh in meshes

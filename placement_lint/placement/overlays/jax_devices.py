@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from placement_lint.placement.domain.devices import Device
+from placement_lint.placement.domain.sharding import Memory, Sharding
 from placement_lint.placement.domain.state import ANY_DEVICE, SYSTEM, DefaultDevice, Devices
 from placement_lint.placement.domain.values import (
     ANYTHING,
@@ -25,6 +26,7 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.contexts import chosen_between
+from placement_lint.placement.engine.meshes import memory_of
 from placement_lint.placement.overlays.registry import LibraryCall, models
 from placement_lint.syntax.calls import is_none, string_value
 
@@ -79,7 +81,7 @@ def default_device(call: LibraryCall) -> Value:
 
 @models("jax.devices")
 def devices(call: LibraryCall) -> Value:
-    return _device_list(call, call.arguments.get(0, "backend"))
+    return _device_list(call, call.arguments.get(0, "backend"), is_local=False)
 
 
 @models("jax.local_devices")
@@ -91,18 +93,21 @@ def local_devices(call: LibraryCall) -> Value:
     ):
         call.operands()
         return UNKNOWN
-    return _device_list(call, call.arguments.get(1, "backend"))
+    return _device_list(call, call.arguments.get(1, "backend"), is_local=True)
 
 
-def _device_list(call: LibraryCall, platform: cst.BaseExpression | None) -> Value:
+def _device_list(
+    call: LibraryCall, platform: cst.BaseExpression | None, *, is_local: bool
+) -> Value:
     if call.arguments.is_open:
         return UNKNOWN
     if platform is None or is_none(platform):
-        return value(DeviceList(None))
+        return value(DeviceList(None, is_local=is_local))
     found: set[Atom] = set()
     for atom in _loaded(call, call.evaluate(platform)):
         known = isinstance(atom, Plain) and atom.text is not None
-        found.add(DeviceList(atom.text) if known else ANYTHING)  # type: ignore[union-attr]
+        text = atom.text if isinstance(atom, Plain) else None
+        found.add(DeviceList(text, is_local=is_local) if known else ANYTHING)
     return frozenset(found)
 
 
@@ -110,6 +115,10 @@ def _device_list(call: LibraryCall, platform: cst.BaseExpression | None) -> Valu
 def single_device_sharding(call: LibraryCall) -> Value:
     """`SingleDeviceSharding(d)`: commits to one device, or to one of its memories."""
     devices = devices_of(call, call.arguments.get(0, "device"))
+    kind = call.arguments.get(None, "memory_kind")
+    memory = Memory.DEVICE if kind is None else memory_of(call.evaluate(kind))
+    if memory is not Memory.DEVICE:
+        return value(Sharding(memory=memory))
     return value(*[TheDevice(device) for device in devices])
 
 

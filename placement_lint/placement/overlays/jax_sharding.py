@@ -19,6 +19,7 @@ from placement_lint.placement.domain.sharding import (
     UNKNOWN_PART,
     AxisType,
     DeviceGrid,
+    Memory,
     Mesh,
     Part,
     Sharding,
@@ -40,6 +41,7 @@ from placement_lint.placement.domain.values import (
 from placement_lint.placement.engine.meshes import (
     axis_type,
     grid_of,
+    memory_of,
     reshaped,
     written_shape,
 )
@@ -84,18 +86,29 @@ def named_sharding(call: LibraryCall) -> Value:
     passed = _passed(call)
     mesh, spec = _argument(passed, 0, "mesh"), _argument(passed, 1, "spec")
     call.saw_sharded(mesh, spec)
-    memory = passed.keywords.get("memory_kind", NONE)
-    in_memory = memory == NONE and passed.more is None
+    memory = None
+    if passed.more is None:
+        memory = memory_of(passed.keywords.get("memory_kind", NONE))
+    in_memory = memory is Memory.DEVICE
     made = [
         Sharding(
             replicated=in_memory and isinstance(two, Spec) and two.is_whole,
             mesh=one if isinstance(one, Mesh) else None,
             spec=two if isinstance(two, Spec) else None,
             is_named=in_memory,
+            memory=memory,
         )
         for one, two in itertools.product(mesh or UNKNOWN, spec or UNKNOWN)
     ]
-    return value(*made) if len(made) <= MAX_ALTERNATIVES else value(Sharding(is_named=in_memory))
+    some = Sharding(is_named=in_memory, memory=memory)
+    return value(*made) if len(made) <= MAX_ALTERNATIVES else value(some)
+
+
+@models("jax.sharding.TransferToMemoryKind", "jax._src.sharding_impls.TransferToMemoryKind")
+def transferred(call: LibraryCall) -> Value:
+    """`TransferToMemoryKind("pinned_host")`, until JAX 0.7: another memory of the same devices."""
+    kind = _argument(_passed(call), 0, "memory_kind")
+    return value(Sharding(memory=memory_of(kind)))
 
 
 @models("jax.set_mesh", "jax.sharding.set_mesh")
@@ -269,11 +282,17 @@ def saw_specs(call: LibraryCall) -> None:
 def saw_target(call: LibraryCall, target: cst.BaseExpression | None) -> Sharding | None:
     """Remember where a call puts an array, or what it constrains it to.
 
-    Returns the sharding over a mesh that this surely is.
+    Returns the sharding over a mesh, or of the host's memory, that this surely is.
     """
     if target is None:
         return None
     held = call.evaluate(target)
     call.saw_sharded(held)
+    return place_of(held)
+
+
+def place_of(held: Value) -> Sharding | None:
+    """Return the sharding over a mesh, or of the host's memory, that a value surely is."""
     only = sole(held)
-    return only if isinstance(only, Sharding) and only.is_named else None
+    is_known = isinstance(only, Sharding) and (only.is_named or only.is_of_host)
+    return only if is_known and isinstance(only, Sharding) else None

@@ -27,7 +27,7 @@ from placement_lint.placement.domain.contents import (
 )
 from placement_lint.placement.domain.keys import Key, sorted_items
 from placement_lint.placement.domain.mesh_contexts import ANY_MESHES
-from placement_lint.placement.domain.sharding import DeviceGrid, Mesh
+from placement_lint.placement.domain.sharding import DeviceGrid, Memory, Mesh
 from placement_lint.placement.domain.state import chosen_defaults
 from placement_lint.placement.domain.values import (
     HOST,
@@ -52,6 +52,7 @@ from placement_lint.placement.domain.values import (
     PlainContext,
     Sequence,
     TensorFile,
+    TheDevice,
     Thread,
     Value,
     join,
@@ -65,7 +66,7 @@ from placement_lint.placement.engine.contexts import (
     entered_meshes,
     is_neutral_context,
 )
-from placement_lint.placement.engine.meshes import grid_method
+from placement_lint.placement.engine.meshes import grid_method, in_memory, memory_of
 from placement_lint.placement.overlays.jax_devices import devices_of
 from placement_lint.placement.overlays.registry import LibraryCall
 from placement_lint.placement.overlays.stdlib import executed, of_future, of_thread
@@ -188,6 +189,10 @@ class MethodCalls:
             return _host_method(atom, name)
         if isinstance(atom, DeviceGrid):
             return grid_method(atom, name, Arguments(node), self.names)
+        if name == "with_memory_kind" and len(operands) == 1:
+            memory = memory_of(operands[0][1])
+            is_one = isinstance(atom, TheDevice) and memory is Memory.DEVICE
+            return value(atom if is_one else in_memory(atom, memory))
         if isinstance(atom, Mapping):
             return self._mapping_method(atom, name, node, operands)
         if isinstance(atom, Sequence):

@@ -84,6 +84,8 @@ class ShardedArrayIterated(Rule):
         Jax(),
         AnyOf(
             Uses("jax.device_put", "jax.lax.with_sharding_constraint"),
+            b"make_array_from_callback",
+            b"make_array_from_process_local_data",
             passed(b"device"),
         ),
     )
@@ -116,7 +118,10 @@ def _check(node: cst.BaseExpression, ctx: Context) -> None:
     held = ctx.flow.value(node)
     shardings = [atom.sharding if isinstance(atom, Array) else None for atom in held]
     if not shardings or any(
-        sharding is None or sharding.spec is None or not sharding.spec.splits
+        sharding is None
+        or not sharding.is_named
+        or sharding.spec is None
+        or not sharding.spec.splits
         for sharding in shardings
     ):
         return

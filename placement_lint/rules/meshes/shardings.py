@@ -184,6 +184,7 @@ def split_over(held: Value, *, partly: bool = False) -> Sharding | None:
         array.sharding
         for array in found
         if array.sharding is not None
+        and array.sharding.is_named
         and array.sharding.spec is not None
         and array.sharding.spec.splits
     ]

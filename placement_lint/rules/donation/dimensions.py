@@ -1,0 +1,249 @@
+"""Whether an expression surely is an array with dimensions, or a tree of such: no scalar.
+
+JAX lets a scalar of one memory meet arrays of another.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.rules.commitment.mixtures import calls_by_name
+from placement_lint.rules.devices.queries import assigned_value
+from placement_lint.syntax.calls import Arguments, string_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.rules.context import Context
+
+_SHAPED = {
+    **{f"{module}.{name}": 0 for module in ("jax.numpy", "numpy")
+       for name in ("empty", "full", "ones", "zeros")},
+    **{f"jax.random.{name}": 1 for name in ("normal", "truncated_normal", "uniform")},
+}  # fmt: skip
+"""Functions that make an array of a shape: where that is."""
+_COUNTED = frozenset({
+    *(f"{module}.{name}" for module in ("jax.numpy", "numpy")
+      for name in ("arange", "eye", "identity", "linspace", "tri")),
+})  # fmt: skip
+_LIKE = frozenset({
+    "builtins.abs", "copy.copy", "copy.deepcopy", "jax.device_put", "jax.lax.stop_gradient",
+    "jax.lax.with_sharding_constraint",
+    *(f"{module}.{name}" for module in ("jax.numpy", "numpy") for name in (
+        "abs", "array", "asarray", "conj", "copy", "cos", "cumsum", "empty_like", "exp",
+        "full_like", "log", "negative", "ones_like", "sign", "sin", "sqrt", "square", "tanh",
+        "zeros_like")),
+})  # fmt: skip
+"""Functions that give what has the shape of their first argument."""
+_ANY_OF = frozenset(
+    f"jax.numpy.{name}"
+    for name in "add divide maximum minimum multiply power subtract true_divide where".split()
+)
+_MAPS = frozenset({"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map"})
+_GRADIENTS = {"jax.grad": False, "jax.value_and_grad": True}
+_STACKING = frozenset(f"jax.numpy.{name}" for name in "concatenate stack vstack hstack".split())
+_MOST = 200
+
+
+def has_dimensions(node: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether an expression surely is an array with dimensions, or a tree of such."""
+    return _Shapes().are_known(node, ctx)
+
+
+class _Shapes:
+    """One question, and what was asked on the way to its answer."""
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+
+    def are_known(self, node: cst.BaseExpression | None, ctx: Context) -> bool:
+        if node is None or len(self._seen) > _MOST:
+            return False
+        if id(node) in self._seen:
+            # What a loop computes of itself has the dimensions that it began with.
+            return True
+        self._seen.add(id(node))
+        if isinstance(node, cst.BinaryOperation):
+            if isinstance(node.operator, cst.MatrixMultiply):
+                return False
+            return self.are_known(node.left, ctx) or self.are_known(node.right, ctx)
+        if isinstance(node, cst.UnaryOperation):
+            return self.are_known(node.expression, ctx)
+        if isinstance(node, cst.Dict):
+            return bool(node.elements) and all(
+                isinstance(each, cst.DictElement) and self.are_known(each.value, ctx)
+                for each in node.elements
+            )
+        if isinstance(node, cst.List | cst.Tuple):
+            return bool(node.elements) and all(
+                isinstance(each, cst.Element) and self.are_known(each.value, ctx)
+                for each in node.elements
+            )
+        if isinstance(node, cst.Subscript):
+            return self._is_item(node, ctx)
+        if isinstance(node, cst.Call):
+            return self._is_made(node, ctx)
+        if isinstance(node, cst.Name):
+            return self._is_bound(node, ctx)
+        return False
+
+    def _is_item(self, node: cst.Subscript, ctx: Context) -> bool:
+        """Return whether a part of a dict or a list of arrays is meant: `params["w"]`."""
+        index = node.slice[0].slice if len(node.slice) == 1 else None
+        is_key = isinstance(index, cst.Index) and string_value(index.value) is not None
+        return is_key and self.are_known(node.value, ctx)
+
+    def _is_made(self, node: cst.Call, ctx: Context) -> bool:
+        called = ctx.called(node) or ""
+        arguments = Arguments(node)
+        if called in _SHAPED:
+            return _is_long(arguments.get(_SHAPED[called], "shape"))
+        if called in _COUNTED:
+            return True
+        if called in _LIKE:
+            first = arguments.positional[0] if arguments.positional else None
+            return self.are_known(first, ctx)
+        if called in _ANY_OF:
+            return any(self.are_known(each, ctx) for each in arguments.positional)
+        if called in _STACKING:
+            return True
+        if called in _MAPS and len(arguments.positional) > 1:
+            # What it is mapped with gives arrays like its leaves; what reduces them is not asked.
+            function, tree = arguments.positional[:2]
+            return _is_elementwise(function, ctx) and self.are_known(tree, ctx)
+        made = _gradient_call(node, ctx)
+        return made is False
+
+    def _is_bound(self, node: cst.Name, ctx: Context) -> bool:
+        value = assigned_value(node, ctx)
+        if value is not None:
+            return self.are_known(value, ctx)
+        bindings = ctx.names.bindings(node)
+        return bool(bindings) and all(
+            any(self.are_known(each, there) for each, there in (found,))
+            if isinstance(found, tuple)
+            else found
+            for binding in bindings
+            for found in self._values(node, binding.node, binding.value, ctx)
+        )
+
+    def _values(
+        self,
+        name: cst.Name,
+        node: cst.CSTNode,
+        value: cst.BaseExpression | None,
+        ctx: Context,
+    ) -> Iterator[tuple[cst.BaseExpression, Context] | bool]:
+        """Yield what a binding may give a name: expressions, or whether it has dimensions."""
+        assigned = node.value if isinstance(node, cst.Assign) else value
+        if _is_updated(assigned, name, ctx):
+            yield True
+        elif value is not None:
+            yield value, ctx
+        elif isinstance(node, cst.Assign) and len(node.targets) == 1:
+            yield _is_gradients_part(node, name, ctx)
+        elif isinstance(node, cst.AugAssign):
+            yield True
+        elif isinstance(node, cst.Param):
+            yield from self._arguments(node, ctx)
+        else:
+            yield False
+
+    def _arguments(
+        self, param: cst.Param, ctx: Context
+    ) -> Iterator[tuple[cst.BaseExpression, Context] | bool]:
+        """Yield what a parameter is given: by calls of its function, or by a map over trees."""
+        function = next(
+            (a for a in ctx.ancestors(param) if isinstance(a, cst.FunctionDef | cst.Lambda)), None
+        )
+        if function is None:
+            yield False
+            return
+        names = [each.name.value for each in (*function.params.posonly_params,
+                                              *function.params.params)]  # fmt: skip
+        if param.name.value not in names:
+            yield False
+            return
+        position = names.index(param.name.value)
+        calls = list(_calls_of(function, ctx))
+        if not calls:
+            yield False
+        for call, shift, there in calls:
+            arguments = Arguments(call)
+            given = arguments.get(position + shift, param.name.value)
+            yield False if given is None or arguments.is_open else (given, there)
+
+
+def _calls_of(
+    function: cst.FunctionDef | cst.Lambda, ctx: Context
+) -> Iterator[tuple[cst.Call, int, Context]]:
+    """Yield what calls a function, with the position of its first argument there."""
+    around = ctx.parent(function)
+    outer = None if around is None else ctx.parent(around)
+    if isinstance(around, cst.Arg) and isinstance(outer, cst.Call):
+        is_mapped = ctx.called(outer) in _MAPS and outer.args[0] is around
+        if is_mapped:
+            yield outer, 1, ctx
+        return
+    if not isinstance(function, cst.FunctionDef):
+        return
+    name = function.name.value
+    for call, there in calls_by_name(name, ctx):
+        yield call, 0, there
+    for called in _MAPS:
+        for call in ctx.calls_of(called):
+            mapped = call.args[0].value if call.args else None
+            if isinstance(mapped, cst.Name) and mapped.value == name:
+                yield call, 1, ctx
+
+
+def _is_long(shape: cst.BaseExpression | None) -> bool:
+    """Return whether a shape that is written out has dimensions."""
+    if isinstance(shape, cst.Tuple | cst.List):
+        return bool(shape.elements)
+    return isinstance(shape, cst.Integer)
+
+
+def _is_elementwise(function: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether a function surely gives an array of the shape of what it is given."""
+    if (ctx.name(function) or "") in _LIKE:
+        return True
+    if not isinstance(function, cst.Lambda):
+        return False
+    return not any(
+        not (ctx.called(call) in _LIKE or ctx.called(call) in _ANY_OF)
+        for call in ctx.tree.every(cst.Call, below=function)
+    ) and not any(True for _ in ctx.tree.every(cst.Subscript, below=function))
+
+
+def _gradient_call(node: cst.BaseExpression, ctx: Context) -> bool | None:
+    """Return whether a call gives gradients behind a value, or (False) them alone."""
+    if not isinstance(node, cst.Call):
+        return None
+    function = node.func
+    if isinstance(function, cst.Name):
+        function = assigned_value(function, ctx) or function
+    return _GRADIENTS.get(ctx.called(function) or "")
+
+
+def _is_updated(value: cst.BaseExpression | None, name: cst.Name, ctx: Context) -> bool:
+    """Return whether a function of a program is given an array, and its result bound in its place:
+    `state = update(state)`. It has the same dimensions then.
+    """
+    if not isinstance(value, cst.Call) or (ctx.called(value) or "").startswith(("jax.", "numpy.")):
+        return False
+    return any(
+        isinstance(each.value, cst.Name) and each.value.value == name.value for each in value.args
+    )
+
+
+def _is_gradients_part(node: cst.Assign, name: cst.Name, ctx: Context) -> bool:
+    """Return whether a name is the second item of what `jax.value_and_grad(f)(params)` gives."""
+    target = node.targets[0].target
+    if not isinstance(target, cst.Tuple) or len(target.elements) != 2:
+        return False
+    second = target.elements[1].value
+    is_second = isinstance(second, cst.Name) and second.value == name.value
+    return is_second and _gradient_call(node.value, ctx) is True

@@ -1,0 +1,70 @@
+"""Memory kinds as code names them, and operations on arrays that are in the memory of the host."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.rules.commitment.combining import COMBINING
+from placement_lint.semantic.enclosing import failure_is_expected, is_caught
+from placement_lint.syntax.calls import Arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.placement.domain.values import Value
+    from placement_lint.rules.context import Context
+
+KINDS = ("device", "pinned_host", "unpinned_host")
+"""The memory kinds that there are, on one backend or another (0.4.35 to 0.12.0.1)."""
+WORDS = (b"memory_kind", b"with_memory_kind", b"TransferToMemoryKind")
+_NAMING = {
+    "jax.NamedSharding": (None, "memory_kind"),
+    "jax.sharding.NamedSharding": (None, "memory_kind"),
+    "jax.sharding.SingleDeviceSharding": (None, "memory_kind"),
+    "jax.sharding.TransferToMemoryKind": (0, "memory_kind"),
+    "jax._src.sharding_impls.TransferToMemoryKind": (0, "memory_kind"),
+}
+_FAILURES = frozenset({"builtins.BaseException", "builtins.Exception", "builtins.ValueError"})
+
+
+def named_kind(call: cst.Call, ctx: Context) -> cst.BaseExpression | None:
+    """Return the argument of a call that is the name of a memory kind."""
+    position, keyword = _NAMING.get(ctx.called(call) or "", (0, ""))
+    if not keyword:
+        method = call.func
+        if not isinstance(method, cst.Attribute) or method.attr.value != "with_memory_kind":
+            return None
+        keyword = "kind"
+    arguments = Arguments(call)
+    return None if arguments.is_open else arguments.get(position, keyword)
+
+
+def may_fail(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether a ValueError is expected at a node, or caught."""
+    return failure_is_expected(node, ctx) or is_caught(node, ctx, _FAILURES)
+
+
+def on_host_memory(
+    ctx: Context,
+) -> Iterator[tuple[cst.CSTNode, frozenset[tuple[tuple[int, Value], ...]]]]:
+    """Yield the operations on arrays in the memory of the host, with the operands of each
+    execution, in source order.
+    """
+    seen = ctx.flow.record.sharded_calls.on_host_memory
+    for index in sorted(seen):
+        node = ctx.tree.nodes[index]
+        if _computes(node, ctx):
+            yield node, frozenset(seen[index])
+
+
+def _computes(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether a node is one operation on all of its operands: no call of the program's."""
+    if isinstance(node, cst.BinaryOperation | cst.AugAssign | cst.UnaryOperation):
+        return True
+    if isinstance(node, cst.Comparison):
+        return not any(isinstance(c.operator, cst.In | cst.NotIn) for c in node.comparisons)
+    return isinstance(node, cst.Call) and (
+        ctx.called(node) in COMBINING or (ctx.called(node) or "").startswith("jax.numpy.")
+    )

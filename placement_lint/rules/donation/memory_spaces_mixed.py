@@ -1,0 +1,150 @@
+"""JDP812."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import libcst as cst
+
+from placement_lint.findings import Confidence, Severity
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
+from placement_lint.rules.base import Rule
+from placement_lint.rules.donation.dimensions import has_dimensions
+from placement_lint.rules.donation.memory_kinds import may_fail, on_host_memory
+from placement_lint.syntax.dotted import dotted
+
+if TYPE_CHECKING:
+    from placement_lint.placement.domain.values import Value
+    from placement_lint.rules.context import Context
+
+STAYS = "0.10.0"
+"""From this version of JAX on, what is computed in `pinned_host` stays there (measured on 0.9.0.1
+and 0.10.2)."""
+
+
+class MemorySpacesMixed(Rule):
+    """An operation on an array in `pinned_host` and one in the memory of the device.
+
+    ## What it does
+    Finds operators and `jax.numpy` functions of which one operand surely was put to a sharding of
+    `memory_kind="pinned_host"`, or to `jax.memory.Space.Host`, and another one surely is an array
+    of the devices' own memory, or a NumPy array: eagerly, and in functions that JAX traces.
+
+    ## Why is this bad?
+    Arrays of different memories are not computed with together: `ValueError: memory_space of all
+    inputs passed to `add` must be the same`. Moments or a cache that are kept on the host have to
+    be brought to the device for each update, and put back.
+
+    ## Example
+    ```python
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    device = NamedSharding(Mesh(np.array(jax.devices()), ("data",)), PartitionSpec())
+    host = device.with_memory_kind("pinned_host")
+    momentum = jax.device_put(jnp.zeros((64, 64)), host)
+    gradients = jax.device_put(jnp.ones((64, 64)), device)
+    momentum = momentum + gradients
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    device = NamedSharding(Mesh(np.array(jax.devices()), ("data",)), PartitionSpec())
+    host = device.with_memory_kind("pinned_host")
+    momentum = jax.device_put(jnp.zeros((64, 64)), host)
+    gradients = jax.device_put(jnp.ones((64, 64)), device)
+    momentum = jax.device_put(jax.device_put(momentum, device) + gradients, host)
+    ```
+
+    ## Fix safety
+    No fix is offered: which of the two memories is meant only the author knows, and how often the
+    array may travel.
+
+    ## What it does not flag
+    Scalars, which may be in any memory, and whatever may be one; `unpinned_host`, which is computed
+    with like the device's own; memory kinds that are not known. Arguments of compiled functions,
+    which may be brought to the device inside; policies of `jax.checkpoint`. What was computed of
+    `pinned_host` alone, where JAX before 0.10 is meant: there it is in the device's memory.
+
+    ## Verified by
+    The proof adds an array that is in `pinned_host` and one that is not: ValueError. Brought to the
+    device first, it is added.
+
+    ## References
+    - [jax-ml/jax#34041](https://github.com/jax-ml/jax/issues/34041),
+      [#34825](https://github.com/jax-ml/jax/pull/34825)
+    - Measured on JAX 0.7.1, 0.7.2, 0.10.2 and 0.12.0.1
+    """
+
+    code, name = "JDP812", "memory-spaces-mixed"
+    advice = (
+        "Bring the array to the device first, with `jax.device_put(x, "
+        'x.sharding.with_memory_kind("device"))`'
+    )
+    severity = Severity.ERROR
+    versions: ClassVar[tuple[str | None, str | None]] = ("0.7.1", None)
+    follows_callers = True
+    needs = AllOf(Jax(), AnyOf(b"pinned_host", b"memory"))
+
+    def visit_Module(self, node: cst.Module, ctx: Context) -> None:
+        for operation, executions in on_host_memory(ctx):
+            found = [_mixed(dict(operands), ctx) for operands in executions]
+            known = [each for each in found if each is not None]
+            if not known or may_fail(operation, ctx):
+                continue
+            host, other = min(known, key=lambda pair: tuple(map(ctx.tree.index, pair)))
+            one, two = dotted(host), dotted(other)
+            here = f"`{one}` is in pinned_host memory" if one else "one operand is in pinned_host"
+            there = f"`{two}` is not" if two else "another one is not"
+            ctx.report(
+                operation,
+                f"{here} and {there}: JAX does not compute with both, ValueError",
+                confidence=Confidence.DEFINITE if None not in found else Confidence.LIKELY,
+            )
+
+
+def _mixed(
+    operands: dict[int, Value], ctx: Context
+) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
+    """Return an operand that is in the memory of the host, and one that is not."""
+    places = {
+        node: is_of_host
+        for index, held in operands.items()
+        if isinstance(node := ctx.tree.nodes[index], cst.BaseExpression)
+        and (is_of_host := _is_of_host(held, ctx)) is not None
+    }
+    hosts = [node for node, is_of_host in places.items() if is_of_host]
+    others = [node for node, is_of_host in places.items() if not is_of_host]
+    for host in hosts:
+        for other in others:
+            if has_dimensions(host, ctx) and has_dimensions(other, ctx):
+                return host, other
+    return None
+
+
+def _is_of_host(held: Value, ctx: Context) -> bool | None:
+    """Return whether all that a value may be is in the memory of the host; None: not known."""
+    from placement_lint.placement.domain.sharding import Memory
+    from placement_lint.placement.domain.values import Array, Host
+
+    found: set[bool | None] = set()
+    for atom in held:
+        if isinstance(atom, Host):
+            found.add(False)
+        elif not isinstance(atom, Array):
+            return None
+        elif atom.sharding is not None:
+            memory = atom.sharding.memory
+            is_sure = memory is not Memory.PINNED_BY_VERSION or ctx.target.all_reach(STAYS)
+            is_own = memory is Memory.DEVICE or atom.sharding.is_named
+            found.add(False if is_own else True if atom.sharding.is_of_host and is_sure else None)
+        else:
+            found.add(False if not atom.committed or atom.device is not None else None)
+    return found.pop() if len(found) == 1 else None

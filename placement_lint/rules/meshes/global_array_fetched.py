@@ -1,0 +1,168 @@
+"""JDP721."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.findings import Confidence, Severity
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
+from placement_lint.rules.base import Rule
+from placement_lint.rules.meshes.spanning import (
+    held_in_part,
+    is_excused,
+    says_it_has_several_processes,
+)
+from placement_lint.semantic.enclosing import is_caught
+from placement_lint.syntax.calls import Arguments
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+
+_READING = {
+    "builtins.enumerate": 0, "builtins.iter": 0, "builtins.list": 0, "builtins.tuple": 0,
+    "builtins.zip": 0, "jax.device_get": 0, "numpy.array": 0, "numpy.asanyarray": 0,
+    "numpy.asarray": 0, "numpy.ascontiguousarray": 0, "numpy.concatenate": 0, "numpy.save": 1,
+    "numpy.savetxt": 1, "numpy.stack": 0, "pickle.dump": 0, "pickle.dumps": 0,
+}  # fmt: skip
+"""Functions that read all of an argument: which one."""
+_METHODS = frozenset({"item", "tolist", "__array__"})
+_MAPS = frozenset({"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map"})
+_FAILURES = frozenset({"builtins.BaseException", "builtins.Exception", "builtins.RuntimeError"})
+
+
+class GlobalArrayFetched(Rule):
+    """An array that is split over processes, read as if this process had all of it.
+
+    ## What it does
+    Finds `np.asarray(x)`, `np.save(path, x)`, `jax.device_get(x)`, `x.item()`, `x.tolist()`,
+    `pickle.dumps(x)`, `jax.tree.map(np.asarray, tree)` and iteration, where `x` surely is split
+    over a mesh of `jax.devices()`, in a program of several processes: one that calls
+    `jax.distributed.initialize`, or asks for `jax.process_index()` or `jax.process_count()`.
+
+    ## Why is this bad?
+    `jax.devices()` lists the devices of all processes, and each of these has only the parts that
+    are on its own: `RuntimeError: Fetching value for jax.Array that spans non-addressable (non
+    process local) devices is not possible`. Iteration ends in a bare AssertionError. On the machine
+    of the author, where there is one process, it works. A test for process 0 does not help: it has
+    no more than the others.
+
+    ## Example
+    ```python
+    import jax
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+
+    def save(path, part):
+        jax.distributed.initialize()
+        mesh = Mesh(np.array(jax.devices()), ("data",))
+        scores = jax.make_array_from_process_local_data(
+            NamedSharding(mesh, PartitionSpec("data")), part
+        )
+        if jax.process_index() == 0:
+            np.save(path, np.asarray(scores))
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    import numpy as np
+    from jax.experimental import multihost_utils
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+
+    def save(path, part):
+        jax.distributed.initialize()
+        mesh = Mesh(np.array(jax.devices()), ("data",))
+        scores = jax.make_array_from_process_local_data(
+            NamedSharding(mesh, PartitionSpec("data")), part
+        )
+        every = multihost_utils.process_allgather(scores, tiled=True)
+        if jax.process_index() == 0:
+            np.save(path, every)
+    ```
+
+    Every process has to call `process_allgather`. What is there for each of them to save are the
+    parts, `[shard.data for shard in scores.addressable_shards]`.
+
+    ## Fix safety
+    No fix is offered: to gather is a step of all processes, and the call may be one of a single
+    one.
+
+    ## What it does not flag
+    Replicated arrays, which each process has whole; a mesh of `jax.local_devices()`; an array of
+    which the sharding or the devices are not known, among them what is computed of a split one;
+    parts (`x.addressable_shards`, `x.addressable_data(0)`). An axis that may be of one device. Code
+    that asks for the number of processes, or whether the array is fully addressable; where the
+    RuntimeError is caught; tests. Programs that say nothing of processes.
+
+    ## Verified by
+    The proof runs two processes, which make one array of their parts: `np.asarray` of it raises.
+    Gathered first, each process reads all of it.
+
+    ## References
+    - [vllm-project/tpu-inference#3570](https://github.com/vllm-project/tpu-inference/issues/3570),
+      [stanford-crfm/haliax#37](https://github.com/stanford-crfm/haliax/issues/37),
+      [jax-ml/jax#22218](https://github.com/jax-ml/jax/issues/22218)
+    - Measured on JAX 0.6.2, 0.7.2, 0.10.2 and 0.12.0.1
+    """
+
+    code, name = "JDP721", "global-array-fetched"
+    advice = "Gather it in all processes, or read `x.addressable_shards`"
+    severity = Severity.ERROR
+    follows_callers = True
+    needs = AllOf(
+        Jax(),
+        AnyOf(
+            Uses(*(name for name in _READING if not name.startswith("builtins."))),
+            b"make_array_from_process_local_data",
+            b"make_array_from_callback",
+            b"device_put",
+            b"tolist",
+            b"item",
+        ),
+    )
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        called = ctx.called(node) or ""
+        arguments = Arguments(node)
+        if called in _READING:
+            position = _READING[called]
+            if position < len(arguments.positional):
+                _check(arguments.positional[position], node, ctx)
+        elif called in _MAPS and len(arguments.positional) == 2:
+            function, tree = arguments.positional
+            if ctx.name(function) in _READING:
+                _check(tree, node, ctx)
+        elif isinstance(node.func, cst.Attribute) and node.func.attr.value in _METHODS:
+            # `x.item(i)` is one number, for which JAX needs all of it as well.
+            _check(node.func.value, node, ctx)
+
+    def visit_For(self, node: cst.For, ctx: Context) -> None:
+        _check(node.iter, node.iter, ctx)
+
+    def visit_CompFor(self, node: cst.CompFor, ctx: Context) -> None:
+        _check(node.iter, node.iter, ctx)
+
+
+def _check(array: cst.BaseExpression, node: cst.CSTNode, ctx: Context) -> None:
+    if isinstance(array, cst.SimpleString | cst.Integer):
+        return
+    held = ctx.flow.value(array)
+    sharding = held_in_part(held) if held else None
+    if (
+        sharding is None
+        or ctx.flow.is_traced(array)
+        or not says_it_has_several_processes(ctx)
+        or is_excused(node, ctx)
+        or is_caught(node, ctx, _FAILURES)
+    ):
+        return
+    ctx.report(
+        node,
+        f"this process has only a part of this array, which is split over the {sharding} of all "
+        "processes: RuntimeError",
+        confidence=Confidence.LIKELY,
+    )

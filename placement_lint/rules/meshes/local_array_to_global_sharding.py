@@ -1,0 +1,127 @@
+"""JDP724."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from placement_lint.findings import Confidence, Severity
+from placement_lint.prefilter.conditions import COMMITTED, AllOf, Uses
+from placement_lint.rules.base import Rule
+from placement_lint.rules.meshes.spanning import (
+    is_excused,
+    says_it_has_several_processes,
+    spans_processes,
+    target_of,
+)
+from placement_lint.semantic.enclosing import is_caught
+from placement_lint.syntax.calls import Arguments
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from placement_lint.placement.domain.values import Value
+    from placement_lint.rules.context import Context
+
+_FAILURES = frozenset({"builtins.BaseException", "builtins.Exception", "builtins.ValueError"})
+
+
+class LocalArrayToGlobalSharding(Rule):
+    """`jax.device_put` of an array of this process to a sharding over the devices of all.
+
+    ## What it does
+    Finds `jax.device_put(x, sharding)` where `x` surely is committed to a single device, and the
+    sharding surely splits arrays over a mesh of `jax.devices()`, in a program of several processes:
+    one that calls `jax.distributed.initialize`, or asks for `jax.process_index()` or
+    `jax.process_count()`.
+
+    ## Why is this bad?
+    An array that is committed to a device of this process cannot be spread over devices that other
+    processes have: `ValueError`. It works with one process, on the machine of the author. Each
+    process has its own part of the data, and JAX makes one array of these parts.
+
+    ## Example
+    ```python
+    import jax
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    jax.distributed.initialize()
+    sharding = NamedSharding(Mesh(np.array(jax.devices()), ("data",)), PartitionSpec("data"))
+    images = jax.device_put(np.ones((8, 32)), jax.local_devices()[0])
+    batch = jax.device_put(images, sharding)
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    jax.distributed.initialize()
+    sharding = NamedSharding(Mesh(np.array(jax.devices()), ("data",)), PartitionSpec("data"))
+    images = np.ones((8, 32))
+    batch = jax.make_array_from_process_local_data(sharding, images)
+    ```
+
+    ## Fix safety
+    No fix is offered: `make_array_from_process_local_data` makes a larger array, of the parts of
+    all processes, where `device_put` was meant to split one.
+
+    ## What it does not flag
+    NumPy arrays and uncommitted ones, of which JAX takes the parts that each process needs, if all
+    have the same; replicated shardings; meshes of `jax.local_devices()`, or of devices that are not
+    known. Code that asks for the number of processes; where the ValueError is caught; tests.
+    Programs that say nothing of processes.
+
+    ## Verified by
+    The proof runs two processes, which put an array of their own to a sharding over all devices:
+    ValueError. The array that JAX makes of their parts is there.
+
+    ## References
+    - [JAX's documentation](https://docs.jax.dev/en/latest/multi_process.html) on arrays of several
+      processes
+    - Measured on JAX 0.6.2, 0.7.2, 0.10.2 and 0.12.0.1
+    """
+
+    code, name = "JDP724", "local-array-to-global-sharding"
+    advice = "Make it of the parts of all processes, with `jax.make_array_from_process_local_data`"
+    severity = Severity.ERROR
+    follows_callers = True
+    needs = AllOf(Uses("jax.device_put"), COMMITTED)
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        if not ctx.is_call(node, "jax.device_put"):
+            return
+        arguments = Arguments(node)
+        given, target = arguments.get(0, "x"), arguments.get(1, "device")
+        if given is None or target is None or not spans_processes(target_of(target, ctx)):
+            return
+        if (
+            not _is_of_one_device(ctx.flow.value(given))
+            or ctx.flow.is_traced(node)
+            or not says_it_has_several_processes(ctx)
+            or is_excused(node, ctx)
+            or is_caught(node, ctx, _FAILURES)
+        ):
+            return
+        ctx.report(
+            node,
+            "this array is committed to a device of this process, and the sharding is over the "
+            "devices of all: ValueError",
+            confidence=Confidence.LIKELY,
+        )
+
+
+def _is_of_one_device(held: Value) -> bool:
+    """Return whether all arrays in a value surely are committed to single devices."""
+    from placement_lint.placement.domain.values import Array
+    from placement_lint.rules.meshes.shardings import leaves
+
+    atoms = [*leaves(held)]
+    return bool(atoms) and all(
+        isinstance(atom, Array)
+        and atom.committed
+        and atom.device is not None
+        and atom.sharding is None
+        for atom in atoms
+    )

@@ -1,0 +1,129 @@
+"""JDP722."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from placement_lint.findings import Confidence, Severity
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
+from placement_lint.rules.base import Rule
+from placement_lint.rules.meshes.per_process_values import differs_between_processes
+from placement_lint.rules.meshes.spanning import (
+    is_excused,
+    replicates_over_processes,
+    says_it_has_several_processes,
+    target_of,
+)
+from placement_lint.semantic.enclosing import is_caught
+from placement_lint.syntax.calls import Arguments
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from placement_lint.rules.context import Context
+
+# Where a call has the value and the sharding, by position and name.
+_CALLS = {
+    "jax.device_put": ((0, "x"), (1, "device")),
+    "jax.make_array_from_process_local_data": ((1, "local_data"), (0, "sharding")),
+}
+_FAILURES = frozenset({"builtins.AssertionError", "builtins.BaseException", "builtins.Exception"})
+
+
+class PerProcessValueReplicated(Rule):
+    """A value that is another one in each process, made an array that all of them share.
+
+    ## What it does
+    Finds `jax.make_array_from_process_local_data(sharding, x)` and `jax.device_put(x, sharding)`
+    where the sharding surely is replicated over a mesh of `jax.devices()`, and `x` is computed of
+    `jax.process_index()`, or of a NumPy generator without a seed: through names, arithmetic, NumPy
+    and JAX functions, and functions of the file.
+
+    ## Why is this bad?
+    A replicated array has one value, of which each device holds a copy. JAX does not compare what
+    the processes give `make_array_from_process_local_data`: the copies differ, without a word. From
+    there on the processes compute different things with what they take for the same array, and
+    collective operations mix them. `jax.device_put` compares, and raises AssertionError.
+
+    ## Example
+    ```python
+    import jax
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    jax.distributed.initialize()
+    replicated = NamedSharding(Mesh(np.array(jax.devices()), ("data",)), PartitionSpec())
+    rng = np.random.default_rng(1000 + jax.process_index())
+    noise = jax.make_array_from_process_local_data(replicated, rng.normal(size=(8,)))
+    ```
+
+    ## Use instead
+    ```python
+    import jax
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    jax.distributed.initialize()
+    replicated = NamedSharding(Mesh(np.array(jax.devices()), ("data",)), PartitionSpec())
+    rng = np.random.default_rng(1000)
+    noise = jax.make_array_from_process_local_data(replicated, rng.normal(size=(8,)))
+    ```
+
+    Where each process is to have its own numbers, split the array instead of replicating it. To
+    give all the value of process 0, use `multihost_utils.broadcast_one_to_all`.
+
+    ## Fix safety
+    No fix is offered: whether the value or the sharding is wrong only the author knows.
+
+    ## What it does not flag
+    Shardings that split; meshes of `jax.local_devices()`, or of devices that are not known. Values
+    of which it is not known where they come from: loaders, arguments, what other files compute. The
+    same seed in all processes, `jax.process_count()`, and what `broadcast_one_to_all` or
+    `process_allgather` gives. Code that asks for the number of processes; tests.
+
+    ## Verified by
+    The proof runs two processes, which replicate numbers that they compute of their index: each
+    reads others. With the same seed both read the same.
+
+    ## References
+    - [sgl-project/sglang-jax#155](https://github.com/sgl-project/sglang-jax/issues/155)
+    - [JAX's documentation](https://docs.jax.dev/en/latest/multi_process.html) on arrays of several
+      processes
+    - Measured on JAX 0.6.2, 0.7.2, 0.10.2 and 0.12.0.1
+    """
+
+    code, name = "JDP722", "per-process-value-replicated"
+    advice = "Give all processes the same value, or split the array over them"
+    severity = Severity.ERROR
+    follows_callers = True
+    needs = AllOf(
+        Jax(),
+        AnyOf(b"device_put", b"make_array_from_process_local_data"),
+        AnyOf(b"process_index", b"host_id", b"getpid", b"default_rng", b"RandomState"),
+    )
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        where = _CALLS.get(ctx.called(node) or "")
+        if where is None:
+            return
+        arguments = Arguments(node)
+        value, target = (arguments.get(*each) for each in where)
+        if (
+            value is None
+            or target is None
+            or arguments.is_open
+            or not replicates_over_processes(target_of(target, ctx))
+            or not says_it_has_several_processes(ctx)
+            or not differs_between_processes(value, ctx)
+            or ctx.flow.is_traced(node)
+            or is_excused(node, ctx)
+            or is_caught(node, ctx, _FAILURES)
+        ):
+            return
+        is_checked = ctx.is_call(node, "jax.device_put")
+        ctx.report(
+            node,
+            "this value is another one in each process, and the sharding says that all have the "
+            + ("same: AssertionError" if is_checked else "same: the replicas silently disagree"),
+            confidence=Confidence.LIKELY,
+        )
