@@ -95,7 +95,7 @@ class DonatedAliasReused(Rule):
             ctx.report(
                 each.node,
                 f"`{each.text}` shares the buffer of `{text}`, which is deleted: it was "
-                f"{donated(each.death, ctx)}",
+                f"{donated(each, ctx)}",
                 confidence=confidence(each.surety),
                 related=[(each.donation, ctx.module.path, "donated here")],
                 fix=_copied(each.node, ctx),

@@ -9,6 +9,8 @@ from placement_lint.rules.base import Rule
 from placement_lint.rules.donation.readings import DONATES, confidence, donated, readings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     import libcst as cst
 
     from placement_lint.rules.context import Context
@@ -75,7 +77,8 @@ class DonatedArrayReused(Rule):
     have nothing to donate. An argument that the compiled function does not use. A donation inside
     of another compiled function, or under `jax.disable_jit`, which has no effect. The modules that
     `flax.nnx.jit` is given: they get the new arrays. What is expected to fail (`pytest.raises`,
-    `except RuntimeError`).
+    `except RuntimeError`). Code behind `if not x.is_deleted():`. What is donated if a parameter says so
+    (`donate_argnums=(0,) if donate else ()`).
 
     A finding is definite where an output surely has the shape and type of the argument, else
     likely.
@@ -99,22 +102,41 @@ class DonatedArrayReused(Rule):
     needs = DONATES
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
-        for each in readings(ctx, aliases=False):
+        for each, texts in _by_call(readings(ctx, aliases=False)):
             ctx.report(
                 each.node,
-                _message(each, ctx),
+                _message(each, texts, ctx),
                 confidence=confidence(each.surety),
                 related=() if each.is_again else [(each.donation, ctx.module.path, "donated here")],
             )
 
 
-def _message(each: Reading, ctx: Context) -> str:
+def _by_call(found: Iterable[Reading]) -> Iterator[tuple[Reading, list[str]]]:
+    """Yield what is read; of one call that donates several in each iteration, once."""
+    again: dict[int, list[Reading]] = {}
+    for each in found:
+        if each.is_again:
+            again.setdefault(id(each.donation), []).append(each)
+        else:
+            yield each, []
+    for every in again.values():
+        yield every[0], [*dict.fromkeys(each.death.text for each in every if each.death.text)]
+
+
+def _message(each: Reading, texts: list[str], ctx: Context) -> str:
     text = each.death.text or "what was donated"
     if each.is_again:
+        what = " and ".join(f"`{one}`" for one in texts) or text
+        are, they = ("are", "they are") if len(texts) > 1 else ("is", "it is")
+        if each.death.is_carried:
+            return (
+                f"{what} {are} donated to `{each.death.to}`, and not replaced where the iteration "
+                f"ends early: {they} deleted in the next one"
+            )
         return (
-            f"`{text}` is donated to `{each.death.to}` in each iteration and not replaced: it is "
-            "deleted from the second one on"
+            f"{what} {are} donated to `{each.death.to}` in each iteration and not replaced: "
+            f"{they} deleted from the second one on"
         )
     read = f"`{each.text}`" if each.text and not each.is_inside else f"`{text}`"
     how = "in this call" if each.is_inside else "here"
-    return f"{read} is deleted where it is read {how}: it was {donated(each.death, ctx)}"
+    return f"{read} is deleted where it is read {how}: it was {donated(each, ctx)}"

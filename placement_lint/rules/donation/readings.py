@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from placement_lint.rules.context import Context
     from placement_lint.semantic.donation.analysis import Donations
-    from placement_lint.semantic.donation.buffers import Death
     from placement_lint.semantic.donation.expressions import Reading
 
 DONATES = AllOf(Jax(), b"donate")
@@ -39,10 +38,6 @@ def confidence(surety: Surety) -> Confidence:
     return Confidence.DEFINITE if surety is Surety.DEFINITE else Confidence.LIKELY
 
 
-def donated(death: Death, ctx: Context) -> str:
+def donated(each: Reading, ctx: Context) -> str:
     """Return where something was donated: "donated to `step` on line 12"."""
-    return f"donated to `{death.to}` on line {_line(death, ctx)}"
-
-
-def _line(death: Death, ctx: Context) -> int:
-    return ctx.module.line_of(death.stack[0] if death.stack else death.call)
+    return f"donated to `{each.death.to}` on line {ctx.module.line_of(each.donation)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -81,7 +82,8 @@ class PlatformPinnedByLibrary(Rule):
     ## What it does not flag
     Programs that nothing imports, code under a guard on `__main__` or in a function, tests,
     examples, notebooks. A setting under an `if`, by `setdefault`, or in a file that asks for the
-    variable or removes it again. A module that does nothing else, which is imported for that.
+    variable or removes it again. A module that does nothing else, which is imported for that, unless
+    it is the package's `__init__.py` that imports it.
     `CUDA_VISIBLE_DEVICES` in a file that does not import JAX. Values that are not known; `None`.
 
     ## Verified by
@@ -126,8 +128,13 @@ def _check(node: cst.Assign | cst.AugAssign | cst.Call, ctx: Context) -> None:
     importer = facts.run.importer(facts.path)
     if importer is None and (facts.fact(is_program) or not facts.fact(is_in_package)):
         return
-    if facts.fact(_is_for_setting) or (
-        what in _VARIABLES and (what in facts.fact(_asked_for) or not facts.fact(imports_jax))
+    is_of_package = importer is not None and PurePath(importer).name == "__init__.py"
+    if (facts.fact(_is_for_setting) and not is_of_package) or (
+        what in _VARIABLES
+        and (
+            what in facts.fact(_asked_for)
+            or not (what.startswith("JAX_") or facts.fact(imports_jax))
+        )
     ):
         return
     ctx.report(node, f"importing this module sets {what} for the whole process")

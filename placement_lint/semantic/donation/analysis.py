@@ -56,11 +56,19 @@ class Donations:
 
     @property
     def readings(self) -> Iterator[Reading]:
-        yield from self._run.readings.values()
+        # What one call is given twice is gone for the next one: that is no second mistake.
+        refused = {id(each.call) for each in self._run.repeats.values()}
+        for each in self._run.readings.values():
+            if not (each.is_again and id(each.donation) in refused):
+                yield each
 
     @property
     def repeats(self) -> Iterator[Repeat]:
-        yield from self._run.repeats.values()
+        # Where a function does so whoever calls it, its callers are not to blame.
+        own = {id(each.call) for each in self._run.repeats.values() if not each.is_of_caller}
+        for each in self._run.repeats.values():
+            if not (each.is_of_caller and id(each.call) in own):
+                yield each
 
     @property
     def idle(self) -> Iterator[Idle]:

@@ -93,6 +93,8 @@ class Death:
     """The conditions around it."""
     among: Things | None = None
     """What it was one of, where a name may have stood for several: this very set."""
+    is_carried: bool = False
+    """It is of an iteration before, that ended early: `continue`."""
 
 
 @dataclass
@@ -201,9 +203,20 @@ class Buffers:
         gone = [
             each
             for each in every
-            if each.surety > Surety.MAYBE and each.under[: len(under)] == under
+            if (each.surety > Surety.MAYBE and each.under[: len(under)] == under)
+            or (each.is_carried and each.where == under)
         ]
         return replace(gone[0], surety=Surety.LIKELY) if gone else None
+
+    def named_gone(self, roots: list[Root]) -> Iterator[BufferPart]:
+        """Yield what is gone and still has a name, or is a part of what has one."""
+        for held in self.names.values() if self.dead else ():
+            if len(held) != 1:
+                continue
+            for leaf, _ in self.leaves(held, roots):
+                for keys in self.dead.get(leaf.root, ()):
+                    if keys[: len(leaf.keys)] == leaf.keys:
+                        yield BufferPart(leaf.root, keys)
 
     def forget(self, part: BufferPart, *, itself: bool = True) -> None:
         """Know nothing of deletions below a part: something else may be there by now."""
@@ -215,6 +228,46 @@ class Buffers:
                 for keys, death in known.items()
                 if keys[:count] != part.keys or (not itself and len(keys) == count)
             }
+
+
+def carried(
+    state: Buffers,
+    early: Iterable[Buffers],
+    around: tuple[int, ...],
+    body: tuple[int, ...],
+    roots: list[Root],
+) -> Buffers:
+    """Return what holds where the next iteration begins, after what some of the ways left gone.
+
+    What is read there before anything else is decided, is read on these ways as well. `around`: the
+    conditions around the loop, `body`: those in it.
+    """
+    gone = {part for each in early for part in each.named_gone(roots)}
+    dead = {
+        root: {
+            keys: replace(death, where=body, is_carried=True)
+            if BufferPart(root, keys) in gone
+            and (death.surety > Surety.MAYBE or death.where == around)
+            else death
+            for keys, death in known.items()
+        }
+        for root, known in state.dead.items()
+    }
+    return Buffers(state.names, state.parts, dead, state.viewed)
+
+
+def undecided(state: Buffers) -> Buffers:
+    """Return what holds where it was asked whether to go on: what was carried may be excluded."""
+    if not any(death.is_carried for known in state.dead.values() for death in known.values()):
+        return state
+    dead = {
+        root: {
+            keys: replace(death, where=None, is_carried=False) if death.is_carried else death
+            for keys, death in known.items()
+        }
+        for root, known in state.dead.items()
+    }
+    return Buffers(state.names, state.parts, dead, state.viewed)
 
 
 def joined(states: Iterable[Buffers | None], where: tuple[int, ...] | None) -> Buffers | None:

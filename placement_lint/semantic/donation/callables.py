@@ -214,11 +214,24 @@ def jit_of(by: str, calls: Iterable[cst.Call], names: Names) -> Jit | None:
     return Jit(by, frozenset(positions), frozenset(keywords), first, frozenset(static), is_certain)
 
 
+def _is_chosen_by_callers(test: cst.BaseExpression, names: Names) -> bool:
+    """Return whether a condition depends on a parameter."""
+    return any(
+        isinstance(binding.node, cst.Param)
+        for name in (test, *names.tree.every(cst.Name, below=test))
+        if isinstance(name, cst.Name) and names.tree.contains(name)
+        for binding in names.bindings(name)
+    )
+
+
 def _literals(node: cst.BaseExpression, names: Names) -> tuple[set[int | str], bool] | None:
     """Return the numbers and strings that are written out, and whether no condition chooses."""
     is_sure = True
     for _ in range(_MAX_STEPS):
         if isinstance(node, cst.IfExp):
+            if _is_chosen_by_callers(node.test, names):
+                # By what some give, nothing is donated, and they may read it.
+                return None
             # One of the two donates nothing, as a rule.
             first, second = _literals(node.body, names), _literals(node.orelse, names)
             if first is None or second is None:

@@ -388,7 +388,7 @@ class DonationCalls(DonationLibraries):
         at: cst.CSTNode = self.stack[0] if self.stack else each.node
         self.repeats.setdefault(
             id(at),
-            Repeat(at, text, to, surety, is_donated and before[1]),
+            Repeat(at, text, to, surety, is_donated and before[1], node, bool(self.stack)),
         )
 
     # -- functions and classes of the file --------------------------------------------------------

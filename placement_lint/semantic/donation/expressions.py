@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -68,6 +68,9 @@ class Repeat:
     to: str
     surety: Surety
     is_donated_twice: bool
+    call: cst.Call
+    is_of_caller: bool
+    """It is reported at a call of the function that the call is in."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,8 @@ class DonationExpressions(ABC):
         self.idle: dict[int, Idle] = {}
         self.seen: dict[int, Death] = {}
         """What was deleted where a name was read."""
+        self.late: set[tuple[int, str]] = set()
+        """The names, by frame, that were bound to what was gone by then."""
         self._outer: dict[tuple[int, str], Things] = {}
         self._resolving: set[tuple[int, str]] = set()
         self._elsewhere: dict[str, frozenset[OfElsewhere]] = {}
@@ -166,8 +171,8 @@ class DonationExpressions(ABC):
     ) -> None:
         """Note that the data of something is read. `deep`: that of all that is in it."""
         death = self.state.death_of(things, self.where)
-        if death is None and deep and len(things) == 1:
-            death = self._death_inside(things)
+        if death is None and deep:
+            death = self._death_inside_of(things)
         if death is None or self.expecting:
             return
         if death.surety is Surety.MAYBE and death.among is things:
@@ -181,6 +186,16 @@ class DonationExpressions(ABC):
             surety = min(surety, Surety.LIKELY)
         surety = min(surety, max(death.surety, Surety.LIKELY))
         self._note(node, death, surety)
+
+    def _death_inside_of(self, things: Things) -> Death | None:
+        """Return what deleted a part of a thing; of one of several, if an iteration before did."""
+        if len(things) == 1:
+            return self._death_inside(things)
+        for each in things:
+            death = self._death_inside(frozenset({each}))
+            if death is not None and death.is_carried and death.where == self.where:
+                return replace(death, surety=Surety.LIKELY)
+        return None
 
     def _death_inside(self, things: Things) -> Death | None:
         """Return what deleted a part of a thing."""
@@ -213,11 +228,21 @@ class DonationExpressions(ABC):
         is_again = self.tree.is_inside(at, self._donation(death, shared))
         is_own |= self.stack == death.stack
         is_alias = is_own and not is_again and not _is_same(text, death.text)
+        is_alias &= not self._is_late(node)
         donation = self._donation(death, shared)
         found = Reading(at, text, death, surety, is_alias, is_again, donation, at is not node)
         before = self.readings.get(id(at))
         if before is None or (before.surety, not before.is_again) < (surety, not is_again):
             self.readings[id(at)] = found
+
+    def _is_late(self, node: cst.CSTNode) -> bool:
+        """Return whether a name was bound to what was donated before: it is the donor's own."""
+        while isinstance(node, cst.Attribute | cst.Subscript):
+            node = node.value
+        if not isinstance(node, cst.Name) or not self.tree.contains(node):
+            return False
+        owner = self.names.owner(node.value, self.names.scope(node))
+        return owner is not None and (self.frames.get(id(owner), 0), node.value) in self.late
 
     def _donation(self, death: Death, shared: int) -> cst.Call:
         return death.stack[shared] if len(death.stack) > shared else death.call

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from placement_lint.jaxmodel.donation import LEAVING
+from placement_lint.jaxmodel.donation import LEAVING, SHARING
 from placement_lint.semantic.donation.buffers import (
     Buffers,
     Death,
     Nature,
     Surety,
+    carried,
     joined,
+    undecided,
 )
 from placement_lint.semantic.donation.callables import OfClass
 from placement_lint.semantic.donation.calls import DonationCalls
@@ -158,7 +160,10 @@ class DonationStatements(DonationCalls):
                 frame = self.frames.get(id(owner)) if owner is not None else None
                 if owner is not None and frame is None:
                     frame = self.frames.setdefault(id(owner), self.new_number())
-                self.state.names[frame or 0, target.value] = held
+                name = (frame or 0, target.value)
+                self.state.names[name] = held
+                is_gone = self.state.death_of(held, self.where) is not None
+                (self.late.add if is_gone else self.late.discard)(name)
         elif isinstance(target, cst.Tuple | cst.List):
             self._unpack(target, held)
         elif isinstance(target, cst.StarredElement):
@@ -224,6 +229,7 @@ class DonationStatements(DonationCalls):
 
     def if_(self, node: cst.If) -> bool:
         self.evaluate(node.test)
+        self._ask_whether_deleted(node.test)
         decided = _truth(node.test)
         around, before = self.where, self.state.copy()
         ways: list[Buffers] = []
@@ -243,7 +249,18 @@ class DonationStatements(DonationCalls):
             if ended:
                 ways.append(self.state)
         self.where = around
+        if len(ways) == 1 and decided is None:
+            ways = [undecided(ways[0])]
         return self._go_on(ways)
+
+    def _ask_whether_deleted(self, test: cst.BaseExpression) -> None:
+        """Know nothing more of the deletion of what a condition asks for: `x.is_deleted()`."""
+        for call in (test, *self.tree.every(cst.Call, below=test)):
+            method = call.func if isinstance(call, cst.Call) else None
+            if isinstance(method, cst.Attribute) and method.attr.value == "is_deleted":
+                for part in self.evaluate(method.value):
+                    if isinstance(part, BufferPart) and part.root:
+                        self.state.forget(part)
 
     def _go_on(self, ways: Iterable[Buffers | None], where: tuple[int, ...] | None = ()) -> bool:
         """Go on with what holds on all these ways; return whether there is one."""
@@ -291,6 +308,9 @@ class DonationStatements(DonationCalls):
             if not is_going_on:
                 break
             ended.append(self.state.copy())
+            if loop.continued and isinstance(node, cst.For):
+                body = (*around, id(node))
+                self.state = carried(self.state, loop.continued, around, body, self.roots)
             if loop.broken:
                 # It may be left in each iteration: there may be no other one.
                 self.state = _as_entered(self.state, entered)
@@ -432,7 +452,12 @@ class DonationStatements(DonationCalls):
 
     def _again(self, node: cst.BaseExpression) -> Things:
         """Return what an expression stands for that was evaluated before."""
-        return self.evaluate(node) if isinstance(node, cst.Name | cst.Attribute) else self.fresh()
+        is_shared = (
+            isinstance(node, cst.Call) and (self.names.qualified(node.func) or "") in SHARING
+        )
+        if is_shared or isinstance(node, cst.Name | cst.Attribute):
+            return self.evaluate(node)
+        return self.fresh()
 
     def _pair(self, first: Things, second: Things) -> Things:
         return self._row([first, second])
