@@ -104,13 +104,6 @@ def named_sharding(call: LibraryCall) -> Value:
     return value(*made) if len(made) <= MAX_ALTERNATIVES else value(some)
 
 
-@models("jax.sharding.TransferToMemoryKind", "jax._src.sharding_impls.TransferToMemoryKind")
-def transferred(call: LibraryCall) -> Value:
-    """`TransferToMemoryKind("pinned_host")`, until JAX 0.7: another memory of the same devices."""
-    kind = _argument(_passed(call), 0, "memory_kind")
-    return value(Sharding(memory=memory_of(kind)))
-
-
 @models("jax.set_mesh", "jax.sharding.set_mesh")
 def set_mesh(call: LibraryCall) -> Value:
     """`jax.set_mesh(mesh)`: sets it when it is called; as a context manager it also restores."""

@@ -82,8 +82,8 @@ class PlatformPinnedByLibrary(Rule):
     ## What it does not flag
     Programs that nothing imports, code under a guard on `__main__` or in a function, tests,
     examples, notebooks. A setting under an `if`, by `setdefault`, or in a file that asks for the
-    variable or removes it again. A module that does nothing else, which is imported for that, unless
-    it is the package's `__init__.py` that imports it.
+    variable or removes it again. A module that does nothing else, which is imported for that,
+    unless it is the package's `__init__.py` that imports it.
     `CUDA_VISIBLE_DEVICES` in a file that does not import JAX. Values that are not known; `None`.
 
     ## Verified by
