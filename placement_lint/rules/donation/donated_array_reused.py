@@ -77,8 +77,8 @@ class DonatedArrayReused(Rule):
     have nothing to donate. An argument that the compiled function does not use. A donation inside
     of another compiled function, or under `jax.disable_jit`, which has no effect. The modules that
     `flax.nnx.jit` is given: they get the new arrays. What is expected to fail (`pytest.raises`,
-    `except RuntimeError`). Code behind `if not x.is_deleted():`. What is donated if a parameter says
-    so (`donate_argnums=(0,) if donate else ()`).
+    `except RuntimeError`). Code behind `if not x.is_deleted():`. What is donated if a parameter
+    says so (`donate_argnums=(0,) if donate else ()`).
 
     A finding is definite where an output surely has the shape and type of the argument, else
     likely.
