@@ -21,8 +21,10 @@ _FIELDS = (
 
 def check_selectors(settings: Iterable[Settings], args: argparse.Namespace) -> None:
     """Raise SettingsError for a word that names no rule; `args` are those of the command line."""
-    named = {id(each): each for each in settings if _selectors(each)}
-    for each in sorted(named.values(), key=lambda each: str(each.source)):
+    # Many files have the same ones.
+    different = {id(each): each for each in settings}.values()
+    named = [each for each in different if _selectors(each)]
+    for each in sorted(named, key=lambda each: str(each.source)):
         _check(each, args)
 
 

@@ -65,6 +65,8 @@ class SettingsLoader:
     configs: Sequence[str] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     _of_folder: dict[str, Settings] = field(default_factory=dict, init=False, repr=False)
+    _of_given: dict[tuple[str, str], Settings] = field(default_factory=dict, init=False, repr=False)
+    """Of folders as they were asked for, with the current one."""
     _fixed: Settings | None = field(default=None, init=False, repr=False)
     _inline: dict[str, object] = field(default_factory=dict, init=False, repr=False)
 
@@ -90,13 +92,18 @@ class SettingsLoader:
 
     def for_file(self, path: str) -> Settings:
         """Return the settings of a file, whether it exists or not. Raises SettingsError."""
-        return self._fixed or self.for_folder(os.path.dirname(os.path.abspath(path)))
+        return self._fixed or self.for_folder(os.path.dirname(path))
 
     def for_folder(self, folder: str) -> Settings:
         """Return the settings of the files in a folder. Raises SettingsError."""
         if self._fixed is not None:
             return self._fixed
-        folder = os.path.abspath(folder)
+        given = os.getcwd(), folder
+        if given not in self._of_given:
+            self._of_given[given] = self._found_for(os.path.abspath(folder))
+        return self._of_given[given]
+
+    def _found_for(self, folder: str) -> Settings:
         pending = []
         while folder not in self._of_folder:
             pending.append(folder)

@@ -78,6 +78,7 @@ class Linter:
         self._tell = tell
         self._prepare = prepare
         self._by_file: FileQueries | None = None
+        self._requests: dict[tuple[int, int], tuple[Settings, Request]] = {}
 
     def begin(self, unsaved: Mapping[str, bytes] | None = None) -> None:
         """Take files as they are from now on, and some as they are in an editor."""
@@ -170,14 +171,23 @@ class Linter:
         from placement_lint.lint.file_results import Sight
         from placement_lint.lint.run import request_for
 
-        return request_for(
-            self.settings_for(path),
+        settings = self.settings_for(path)
+        seconds = 0 if self._cache is None else self._cache.most_seconds(path)
+        key = id(settings), seconds
+        known = self._requests.get(key)
+        if known is not None and known[0] is settings:
+            return known[1]
+        request = request_for(
+            settings,
             path,
             reveal=self._reveal,
             respect_noqa=self._respect_noqa,
             sight=Sight.WHOLE if self._folders else Sight.IMPORTS,
-            most_seconds=0 if self._cache is None else self._cache.most_seconds(path),
+            most_seconds=seconds,
         )
+        if not (settings.per_file_ignores or settings.extend_per_file_ignores):
+            self._requests[key] = settings, request
+        return request
 
     def _queries(self, files: Sequence[str] | None = None) -> FileQueries:
         from placement_lint.lint.file_queries import FileQueries

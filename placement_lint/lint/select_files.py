@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -30,7 +31,8 @@ from placement_lint.lint.incremental.records import Checked, ImportGain, Prefilt
 from placement_lint.lint.results import Skipped
 from placement_lint.lint.tasks import CheckedFile, Request, Task, failure
 from placement_lint.prefilter.conditions import JAX, FileText, text_of_source
-from placement_lint.prefilter.early_exit import has_long_lines
+from placement_lint.prefilter.early_exit import has_long_lines, may_say_something
+from placement_lint.prefilter.import_words import import_words
 from placement_lint.project.donating_files import WORD as DONATION
 from placement_lint.project.donating_files import brings_donation
 from placement_lint.project.file_facts import FactsByFile
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     from placement_lint.findings import Finding
     from placement_lint.lint.check_program import Component
     from placement_lint.lint.incremental.revision import PreviousRun
+    from placement_lint.rules.base import Rule
 
 T = TypeVar("T")
 
@@ -201,6 +204,10 @@ class Selection:
 
     def _sort(self, path: str, data: bytes, request: Request) -> None:
         words = self._words(path, data)
+        self._facts_by_file[path].named = import_words(words)
+        if not may_say_something(words) and _words_are_known(request.options):
+            self._sort_plain(path, words, request)
+            return
         in_python = not is_notebook(path)
         places = in_python and asks_for_placements(request.options)
         placing = Placing(path, words if places else b"", self.store)
@@ -228,14 +235,34 @@ class Selection:
             self._importing_jax[path] = placing.imports_jax
         if not found.passes and text.knows_names:
             imported_names(text, self._facts_by_file[path])
-        if not found.passes and has_long_lines(words):
-            # Nobody will parse it, but whoever planted it shall not go unnamed.
+        if not found.passes:
+            self._guard(path, words)
+        if self.previous is not None and len(self.findings) == before:
+            self.previous.now.sorted[path] = found
+
+    def _sort_plain(self, path: str, words: bytes, request: Request) -> None:
+        """Sort a file that has no word of any rule: only what it imports may make it pass."""
+        found = Prefiltered(
+            size=len(words),
+            mentions_roots=False,
+            carries=False,
+            commits=False,
+            chooses=False,
+            passes=False,
+        )
+        self._file(path, request, found)
+        before = len(self.findings)
+        self._guard(path, words)
+        if self.previous is not None and len(self.findings) == before:
+            self.previous.now.sorted[path] = found
+
+    def _guard(self, path: str, words: bytes) -> None:
+        """Report a file that looks like an attack on the parser, though nobody will parse it."""
+        if has_long_lines(words):
             source = self.store.source(path)
             guarded = guard(source)
             if guarded is not None:
                 self.findings.append(syntax_finding(source, guarded))
-        if self.previous is not None and len(self.findings) == before:
-            self.previous.now.sorted[path] = found
 
     def _passes(self, text: FileText, path: str, request: Request) -> bool:
         try:
@@ -447,6 +474,16 @@ class Selection:
             else:
                 return data
         return self.store.source(path).text.encode("utf-8", "surrogatepass")
+
+
+def _words_are_known(options: FileOptions) -> bool:
+    """Return whether no file without one of the known words can pass."""
+    return not options.reveal and _are_ours(options.rules)
+
+
+@functools.cache
+def _are_ours(rules: tuple[type[Rule], ...]) -> bool:
+    return all(rule.__module__.startswith("placement_lint.rules.") for rule in rules)
 
 
 def asks_for_placements(options: FileOptions) -> bool:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 class FileFacts:
     """What is known of one text so far; None is what nobody has asked for yet."""
 
+    named: frozenset[str] | None = None
+    """The words that its import statements hold, and some more."""
     imports: dict[str, list[str]] | None = None
     """From names to what import statements may bind them to."""
     assigned: list[tuple[str, str]] | None = None

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from placement_lint.files.line_ends import with_line_feeds
 from placement_lint.files.store import FileStore
 from placement_lint.isolation import isolating
+from placement_lint.prefilter.import_words import RELATIVE, import_words
 from placement_lint.project.bindings import STAR_NAME, read_bindings
+from placement_lint.project.exporters import Exporters
 from placement_lint.project.file_budgets import Expenses
 from placement_lint.project.file_facts import FactsByFile
 from placement_lint.syntax.bindings_text import Assignments, Way, Ways, read_imports
@@ -239,8 +241,11 @@ class Modules:
 
     def may_bring_names(self, path: str) -> bool:
         """Return whether a file may have a name of the roots by its imports from other files."""
-        return bool(self._places) and any(
-            names or not places.isdisjoint(self._exporting_below)
+        if not self._places or not self._exporters.may_lead_here(path):
+            return False
+        below = self._exporters.below
+        return any(
+            names or not places.isdisjoint(below)
             for ways in self._ways_of(path).values()
             for way in ways
             if way.is_import and self.may_be_of_run(way.target)
@@ -267,72 +272,47 @@ class Modules:
             names, places = self._ends(pending.pop())
             found |= names
             # Where a whole module was imported: all that the file can name in it and below it.
-            for place in places & self._exporting_below.keys() - seen:
+            below = self._exporters.below
+            for place in places & below.keys() - seen:
                 words = words or set(_WORD.findall(text))
-                by_name = self._exporting_below[place]
+                by_name = below[place]
                 reached = [module for name in by_name.keys() & words for module in by_name[name]]
                 seen.add(place)
                 for module in {*reached, *by_name.get("", ())} - seen:
                     seen.add(module)
-                    heads = self._exporting[module] & words
+                    heads = self._exporters.heads[module] & words
                     pending += [_NameIn(module, head, is_bound_here=True) for head in heads]
         return "\n".join(sorted(found))
 
     @functools.cached_property
-    def _exporting(self) -> dict[str, set[str]]:
-        """From the modules that may pass on a name of the roots to the names that lead there.
+    def _exporters(self) -> Exporters:
+        return Exporters(
+            self._places, self._children, self._named_in, self._exported_by, self._mentioning
+        )
 
-        A name leads there also by standing for another such module.
-        """
-        exporting: dict[str, set[str]] = {}
-        to_modules: list[tuple[str, str, set[str]]] = []
-        for module in self._places.values():
-            ends: dict[str, tuple[set[str], set[str]]] = {}
-            with self.isolating(module):
-                ends = {
-                    head: self._ends(_NameIn(module, head, is_bound_here=True))
-                    for head in self._ways_of(module)
-                }
-            for head, (names, places) in ends.items():
-                if names:
-                    exporting.setdefault(module, set()).add(head)
-                elif places:
-                    to_modules.append((module, head, places))
-        leading = {place for module in exporting for place in self._above(module)}
-        while True:
-            more = [entry for entry in to_modules if not leading.isdisjoint(entry[2])]
-            if not more:
-                return exporting
-            to_modules = [entry for entry in to_modules if leading.isdisjoint(entry[2])]
-            for module, head, _ in more:
-                exporting.setdefault(module, set()).add(head)
-                leading.update(self._above(module))
+    def _exported_by(self, module: str) -> dict[str, tuple[set[str], set[str]]]:
+        """Return what each name that a module binds leads to: names of the roots, and places."""
+        with self.isolating(module):
+            return {
+                head: self._ends(_NameIn(module, head, is_bound_here=True))
+                for head in self._ways_of(module)
+            }
+        return {}
 
-    @functools.cached_property
-    def _exporting_below(self) -> dict[str, dict[str, list[str]]]:
-        """From a place to those of these modules that are below it, by their names.
+    def _named_in(self, path: str) -> frozenset[str]:
+        """Return the words that the import statements of a file hold, and some more."""
+        facts = self.facts_by_file[path]
+        if facts.named is None:
+            facts.named = frozenset()
+            with self.isolating(path):
+                text = self.store.text(path)
+                facts.named = import_words(text.encode("utf-8", "surrogatepass"))
+        return facts.named
 
-        The module at the place itself has none.
-        """
-        below: dict[str, dict[str, list[str]]] = {}
-        for module in self._exporting:
-            places = [*self._above(module)]
-            for place in places:
-                name = "" if place == places[0] else os.path.basename(places[0])
-                below.setdefault(place, {}).setdefault(name, []).append(module)
-        return below
-
-    def _above(self, module: str) -> Iterator[str]:
-        """Return the place of a module, its folder, and so on, as far as imports lead."""
-        place = os.path.splitext(os.path.abspath(module))[0]
-        folder = os.path.dirname(place)
-        if not _is_init(module):
-            yield place
-        while folder in self._children:
-            yield folder
-            folder, name = os.path.split(folder)
-            if not name:
-                return
+    def _may_import(self, path: str) -> bool:
+        """Return whether an import statement of a file may lead to another file of the run."""
+        named = self._named_in(path)
+        return RELATIVE in named or not self._bases.keys().isdisjoint(named)
 
     # -- modules --------------------------------------------------------------------------------
 
@@ -370,14 +350,19 @@ class Modules:
         return children
 
     @functools.cached_property
-    def _bases(self) -> dict[str, list[str]]:
+    def _bases(self) -> dict[str, dict[str, None]]:
         """From the first part of an absolute import to the folders that may be on the path."""
-        bases: dict[str, list[str]] = {}
+        bases: dict[str, dict[str, None]] = {}
         for folder, names in sorted(self._children.items()):
             if not self._is_package(folder):
                 for name in names:
-                    bases.setdefault(name, []).append(folder)
+                    bases.setdefault(name, {})[folder] = None
         return bases
+
+    @functools.cached_property
+    def _only_package(self) -> dict[str, str | None]:
+        """For the first part of an absolute import, the only folder that has such a package."""
+        return {}
 
     def _is_package(self, folder: str) -> bool:
         if folder not in self._packages:
@@ -452,13 +437,15 @@ class Modules:
         return self._based[folder, top]
 
     def _chosen_base(self, folder: str, top: str) -> str | None:
-        bases = self._bases.get(top, [])
+        bases = self._bases.get(top, {})
         above = folder
         while above not in bases:
             next_above = os.path.dirname(above)
             if next_above == above:
-                packages = [base for base in bases if self._is_package(os.path.join(base, top))]
-                return packages[0] if len(packages) == 1 else None
+                if top not in self._only_package:
+                    is_one = [base for base in bases if self._is_package(os.path.join(base, top))]
+                    self._only_package[top] = is_one[0] if len(is_one) == 1 else None
+                return self._only_package[top]
             above = next_above
         return above
 
@@ -509,6 +496,8 @@ class Modules:
 
     def _imports_of(self, path: str) -> Iterator[tuple[str, str, str]]:
         packages: dict[str, list[str]] = {}
+        if not self._may_import(path):
+            return
         for name, ways in self._ways_of(path).items():
             for way in ways:
                 if not way.is_import:

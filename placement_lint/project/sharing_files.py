@@ -117,6 +117,71 @@ class _Sharing:
         return self._texts[path]
 
 
+class _Nodes:
+    """The nodes of a tree, and the functions that they are in."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        """Walk the tree once."""
+        self.nodes: list[ast.AST] = [tree]
+        """In the order of `ast.walk`."""
+        owners = [-1]
+        """Of each node, the place of the function around it."""
+        functions: list[int] = []
+        for place, node in enumerate(self.nodes):
+            if isinstance(node, _FUNCTIONS):
+                functions.append(place)
+                owner = place
+            else:
+                owner = owners[place]
+            for value in vars(node).values():
+                if isinstance(value, list):
+                    for each in value:
+                        if isinstance(each, ast.AST):
+                            self.nodes.append(each)
+                            owners.append(owner)
+                elif isinstance(value, ast.AST):
+                    self.nodes.append(value)
+                    owners.append(owner)
+        self._owners = owners
+        self._functions = functions
+
+    @cached_property
+    def functions(self) -> dict[str, int]:
+        """The places of the functions by their names, the last one of each name."""
+        found = {}
+        for place in self._functions:
+            node = self.nodes[place]
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                found[node.name] = place
+        return found
+
+    @cached_property
+    def names(self) -> dict[int, set[str]]:
+        """For each function, the names in it and in the functions in it."""
+        found: dict[int, set[str]] = {place: set() for place in self._functions}
+        for place, node in enumerate(self.nodes):
+            name = node.id if isinstance(node, ast.Name) else None
+            name = node.attr if isinstance(node, ast.Attribute) else name
+            if name is not None and self._owners[place] >= 0:
+                found[self._owners[place]].add(name)
+        for place in reversed(self._functions):
+            around = self._owners[place]
+            if around >= 0:
+                found[around] |= found[place]
+        return found
+
+    def doing(self, does: Callable[[ast.AST], bool]) -> set[int]:
+        """Return the functions with a node in them that does something."""
+        found: set[int] = set()
+        for place, node in enumerate(self.nodes):
+            if does(node):
+                owner = self._owners[place]
+                while owner >= 0 and owner not in found:
+                    found.add(owner)
+                    owner = self._owners[owner]
+        return found
+
+
 class _Text:
     """What the text of one file says of this. It is parsed where words do not tell."""
 
@@ -129,17 +194,14 @@ class _Text:
         return python_tree(self._source, self._store) or ast.Module([], [])
 
     @cached_property
-    def _functions(self) -> dict[str, ast.AST]:
-        return {
-            node.name: node
-            for node in ast.walk(self._tree)
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        }
+    def _nodes(self) -> _Nodes:
+        return _Nodes(self._tree)
 
     @cached_property
     def _named(self) -> dict[str, set[str]]:
         """For each function, the names in it."""
-        return {name: {*_names(node)} for name, node in self._functions.items()}
+        nodes = self._nodes
+        return {name: nodes.names[place] for name, place in nodes.functions.items()}
 
     @cached_property
     def putting(self) -> frozenset[str]:
@@ -154,11 +216,15 @@ class _Text:
     def _doing(self, does: Callable[[ast.AST], bool]) -> frozenset[str]:
         """Return the functions at the top that do something, or use one that does."""
         top = {each.name for each in self._tree.body if isinstance(each, _FUNCTIONS)}
+        nodes = self._nodes
+        found = nodes.doing(does)
+        doing = [name for name in top if nodes.functions[name] in found]
+        if not doing:
+            return _NOTHING
         users: dict[str, set[str]] = {}
         for name, names in self._named.items():
             for other in names & top:
                 users.setdefault(other, set()).add(name)
-        doing = [name for name in top if any(map(does, ast.walk(self._functions[name])))]
         return frozenset(closure(doing, users)) & top
 
     @cached_property
@@ -166,14 +232,14 @@ class _Text:
         """The names that compiled functions use, and the functions of the file that they use."""
         if _COMPILES.search(self._source.text) is None:
             return _NOTHING
-        return frozenset(closure(_compiled(self._tree), self._named))
+        return frozenset(closure(_compiled(self._nodes.nodes), self._named))
 
     @cached_property
     def writes_specs(self) -> bool:
         """Whether an axis is written out in a spec."""
         return _WRITES.search(self._source.text) is not None and any(
             isinstance(node, ast.Call) and _last(node.func) in _SPECS and _has_text(node)
-            for node in ast.walk(self._tree)
+            for node in self._nodes.nodes
         )
 
     @cached_property
@@ -200,9 +266,9 @@ def _names(node: ast.AST) -> Iterator[str]:
             yield part.attr
 
 
-def _compiled(tree: ast.Module) -> Iterator[str]:
+def _compiled(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Yield the names of the functions that are compiled, and those in lambdas that are."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             if any(not _COMPILING.isdisjoint(_names(each)) for each in node.decorator_list):
                 yield node.name

@@ -6,12 +6,17 @@ import ast
 import os
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 import pytest
 
 from placement_lint.cli import main
+from placement_lint.prefilter.conditions import FileText, Needs
+from placement_lint.rules.selection import select_rules
+
+if TYPE_CHECKING:
+    from placement_lint.config.settings import Settings
 
 DEVICES = "import jax\n\ncpu = jax.devices('cpu')[0]\n"
 DATA = """\
@@ -103,3 +108,39 @@ def test_a_run_that_fixes(count: Counts, tmp_path: Path) -> None:
     assert count.reads == {"devices.py": 1, "train.py": 1, "data.py": 3}
     assert count.most == 1
     assert count.of(FIXED) == (0, 1)
+
+
+def test_rules_are_asked_only_about_files_with_a_word_of_theirs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever else a file says, no rule looks for what it needs in it."""
+    (tmp_path / "with_jax.py").write_text(f"{DEVICES}jax.device_put(x, cpu)\n")
+    for number in range(5):
+        (tmp_path / f"plain{number}.py").write_text("import json\n\nprint(json)\n")
+    asked: Counter[str | None] = Counter()
+    real = FileText.meets
+
+    def counting(self: FileText, need: Needs) -> bool:
+        asked[self.path and Path(self.path).name] += 1
+        return real(self, need)
+
+    monkeypatch.setattr(FileText, "meets", counting)
+    assert lint(str(tmp_path)) == 1
+    assert {*asked} == {"with_jax.py"}
+
+
+def test_rules_are_selected_once_for_the_files_with_the_same_settings(
+    count: Counts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    selected: list[str] = []
+
+    def counting(settings: Settings, path: str) -> object:
+        selected.append(path)
+        return select_rules(settings, path)
+
+    monkeypatch.setattr("placement_lint.lint.run.select_rules", counting)
+    assert lint() == 1
+    assert len(selected) == 1
+    assert lint("--config", "per-file-ignores={'data.py'=['JDP999']}") == 2
+    assert lint("--config", "per-file-ignores={'none.py'=['JDP201']}") == 1
+    assert len(selected) == 1 + len(PROGRAM)

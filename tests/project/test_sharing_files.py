@@ -1,10 +1,12 @@
 """Which files are interpreted together since they share a mesh, or what puts arrays."""
 
+import ast
 from pathlib import Path
 
 import pytest
 
 from placement_lint.files.store import FileStore
+from placement_lint.project import sharing_files
 from placement_lint.project.sharing_files import shared_names, sharing
 
 PUTTING = """\
@@ -96,3 +98,26 @@ def test_files_that_do_not_parse_share_nothing(tmp_path: Path) -> None:
     broken = f"{PUTTING}\ndef (:\n"
     assert shared(tmp_path, [("user", "helper", "shard")], helper=broken, user=user) == []
     assert shared(tmp_path, [("user", "helper", "shard")], helper=PUTTING, user=broken) == []
+
+
+def test_the_functions_around_each_node_are_found_in_one_walk() -> None:
+    """What is in each function, and in which ones something is done, is what `ast.walk` says."""
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    checked = 0
+    for path in sorted(Path(sharing_files.__file__).parent.glob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        nodes = sharing_files._Nodes(tree)
+        assert [*map(type, nodes.nodes)] == [*map(type, ast.walk(tree))]
+        found = {node.name: node for node in ast.walk(tree) if isinstance(node, functions)}
+        assert {name: nodes.nodes[place] for name, place in nodes.functions.items()} == found
+        for name, place in nodes.functions.items():
+            assert nodes.names[place] == {*sharing_files._names(found[name])}
+            checked += 1
+        yielding = nodes.doing(lambda node: isinstance(node, ast.Yield))
+        assert {nodes.nodes[place] for place in yielding} == {
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, functions)
+            and any(isinstance(each, ast.Yield) for each in ast.walk(node))
+        }
+    assert checked > 200

@@ -89,10 +89,18 @@ DEPENDENCIES = Dependencies(
     {"a": ImportEffects(ORIGIN, None, {"JAX_PLATFORMS": ORIGIN}, None)},
     {"a.py": "b.py"},
 )
+FACTS = FileFacts(
+    frozenset({"numpy", "np"}),
+    {"np": ["numpy"]},
+    [("a", "b")],
+    frozenset({"jax"}),
+    {"a": ("b",)},
+    True,
+)
 RECORDS = Records(
     {"a.py": TextDigest("c", "s")},
     {"a.py": Prefiltered(7, True, True, True, True, True, ("put",), ("mesh",), True)},
-    {"a.py": FileFacts({"np": ["numpy"]}, [("a", "b")], frozenset({"jax"}), {"a": ("b",)}, True)},
+    {"a.py": FACTS},
     {"a.py": ImportGain("told", True)},
     {"a.py": Checked(RESULT, DEPENDENCIES, False)},
     {"a.py": Summarised((STARTS, Either((Imports("a"),), ())), DEPENDENCIES)},
