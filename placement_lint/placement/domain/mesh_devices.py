@@ -30,6 +30,8 @@ class MeshDevices(Sized):
     """The places in `jax.devices(platform)` where each is written out, in place of `part`."""
     is_arranged: bool = False
     """The order is one that depends on how the machine connects them."""
+    arranged_as: tuple[int | None, ...] | None = None
+    """The shape for which it was chosen, of which None is not known."""
     number: int | None = None
     """How many there are, where that is known. Of `is_arranged`: the first so many."""
     is_local: bool = False
@@ -122,7 +124,14 @@ def _apart(one: MeshDevices, other: MeshDevices) -> Iterator[bool]:
 
 
 def _is_for_several(one: MeshDevices, other: MeshDevices) -> bool:
-    """Return whether one of two is all of the devices, of which the other is a part."""
+    """Return whether one of two is all of the devices, of which the other is a part.
+
+    A mesh that was made for a shape which is not known may be of fewer; it is of more than one.
+    """
     return any(
-        each.listed is None and each.part == EVERY and each.number is None for each in (one, other)
+        each.listed is None
+        and each.part == EVERY
+        and each.number is None
+        and (not each.is_arranged or 1 in {beside.number, len(beside.listed or ())})
+        for each, beside in ((one, other), (other, one))
     )

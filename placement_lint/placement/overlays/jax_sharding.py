@@ -177,7 +177,8 @@ def made_mesh(call: LibraryCall) -> Value:
     if every is None or every.devices is None or passed.more is not None:
         return value(made)
     number = made.number if every.devices.number is None else every.devices.number
-    return value(replace(made, devices=replace(every.devices, is_arranged=True, number=number)))
+    devices = replace(every.devices, is_arranged=True, number=number, arranged_as=made.sizes)
+    return value(replace(made, devices=devices))
 
 
 @models("jax.experimental.mesh_utils.create_device_mesh")
@@ -192,7 +193,8 @@ def device_mesh(call: LibraryCall) -> Value:
     sizes = None if shape is None else written_shape([shape], call.on.names)
     if every is None or every.devices is None or call.arguments.is_open:
         return value(DeviceGrid(None, sizes))
-    return value(reshaped(DeviceGrid(replace(every.devices, is_arranged=True)), sizes))
+    devices = replace(every.devices, is_arranged=True, arranged_as=sizes)
+    return value(reshaped(DeviceGrid(devices), sizes))
 
 
 def array_of_devices(call: LibraryCall, operands: list[Operand]) -> Value | None:

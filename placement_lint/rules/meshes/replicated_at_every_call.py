@@ -13,10 +13,11 @@ from placement_lint.prefilter.conditions import AllOf, AnyOf, Identifier, Jax, U
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.commitment_lost import is_certain
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
+from placement_lint.rules.meshes.compiled_calls import arguments_of, leaves_some
 from placement_lint.rules.meshes.constraints import names_set_mesh
 from placement_lint.rules.meshes.shardings import name_at, split_over
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count
-from placement_lint.rules.transfers.jitted_calls import jitted, loop_around, runs_in_each_iteration
+from placement_lint.rules.transfers.jitted_calls import loop_around, runs_in_each_iteration
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.spelling import needed
@@ -118,7 +119,7 @@ class ReplicatedAtEveryCall(Rule):
         inner = loop_around(node, ctx)
         if not isinstance(inner, cst.For | cst.While):
             return
-        taken = _arguments(node, ctx)
+        taken = arguments_of(node, ctx)
         if not taken or not runs_in_each_iteration(node, inner, ctx):
             return
         if is_in_test(node, ctx) or is_pinned_to_cpu(ctx.module) or names_set_mesh(ctx):
@@ -126,7 +127,7 @@ class ReplicatedAtEveryCall(Rule):
         if ctx.module.fact(TracedFunctions).is_traced(node):
             return
         split = [each for argument in taken if (each := _split(argument, ctx)) is not None]
-        if not split or _leaves_some(node, ctx):
+        if not split or leaves_some(node, ctx):
             return
         sharding = min(split, key=str)
         for argument in taken:
@@ -142,46 +143,11 @@ class ReplicatedAtEveryCall(Rule):
                 )
 
 
-def _arguments(node: cst.Call, ctx: Context) -> list[cst.BaseExpression]:
-    """Return the arguments that a call gives to a compiled function; none where it may place them.
-
-    A function of another file is known by its value: a static argument is no array.
-    """
-    from placement_lint.placement.domain.values import Computation, sole
-
-    compiled = jitted(node.func, ctx)
-    if compiled is not None:
-        return [] if compiled.is_placed else compiled.traced_arguments(node)
-    called = sole(ctx.flow.value(node.func))
-    is_elsewhere = (
-        isinstance(called, Computation)
-        and called.is_staged
-        and called.function is not None
-        and called.function.module != ctx.flow.module.name
-        and not (called.places_arguments or called.bound or called.bound_by_name)
-    )
-    if not is_elsewhere or any(argument.star for argument in node.args):
-        return []
-    return [argument.value for argument in node.args]
-
-
 def _split(argument: cst.BaseExpression, ctx: Context) -> Sharding | None:
     """Return how an argument surely is split, over several devices."""
     sharding = split_over(ctx.flow.value(argument))
     is_one = sharding is None or sharding.mesh is None or sharding.mesh.number == 1
     return None if is_one else sharding
-
-
-def _leaves_some(node: cst.Call, ctx: Context) -> bool:
-    """Return whether a call may leave some of its arguments where they are, or destroy them."""
-    from placement_lint.placement.domain.values import Computation, sole
-
-    called = sole(ctx.flow.value(node.func))
-    if not isinstance(called, Computation) or called.donates or not called.is_known:
-        return True
-    usage = called.usage
-    positions = range(len(node.args))
-    return usage is not None and not all(usage.of(position) for position in positions)
 
 
 def _made_outside(
