@@ -148,12 +148,16 @@ class Program:
         for name in given:
             with interpreting(name):
                 self._run_functions(self.modules[name], but=used)
-        if self.follows_compiled or any(
-            _enters_default_in_function(module) for module in self.modules.values()
+        if (
+            self.follows_compiled
+            or any(_enters_default_in_function(module) for module in self.modules.values())
+            or lead_to_placing((self.modules[name].compiled for name in given), sharded=False)
         ):
-            for name in given:
-                with interpreting(name):
-                    self._trace_functions(self.modules[name])
+            # What compiled code calls is compiled, also where it is differentiated there.
+            for compiled in (True, False):
+                for name in given:
+                    with interpreting(name):
+                        self._trace_functions(self.modules[name], compiled=compiled)
         for name in given:
             with interpreting(name):
                 self._run_classes(self.modules[name])
@@ -298,45 +302,58 @@ class Program:
                 for part in atom.parts():
                     self.assume_traced(part, depth - 1)
 
-    def _trace_functions(self, module: Module) -> None:
-        """Execute, as traced code, what JAX traces and no call has led to, to see what it calls."""
+    def _trace_functions(self, module: Module, *, compiled: bool) -> None:
+        """Execute, as traced code, what JAX traces and no call has led to, to see what it calls.
+
+        `compiled`: that of it which is compiled; else the rest.
+        """
         for node in module.tree.every(cst.FunctionDef, cst.Lambda):
+            if (node in module.compiled) != compiled:
+                continue
             place = module.place(node)
             is_traced = (
                 node in module.traced
                 or module.traced.is_handed_over(node)
                 or place in self._assumed_traced
             )
-            is_method = isinstance(node, cst.FunctionDef) and isinstance(
-                _definer(module, node), cst.ClassDef
-            )
+            definer = _definer(module, node) if isinstance(node, cst.FunctionDef) else None
+            is_method = isinstance(definer, cst.ClassDef)
             if is_method and self.follows_compiled and node in module.compiled:
                 # It is executed on an object, as the class's makers leave it.
                 continue
             if is_traced and place not in self._traced.executed:
                 with self.on_tracers(), self.compiling(node in module.compiled):
-                    self.functions.execute(place, {}, self._outside(module))
+                    if isinstance(definer, cst.ClassDef):
+                        receiver, state = self._as_made(module, definer, self._happened)
+                        self._call_method(place, receiver, state)
+                    else:
+                        self.functions.execute(place, {}, self._outside(module))
+
+    def _as_made(
+        self, module: Module, node: cst.ClassDef, ledger: ExecutionLedger
+    ) -> tuple[Instance, State]:
+        """Return an object that stands for all that were made of a class, and its attributes."""
+        place, state = module.place(node), self._outside(module)
+        receiver = Instance(place, place)
+        every = ledger.instances.get(place, {})
+        made = every.keys() - self.objects.superseded
+        if every:
+            for owner, name in ledger.attributes_of(place):
+                if owner in made:
+                    held = ledger.final[owner, name]
+                    key = (receiver, name)
+                    before = state.variables.get(key)
+                    state.variables[key] = held if before is None else join(before, held)
+            return receiver, state
+        initializer = self.classes.method(receiver.cls, "__init__")
+        if initializer is not None:
+            self.functions.call(initializer, {0: value(receiver)}, state, bound=True)
+        return receiver, state
 
     def _run_classes(self, module: Module) -> None:
         """Execute the methods that nobody called, on an object as its class's makers left it."""
         for node in module.tree.every(cst.ClassDef):
-            place = module.place(node)
-            state = self._outside(module)
-            every = self.now.instances.get(place, {})
-            made = every.keys() - self.objects.superseded
-            if every:
-                receiver = Instance(place, place)
-                for owner, name in self.now.attributes_of(place):
-                    if owner in made:
-                        held = self.now.final[owner, name]
-                        key = (receiver, name)
-                        before = state.variables.get(key)
-                        state.variables[key] = held if before is None else join(before, held)
-            else:
-                receiver = Instance(place, place)
-                initializer = self.classes.method(receiver.cls, "__init__")
-                if initializer is not None:
-                    self.functions.call(initializer, {0: value(receiver)}, state, bound=True)
+            receiver, state = self._as_made(module, node, self.now)
             methods = [
                 child
                 for child in node.body.body

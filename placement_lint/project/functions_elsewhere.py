@@ -21,7 +21,7 @@ from placement_lint.semantic.program_queries import (
 )
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import applied, function_of
+from placement_lint.syntax.definitions import applied, function_of, initializer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -169,7 +169,8 @@ def _function_named(facts: ModuleFacts, name: str) -> Function | None:
         return None
     made = bindings[0].node
     if isinstance(made, cst.ClassDef):
-        return _method(made, method or "__init__", facts)
+        own = None if method else initializer(made, facts.names)
+        return own or _method(made, method or "__init__", facts)
     if method:
         return None
     if isinstance(made, cst.FunctionDef):

@@ -24,7 +24,12 @@ from placement_lint.semantic.module_summary import (
     import_of_jax,
     perhaps,
 )
-from placement_lint.syntax.definitions import is_generator, named_function
+from placement_lint.syntax.definitions import (
+    INITIALIZERS,
+    initializer_of,
+    is_generator,
+    named_function,
+)
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.environ import variables_set
 from placement_lint.syntax.guards import is_false_at_import
@@ -37,6 +42,7 @@ if TYPE_CHECKING:
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.semantic.module_summary import Step, Summary
     from placement_lint.semantic.program_queries import EffectOrigin
+    from placement_lint.syntax.tree import Tree
 
 _CALL_DEPTH = 8
 
@@ -143,7 +149,7 @@ class Timeline:
         if (
             not isinstance(function, cst.FunctionDef)
             or not self._is_plain(function)
-            or self.names.scope(function) is not self.names.module_scope
+            or self._called_as(function) is None
         ):
             return None
         key = id(function)
@@ -155,11 +161,23 @@ class Timeline:
             self._asked.pop()
         return self._before_called.get(key)
 
+    def _called_as(self, function: cst.FunctionDef) -> str | None:
+        """Return the name at the top of the file by which a function is called; None without."""
+        scope = self.names.scope(function)
+        if scope is self.names.module_scope:
+            return function.name.value
+        cls = scope.node
+        if function.name.value not in INITIALIZERS or not isinstance(cls, cst.ClassDef):
+            return None
+        is_top = self.names.scope(cls) is self.names.module_scope
+        return cls.name.value if is_top and not cls.decorators else None
+
     def _before_calls_of(self, function: cst.FunctionDef) -> Event | None:
-        name = function.name.value
+        name = self._called_as(function) or ""
+        own = {id(function.name), *_names_of_definers(function, self.tree)}
         first: Event | None = None
         for use in self.names.uses(name, self.names.module_scope):
-            if use is function.name:
+            if id(use) in own:
                 continue
             call = self.tree.parent(use)
             is_called = isinstance(call, cst.Call) and call.func is use
@@ -369,7 +387,7 @@ class Timeline:
 
     def local_function(self, func: cst.BaseExpression) -> cst.FunctionDef | None:
         """Return the plain function of this file that a name certainly stands for."""
-        function = named_function(func, self.names)
+        function = named_function(func, self.names) or initializer_of(func, self.names)
         is_plain = isinstance(function, cst.FunctionDef) and self._is_plain(function)
         return function if is_plain and isinstance(function, cst.FunctionDef) else None
 
@@ -520,6 +538,13 @@ def _earlier(ancestor: cst.CSTNode, child: cst.CSTNode) -> Sequence[cst.CSTNode]
     if isinstance(ancestor, cst.Try | cst.TryStar):
         return [ancestor.body] if child is ancestor.orelse or child is ancestor.finalbody else []
     return []
+
+
+def _names_of_definers(function: cst.FunctionDef, tree: Tree) -> Iterator[int]:
+    """Yield the ids of the nodes that name the classes around a function where they are defined."""
+    for ancestor in tree.ancestors(function):
+        if isinstance(ancestor, cst.ClassDef):
+            yield id(ancestor.name)
 
 
 def _as_done_by(node: cst.Call, step: _Step) -> _Step:

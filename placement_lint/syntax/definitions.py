@@ -37,6 +37,41 @@ def named_function(node: cst.BaseExpression | None, names: Names) -> Function | 
     return value if isinstance(value, cst.Lambda) else None
 
 
+INITIALIZERS = frozenset({"__init__", "__post_init__"})
+"""The methods that making an object of a class calls; the second one, of a dataclass."""
+
+
+def initializer_of(node: cst.BaseExpression | None, names: Names) -> cst.FunctionDef | None:
+    """Return the method that calling a class of this file surely runs, if the class has it itself.
+
+    The name must be bound by one `class`, and by nothing else.
+    """
+    if not isinstance(node, cst.Name) or not names.tree.contains(node):
+        return None
+    bindings = names.bindings(node)
+    made = bindings[0].node if len(bindings) == 1 else None
+    return None if not isinstance(made, cst.ClassDef) else initializer(made, names)
+
+
+def initializer(cls: cst.ClassDef, names: Names) -> cst.FunctionDef | None:
+    """Return the method of a class that making an object of it runs."""
+    is_dataclass = any(
+        (names.qualified(_applied(each.decorator)) or "").endswith("dataclass")
+        for each in cls.decorators
+    )
+    wanted = "__post_init__" if is_dataclass else "__init__"
+    if cls.decorators and not is_dataclass:
+        return None
+    for statement in cls.body.body:
+        if isinstance(statement, cst.FunctionDef) and statement.name.value == wanted:
+            return statement
+    return None
+
+
+def _applied(decorator: cst.BaseExpression) -> cst.BaseExpression:
+    return decorator.func if isinstance(decorator, cst.Call) else decorator
+
+
 def is_generator(function: cst.FunctionDef, names: Names, below: cst.CSTNode | None = None) -> bool:
     """Whether a function yields, anywhere or below a node in it; generators inside of it aside."""
     scope = names.scope(function.body)

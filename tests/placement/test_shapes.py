@@ -41,7 +41,9 @@ def test_what_moves(shape: str) -> None:
         if line.endswith(mark)
     }
     findings = lint_source(Source("x.py", HEAD + shape), FileOptions(all_rules())).findings
-    assert {f.code for f in findings} <= MOVES
+    # A helper may be called by compiled code alone, where its block does nothing.
+    assert {f.code for f in findings} <= MOVES | {"JDP105"}
+    findings = tuple(f for f in findings if f.code in MOVES)
     sure = {f.span.line for f in findings if f.confidence is Confidence.DEFINITE}
     got = {(line, "# moves" if line in sure else "# may move") for line in lines_of(findings)}
     assert got == expected

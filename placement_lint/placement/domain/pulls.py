@@ -12,6 +12,7 @@ from placement_lint.placement.domain.places import NOWHERE
 from placement_lint.placement.domain.values import (
     MAX_DEPTH,
     Anything,
+    AnyTree,
     Array,
     Container,
     External,
@@ -138,6 +139,8 @@ def is_surely_committed(held: Value, depth: int = MAX_DEPTH) -> bool:
     return bool(held) and all(
         atom.committed
         if isinstance(atom, Array)
+        else is_surely_committed(atom.leaf, 0)
+        if isinstance(atom, AnyTree)
         else depth > 0
         and isinstance(atom, Container)
         and all(array.committed for array in arrays(frozenset({atom}), depth))
@@ -151,6 +154,8 @@ def _is_surely_uncommitted(held: Value, depth: int = MAX_DEPTH) -> bool:
     return bool(held) and all(
         not atom.committed and not atom.is_small
         if isinstance(atom, Array)
+        else _is_surely_uncommitted(atom.leaf, 0)
+        if isinstance(atom, AnyTree)
         else depth > 0
         and isinstance(atom, Container)
         and any(_is_surely_uncommitted(part, depth - 1) for part in atom.parts())

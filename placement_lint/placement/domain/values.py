@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from bisect import bisect_left
 from copy import copy
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar, TypeAlias, cast
 
@@ -118,6 +118,8 @@ class Plain(Sized):
     """Of `True`, `False` and `None`: which way a test of it goes."""
     member: Member | None = None
     """The member of an enumeration that it is."""
+    is_none: bool = False
+    """It is `None`."""
 
 
 @dataclass(frozen=True)
@@ -439,6 +441,20 @@ class Partial(_Holder):
 
 
 @dataclass(frozen=True)
+class Closure(_Holder):
+    """A function that a decorator of the program gave, which calls the function that it was given.
+
+    Each call of the decorator gives another one, though it has one body.
+    """
+
+    function: Place
+    closed: tuple[tuple[str, Value], ...]
+    """What the parameters of the decorator hold."""
+    receiver: Value = frozenset()
+    """The first argument, where it is a method; else nothing."""
+
+
+@dataclass(frozen=True)
 class Thread(Sized):
     """A `threading.Thread`, and what it calls once it is started."""
 
@@ -575,6 +591,8 @@ class Anything(Sized):
     is_doubt: bool = False
     """Beside others: it is one of them, but perhaps not where they are, or was changed since. Not
     what another way through the program gives."""
+    is_unfollowed: bool = field(default=False, compare=False)
+    """It came of a call in another file that was not followed, so that more could be known."""
 
 
 Atom: TypeAlias = (
@@ -582,18 +600,20 @@ Atom: TypeAlias = (
     | Sharding
     | DefaultDeviceContext | PlainContext | ContextFactory | Dispatched | Executor | ExitStack
     | Future | Getter | TensorFile | Thread | Sequence | NamedTupleType | Mapping | AnyTree
-    | Function | Class | Instance | LibraryMethod | Method | Partial | External | Generator | Lazy
-    | Coroutine | Computation | Anything
+    | Function | Class | Instance | LibraryMethod | Method | Partial | Closure | External
+    | Generator | Lazy | Coroutine | Computation | Anything
 )  # fmt: skip
 Value: TypeAlias = "frozenset[Atom]"
 
 ANYTHING = Anything()
 DOUBT = Anything(is_doubt=True)
 UNKNOWN: Value = frozenset({ANYTHING})
+UNFOLLOWED: Value = frozenset({Anything(is_unfollowed=True)})
+"""Equal to `UNKNOWN`: see `Anything.is_unfollowed`."""
 DOUBTFUL: Value = frozenset({DOUBT})
 """Beside what is known: it may not hold."""
 PLAIN: Value = frozenset({Plain()})
-NONE: Value = frozenset({Plain(truth=False)})
+NONE: Value = frozenset({Plain(truth=False, is_none=True)})
 HOST: Value = frozenset({Host()})
 NOTHING: Value = frozenset()
 """What an empty container holds: no alternative at all."""
@@ -601,6 +621,11 @@ NOTHING: Value = frozenset()
 
 def value(*atoms: Atom) -> Value:
     return frozenset(atoms)
+
+
+def is_unfollowed(atom: Atom) -> bool:
+    """Return whether a thing came of a call in another file that was not followed."""
+    return isinstance(atom, Anything) and atom.is_unfollowed
 
 
 def order_of(thing: object) -> str:

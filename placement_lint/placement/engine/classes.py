@@ -14,9 +14,12 @@ from placement_lint.placement.domain.state import State, Variable, initial_state
 from placement_lint.placement.domain.values import (
     ANYTHING,
     HOST,
+    NOTHING,
+    UNFOLLOWED,
     UNKNOWN,
     AnyTree,
     Class,
+    Closure,
     External,
     Function,
     Instance,
@@ -27,7 +30,9 @@ from placement_lint.placement.domain.values import (
     Plain,
     Sequence,
     Value,
+    is_unfollowed,
     join,
+    sole,
     value,
 )
 from placement_lint.placement.engine.meshes import mesh_attribute
@@ -39,6 +44,7 @@ from placement_lint.placement.facts.decorators import (
     generates_initializer,
     is_enumeration,
     is_property,
+    keeps_signature,
     method_kind,
 )
 
@@ -63,6 +69,8 @@ class Classes:
         self._methods: dict[Place, dict[str, Place]] = {}
         self._setters: dict[Place, dict[str, Place]] = {}
         self._library: dict[Place, str | None] = {}
+        self._closures: dict[Place, Closure | None] = {}
+        """What decorators of the program make of methods, where that matters."""
 
     def bases(self, cls: Place) -> list[Place]:
         """Return a class and its bases in the program, nearest first: not more than anybody writes.
@@ -162,7 +170,7 @@ class Classes:
             elif isinstance(atom, Optimizer) and name == "update":
                 found.append(value(LibraryMethod("optax.GradientTransformation.update", atom)))
             else:
-                found.append(UNKNOWN)
+                found.append(UNFOLLOWED if is_unfollowed(atom) else UNKNOWN)
         return join(*found) if found else UNKNOWN
 
     def _tuple_attribute(self, held: Sequence, cls: Place, name: str, state: State) -> Value:
@@ -196,7 +204,13 @@ class Classes:
             return self._library_method(cls, name) if held == UNKNOWN else held
         module, node = self._program.module_of(function), self._program.node(function)
         if isinstance(node, cst.FunctionDef):
-            if method_kind(module, node) == "classmethod":
+            kind = method_kind(module, node)
+            closure = self._decorated(function)
+            if closure is not None:
+                return value(
+                    replace(closure, receiver=value(cls)) if kind == "classmethod" else closure
+                )
+            if kind == "classmethod":
                 return value(Method(function, cls))
             computation = module.traced.computation(node)
             if computation is not None:
@@ -220,6 +234,12 @@ class Classes:
         module, node = self._program.module_of(function), self._program.node(function)
         if isinstance(node, cst.FunctionDef) and is_property(module, node):
             return self._program.functions.call(function, {0: value(instance)}, state, bound=True)
+        closure = self._decorated(function)
+        if closure is not None and isinstance(node, cst.FunctionDef):
+            receiver = {"staticmethod": NOTHING, "classmethod": value(Class(instance.cls))}.get(
+                method_kind(module, node), value(instance)
+            )
+            return value(replace(closure, receiver=receiver))
         computation = module.traced.computation(node) if isinstance(node, cst.FunctionDef) else None
         if computation is None or not isinstance(node, cst.FunctionDef):
             return value(Method(function, instance))
@@ -230,6 +250,19 @@ class Classes:
         of, bound = value(Function(function)), (value(instance),)
         own = function if module.traced.keeps_arguments(node) else None
         return value(replace(computation, usage=usage, of=of, bound=bound, function=own))
+
+    def _decorated(self, function: Place) -> Closure | None:
+        """Return what a decorator of the program makes of a method; None: what calls it alike."""
+        if function not in self._closures:
+            self._closures[function] = None
+            module, node = self._program.module_of(function), self._program.node(function)
+            if isinstance(node, cst.FunctionDef) and not all(
+                keeps_signature(module, each) for each in node.decorators
+            ):
+                calls = self._program.expressions(module).calls
+                held = sole(calls.objects.decorated(node, initial_state()))
+                self._closures[function] = held if isinstance(held, Closure) else None
+        return self._closures[function]
 
     def as_annotated(self, cls: Place, name: str, held: Value) -> Value:
         """Return what a field holds, where nobody knows that but its annotation."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -30,6 +31,8 @@ from placement_lint.placement.domain.values import (
 from placement_lint.syntax.calls import is_none
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from placement_lint.placement.domain.devices import Device
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.values import Atom
@@ -151,6 +154,72 @@ def chosen_between(module: Module, node: cst.BaseExpression | None) -> Place | N
     ]
     leaves_alone = is_none(node.body) or is_none(node.orelse) or "contextlib.nullcontext" in names
     return module.place(node) if leaves_alone else None
+
+
+def with_choice(
+    entered: DefaultDevice,
+    held: Value,
+    module: Module,
+    node: cst.BaseExpression,
+    module_of: Callable[[Place], Module],
+) -> DefaultDevice:
+    """Return a default device that may not be entered with the condition under which it is."""
+    if not entered.may_be_absent or len(entered.devices) != 1 or None in entered.devices:
+        return entered
+    chosen_by = chosen_between(module, node) or _chosen_where_made(held, module_of)
+    return replace(entered, chosen_by=chosen_by)
+
+
+def _chosen_where_made(held: Value, module_of: Callable[[Place], Module]) -> Place | None:
+    """Return the condition under which a context is one of a default device, and else of nothing.
+
+    It was made in another statement: by a function that returns one or the other, or in a branch.
+    """
+    contexts = [atom for atom in held if isinstance(atom, DefaultDeviceContext)]
+    others = [atom for atom in held if not isinstance(atom, DefaultDeviceContext)]
+    if len(contexts) != 1 or not all(isinstance(atom, PlainContext) for atom in others):
+        return None
+    expression = contexts[0].expression
+    if expression is None:
+        return None
+    module = module_of(expression)
+    condition = _condition_around(module, module.tree.nodes[expression.node])
+    return None if condition is None else module.place(condition)
+
+
+def _condition_around(module: Module, node: cst.CSTNode) -> cst.CSTNode | None:
+    """Return the `if` that a node is in a branch of, or that returns before it is reached."""
+    below, statement = node, node
+    for ancestor in module.tree.ancestors(node):
+        if isinstance(ancestor, cst.If | cst.IfExp) and below is not ancestor.test:
+            return ancestor
+        if isinstance(ancestor, cst.FunctionDef):
+            return _last_leaving(ancestor.body.body, before=statement)
+        if isinstance(ancestor, cst.Lambda | cst.ClassDef | cst.Module):
+            return None
+        below = ancestor
+        if not isinstance(ancestor, cst.BaseSuite):
+            statement = ancestor
+    return None
+
+
+def _last_leaving(body: Iterable[cst.CSTNode], *, before: cst.CSTNode) -> cst.If | None:
+    """Return the last `if` of a body before one of its statements whose branch returns."""
+    found = None
+    for statement in body:
+        if statement is before:
+            return found
+        if isinstance(statement, cst.If) and _returns(statement):
+            found = statement
+    return None
+
+
+def _returns(branch: cst.If) -> bool:
+    """Return whether the body of an `if` ends with a `return`."""
+    last = branch.body.body[-1] if branch.body.body else None
+    if isinstance(last, cst.SimpleStatementLine):
+        last = last.body[-1]
+    return isinstance(last, cst.Return) and branch.orelse is None
 
 
 def entered_by_hand(held: Value) -> frozenset[Place]:

@@ -63,7 +63,7 @@ _NULL_CONTEXTS = value(ContextFactory(value(PlainContext(NONE))))
 
 _CONSTANTS = {
     "False": value(Plain(truth=False)),
-    "None": value(Plain(truth=False)),
+    "None": NONE,
     "True": value(Plain(truth=True)),
 }
 _NUMBERS = (cst.Integer, cst.Float, cst.Imaginary, cst.Ellipsis)

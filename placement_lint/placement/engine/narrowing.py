@@ -119,7 +119,7 @@ def _compared(test: cst.Comparison, names: TestedNames, *, holds: bool) -> list[
     if is_none and isinstance(operator, cst.Is | cst.IsNot):
         if not isinstance(test.left, cst.Name | cst.Attribute):
             return []
-        return [_Part(test.left, lambda atom: _may_be_none(atom) or not positive)]
+        return [_Part(test.left, _may_be_none if positive else _may_be_another)]
     if isinstance(operator, _EQUALITIES):
         return [
             *_equal(test.left, right, names, positive=positive),
@@ -197,8 +197,7 @@ def equal(one: Atom, other: Atom) -> bool | None:
     if one.truth is True and other.truth is True:
         return True
     if one.truth is False and other.truth is False:
-        # None and False are not distinguished.
-        return None
+        return one.is_none == other.is_none
     return False if is_known(one) and is_known(other) else None
 
 
@@ -227,8 +226,13 @@ def compared(operator: cst.BaseCompOp, left: Value, right: Value) -> bool | None
 
 def _may_be_none(atom: Atom) -> bool:
     return isinstance(atom, Anything | External) or (
-        isinstance(atom, Plain) and atom.text is None and atom.truth is not True
+        isinstance(atom, Plain) and atom.text is None and (atom.truth is None or atom.is_none)
     )
+
+
+def _may_be_another(atom: Atom) -> bool:
+    """Return whether a thing may be something else than None."""
+    return not isinstance(atom, Plain) or not atom.is_none
 
 
 def _instance(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from placement_lint.placement.domain.values import (
     MAX_DEPTH,
     NOTHING,
+    Closure,
     Computation,
     Container,
     Function,
@@ -106,7 +107,7 @@ class Objects:
 
 def _has_function(held: Value, depth: int = MAX_DEPTH) -> bool:
     return any(
-        isinstance(atom, Computation | Function | Generator | Lazy | Method | Partial)
+        isinstance(atom, Closure | Computation | Function | Generator | Lazy | Method | Partial)
         or (
             depth > 0
             and isinstance(atom, Container)

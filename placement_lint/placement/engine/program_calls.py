@@ -18,12 +18,14 @@ from placement_lint.placement.domain.values import (
     DOUBTFUL,
     NOTHING,
     PLAIN,
+    UNFOLLOWED,
     UNKNOWN,
     Anything,
     AnyTree,
     Array,
     Atom,
     Class,
+    Closure,
     Computation,
     Container,
     ContextFactory,
@@ -47,6 +49,7 @@ from placement_lint.placement.domain.values import (
     TheDevice,
     Value,
     arrays,
+    is_unfollowed,
     join,
     limited,
     order_of,
@@ -321,6 +324,8 @@ class ObjectCalls:
                 more=passed.more,
             )
             return self._atom_called(node, atom.function, inner, state)
+        if isinstance(atom, Closure):
+            return self._closure_called(node, atom, passed, state)
         if isinstance(atom, ContextFactory) and passed == CallArguments([]):
             return atom.context
         if isinstance(atom, Optimizer) and atom.is_init:
@@ -358,6 +363,9 @@ class ObjectCalls:
                 if isinstance(node, cst.Call) and computes and not program.is_tracing:
                     return self.called(node, found, state)
                 return self.called_with(node, found, passed, state)
+        unfollowed = isinstance(atom, External) or is_unfollowed(atom)
+        if placed and unfollowed:
+            program.linking.is_wanted = True
         if placed or state.default.devices != SYSTEM:
             # Under a default that is not known, who calls this may choose one.
             program.reach.hands_out()
@@ -369,6 +377,8 @@ class ObjectCalls:
         for held in passed.every():
             self.on.escapes(held, state)
             self.on.targets.may_change(held, state)
+        if unfollowed:
+            return UNFOLLOWED
         return DOUBTFUL if atom == DOUBT else UNKNOWN
 
     def _library_method(self, atom: Atom, held: Value) -> LibraryMethod | None:
@@ -446,6 +456,23 @@ class ObjectCalls:
             more=passed.more,
             call=None if node is None else self.on.module.place(node),
         )
+
+    def _closure_called(
+        self, node: cst.CSTNode, closure: Closure, passed: CallArguments, state: State
+    ) -> Value:
+        """Call what a decorator gave: what it closes over is what that call was given."""
+        program = self.on.program
+        module, function = program.module_of(closure.function), program.node(closure.function)
+        around = module.names.scope(function)
+        for name, held in closure.closed:
+            program.bind(variable(around, name), held, state)
+        inner = CallArguments(
+            [*([closure.receiver] if closure.receiver else []), *passed.positional],
+            passed.keywords,
+            passed.rest,
+            more=passed.more,
+        )
+        return self._atom_called(node, Function(closure.function), inner, state)
 
     def super_method(self, node: cst.Call, name: str, state: State) -> Value:
         """`super().method(…)`: the same object, the method of the next class."""
@@ -696,8 +723,26 @@ class ObjectCalls:
                 made = self.read(decorator.decorator, made, state)
             if not made or not all(isinstance(atom, Function | Class | Method) for atom in made):
                 return UNKNOWN
-            held = self.called_with(decorator.decorator, made, given, state)
+            before, held = held, self.called_with(decorator.decorator, made, given, state)
+            held = frozenset(self._closed_over(atom, before) for atom in held)
         return held
+
+    def _closed_over(self, made: Atom, given: Value) -> Atom:
+        """Return what a decorator gave that was given a function; in whose body it is.
+
+        Where that has nothing to do with placements, it does not matter which function it calls.
+        """
+        program = self.on.program
+        if not isinstance(made, Function):
+            return made
+        module, node = program.module_of(made.place), program.node(made.place)
+        around = next(
+            (n for n in module.tree.ancestors(node) if isinstance(n, cst.FunctionDef)), None
+        )
+        if around is None or not _places(node, module.tree, module.names):
+            return made
+        params = [*around.params.posonly_params, *around.params.params]
+        return Closure(made.place, ((params[0].name.value, given),)) if params else made
 
 
 def _has_host_device(passed: CallArguments) -> bool:
@@ -709,7 +754,7 @@ def _has_host_device(passed: CallArguments) -> bool:
 _PLACING = frozenset({"default_device", "device_put"})
 
 
-def _places(function: cst.FunctionDef, tree: Tree, names: Names) -> bool:
+def _places(function: cst.CSTNode, tree: Tree, names: Names) -> bool:
     """Return whether a function has a word in it of where arrays are put."""
     return any(
         (names.qualified(node) or dotted(node)).rpartition(".")[2] in _PLACING

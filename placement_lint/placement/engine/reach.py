@@ -14,6 +14,7 @@ from placement_lint.placement.domain.values import (
     Array,
     Atom,
     Class,
+    Closure,
     ContextFactory,
     Coroutine,
     DefaultDeviceContext,
@@ -212,6 +213,9 @@ class Reach:
             return results.get(atom.place, NOTHING)
         if isinstance(atom, Method):
             return value(Function(atom.function))
+        if isinstance(atom, Closure):
+            held = (held for _, held in atom.closed)
+            return join(value(Function(atom.function)), *held)
         if isinstance(atom, Partial):
             given = (*atom.positional, *(held for _, held in atom.keywords))
             return join(value(atom.function), *given)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -27,11 +27,11 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.contexts import (
-    chosen_between,
     entered_default,
     entered_meshes,
     is_neutral_context,
     sets_mesh,
+    with_choice,
 )
 from placement_lint.placement.engine.frames import Yielded
 from placement_lint.placement.engine.patterns import bind_pattern, matched
@@ -552,9 +552,7 @@ class Statements:
         given = objects.entered_value(held, state)
         entered = entered_default(held)
         if entered is not None:
-            if entered.may_be_absent and len(entered.devices) == 1 and None not in entered.devices:
-                chosen_by = chosen_between(self.module, item.item)
-                entered = replace(entered, chosen_by=chosen_by)
+            entered = with_choice(entered, held, self.module, item.item, self.program.module_of)
             state.blocks = (*state.blocks, entered)
         state.meshes = entered_meshes(held, state.meshes)
         if item.asname is not None:

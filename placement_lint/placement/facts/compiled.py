@@ -162,15 +162,17 @@ def _text(node: cst.CSTNode) -> str:
     return node.value if isinstance(node, cst.Name) else ""
 
 
-def lead_to_placing(modules: Iterable[Compiled], *, constraining: bool = False) -> bool:
+def lead_to_placing(
+    modules: Iterable[Compiled], *, constraining: bool = False, sharded: bool = True
+) -> bool:
     """Return whether compiled code of a program may come by a call that places an array.
 
     That is one that puts it to something; or, with `constraining` or where a mesh may have Explicit
     axes, one that constrains it. Functions are followed by the last parts of their names, whatever
-    these stand for.
+    these stand for. `sharded`: only where the program makes shardings.
     """
     every = list(modules)
-    if not any(module.makes_shardings for module in every):
+    if sharded and not any(module.makes_shardings for module in every):
         return False
     wanted = {PUTTING}
     if constraining or any(module.may_be_explicit for module in every):

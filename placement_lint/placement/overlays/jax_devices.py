@@ -76,7 +76,9 @@ def default_device(call: LibraryCall) -> Value:
     place = None if expression is None else call.on.module.place(expression)
     is_choice = len(devices) == 2 and devices > SYSTEM
     chosen_by = chosen_between(call.on.module, expression) if is_choice else None
-    return value(DefaultDeviceContext(devices, place, chosen_by=chosen_by))
+    context = value(DefaultDeviceContext(devices, place, chosen_by=chosen_by))
+    call.saw_sharded(context)
+    return context
 
 
 @models("jax.devices")

@@ -29,6 +29,7 @@ from placement_lint.placement.domain.values import (
     Anything,
     AnyTree,
     Array,
+    Closure,
     Computation,
     Container,
     External,
@@ -93,7 +94,7 @@ _OF_ONE_TYPE = frozenset({
 """Operations that first convert, one by one, those of another type: weak ones beside others."""
 _GIVING_THE_RESULT = frozenset({"jax.checkpoint", "jax.jit", "jax.remat", "jax.vmap"})
 """Transformations after which a function gives what it gave, or a stack of it."""
-_FOLLOWED = (Computation, External, Function, Instance, LibraryMethod, Method, Partial)
+_FOLLOWED = (Closure, Computation, External, Function, Instance, LibraryMethod, Method, Partial)
 """What is executed where it is called in traced code."""
 _PLACING_KEYWORDS = ("out_shardings", "in_shardings", "device", "backend", "out_axis_resources")
 

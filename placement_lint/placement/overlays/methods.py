@@ -34,6 +34,7 @@ from placement_lint.placement.domain.values import (
     NONE,
     NOTHING,
     PLAIN,
+    UNFOLLOWED,
     UNKNOWN,
     Anything,
     AnyTree,
@@ -55,6 +56,7 @@ from placement_lint.placement.domain.values import (
     TheDevice,
     Thread,
     Value,
+    is_unfollowed,
     join,
     sole,
     value,
@@ -212,8 +214,13 @@ class MethodCalls:
             return value(atom)
         if isinstance(atom, DefaultDeviceContext | PlainContext) and name in _BY_HAND:
             return self._by_hand(receiver, held, name, state)
-        if name in _MAKING and chosen_defaults(state):
-            self.on.program.linking.is_wanted = True
+        unfollowed = is_unfollowed(atom)
+        program = self.on.program
+        if ((unfollowed or name in _MAKING) and chosen_defaults(state)) or (
+            unfollowed
+            and any(program.reach.carries_placement(given, state) for _, given in operands)
+        ):
+            program.linking.is_wanted = True
         for _, given in operands:
             self.on.escapes(given, state)
             self.on.targets.may_change(given, state)
@@ -221,7 +228,9 @@ class MethodCalls:
             return self._tree_method(node, receiver, atom, name, state)
         if name == "as_numpy_iterator":
             return value(Sequence(None, value(AnyTree(HOST))))
-        return HOST if name in _TO_NUMPY and isinstance(atom, Anything) else UNKNOWN
+        if name in _TO_NUMPY and isinstance(atom, Anything):
+            return HOST
+        return UNFOLLOWED if unfollowed else UNKNOWN
 
     def _sent(self, node: cst.Call, held: Value, state: State) -> Value:
         """`generator.send(x)`: what it yields next; where x goes is not followed."""

@@ -12,6 +12,7 @@ from placement_lint.placement.domain.values import (
     PLAIN,
     UNKNOWN,
     Array,
+    Closure,
     Coroutine,
     Executor,
     External,
@@ -56,7 +57,7 @@ EXECUTORS = frozenset({
 QUEUES = frozenset({
     "queue.LifoQueue", "queue.PriorityQueue", "queue.Queue", "queue.SimpleQueue",
 })  # fmt: skip
-_CALLABLE = (External, Function, Method, Partial)
+_CALLABLE = (Closure, External, Function, Method, Partial)
 _OF_A_THREAD = ("group", "target", "name", "args", "kwargs")
 GETTERS = frozenset({"operator.attrgetter", "operator.itemgetter"})
 

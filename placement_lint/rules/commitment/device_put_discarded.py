@@ -12,6 +12,7 @@ from placement_lint.placement.domain.consequences import Destination
 from placement_lint.placement.domain.values import TheDevice
 from placement_lint.prefilter.conditions import AnyOf, Begins, Says
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.commitment.putting import TREE_MAPS
 from placement_lint.rules.commitment.writing import (
     effects,
     imports_of,
@@ -22,6 +23,7 @@ from placement_lint.rules.commitment.writing import (
 from placement_lint.rules.notebooks import is_shown_or_measured
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import PARTIAL
 
 if TYPE_CHECKING:
     from placement_lint.rules.base import LaterPlan
@@ -102,6 +104,8 @@ class DevicePutDiscarded(Rule):
             and ctx.flow.is_array(call.func.value)
         ):
             operand, what = call.func.value, "to_device"
+        elif _maps_puts(call, ctx):
+            operand, what = Arguments(call).get(1, "tree"), "putting each leaf"
         else:
             return
         if (
@@ -114,8 +118,19 @@ class DevicePutDiscarded(Rule):
         ctx.report(
             call,
             f"the result of {what} is discarded: nothing moves",
-            fix=_assign(call, operand, ctx),
+            fix=None if _maps_puts(call, ctx) else _assign(call, operand, ctx),
         )
+
+
+def _maps_puts(call: cst.Call, ctx: Context) -> bool:
+    """Return whether a call is `jax.tree.map(lambda x: jax.device_put(x, device), tree)`."""
+    if ctx.called(call) not in TREE_MAPS:
+        return False
+    function = Arguments(call).get(0, "f")
+    if isinstance(function, cst.Call) and ctx.called(function) == PARTIAL:
+        mapped = Arguments(function).get(0, "func")
+        return mapped is not None and ctx.name(mapped) == "jax.device_put"
+    return isinstance(function, cst.Lambda) and ctx.is_call(function.body, "jax.device_put")
 
 
 def _assign(

@@ -74,15 +74,20 @@ def _condition(origins: list[ArrayOrigin], ctx: Context) -> str:
     (place,) = choices
     there = None if place is None else ctx.beside(place.module)
     choice = None if there is None or place is None else there.tree.nodes[place.node]
-    if there is None or not isinstance(choice, cst.IfExp):
+    if there is None or not isinstance(choice, cst.If | cst.IfExp):
         return ""
     there.module.add_punctuation()
     test = " ".join(there.tree.module.code_for_node(choice.test).split())
     if len(test) > _LONGEST_CONDITION:
         return " on one way"
-    is_default = is_none(choice.body) or (
-        isinstance(choice.body, cst.Call) and there.called(choice.body) == "contextlib.nullcontext"
-    )
+    if isinstance(choice, cst.IfExp):
+        is_default = is_none(choice.body) or (
+            isinstance(choice.body, cst.Call)
+            and there.called(choice.body) == "contextlib.nullcontext"
+        )
+    else:
+        within = there.tree.every(cst.Call, below=choice.body)
+        is_default = all(there.called(each) != "jax.default_device" for each in within)
     return f" {'unless' if is_default else 'if'} `{test}`"
 
 

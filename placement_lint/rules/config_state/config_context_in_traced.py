@@ -12,6 +12,7 @@ from placement_lint.jaxmodel.config_states import INERT_WHEN_TRACED
 from placement_lint.jaxmodel.tracing import COMPILING, TraceKind, Tracing
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.meshes.compiled_callers import runs_only_compiled
 from placement_lint.semantic.enclosing import is_asserted_to_fail
 from placement_lint.semantic.tracing import TracedBy, TracedFunctions
 
@@ -124,7 +125,9 @@ class ConfigContextInTraced(Rule):
         helper = traced.function_around(call)
         traced_by = traced.only_from(call, kinds)
         name = None if traced_by is None else traced_by.tracing.name
-        if helper is not None:
+        if runs_only_compiled(call, ctx):
+            name = name or "JAX"
+        elif helper is not None:
             function = helper.name.value
             if name is None and ctx.names.uses(function, ctx.names.module_scope):
                 return

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.semantic.program_queries import EffectOrigin
+    from placement_lint.syntax.definitions import Function
 
 _CONTEXT = "jax.default_device"
 # Where each is given the function that runs in another thread or process.
@@ -33,6 +34,7 @@ _WORKERS = {
     "threading.Timer": (1, "function"),
     "multiprocessing.Process": (1, "target"),
 }
+_THREADS = frozenset({"threading.Thread", "threading.Timer"})
 _STARTERS = {
     "asyncio.to_thread": (0, "func"),
     "_thread.start_new_thread": (0, "function"),
@@ -152,13 +154,15 @@ class ConfigContextNotInherited(Rule):
             b"run_in_executor",
             b"multiprocessing",
             b"concurrent",
+            b".start(",
         ),
         Says("default_device"),
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         workers = list(_started(node, ctx))
-        if not workers:
+        run = None if workers else _run_of_thread(node, ctx)
+        if not workers and run is None:
             return
         entered = next(
             (
@@ -174,21 +178,30 @@ class ConfigContextNotInherited(Rule):
         may_be_forked = _maker(node, ctx) in _PROCESSES and not ctx.module.fact(_spawns)
         if confidence is None or may_be_forked:
             return
+        found: tuple[cst.CSTNode, Context] | None = None
+        origin: EffectOrigin | None = None
+        if run is not None:
+            method, there = run
+            made = _first_made(method, there)
+            found = None if made is None else (made, there)
         for worker in workers:
             made = _first_array(worker, ctx)
             origin = _made_elsewhere(worker, ctx) if made is None else None
-            if made is not None or origin is not None:
-                where = "a process" if _maker(node, ctx) in _PROCESSES else "a thread"
-                there = "" if origin is None else f" ({origin})"
-                what = "an array of the worker is made here"
-                ctx.report(
-                    node,
-                    f"{where} that is started here does not inherit {_CONTEXT}: it makes its "
-                    f"arrays{there} on the system's default device",
-                    confidence=confidence,
-                    related=[] if made is None else [(made, ctx.module.path, what)],
-                )
-                return
+            found = None if made is None else (made, ctx)
+            if found is not None or origin is not None:
+                break
+        if found is None and origin is None:
+            return
+        where = "a process" if _maker(node, ctx) in _PROCESSES else "a thread"
+        there_ = "" if origin is None else f" ({origin})"
+        what = "an array of the worker is made here"
+        ctx.report(
+            node,
+            f"{where} that is started here does not inherit {_CONTEXT}: it makes its "
+            f"arrays{there_} on the system's default device",
+            confidence=confidence,
+            related=[] if found is None else [(found[0], found[1].module.path, what)],
+        )
 
 
 # -- who is started ---------------------------------------------------------------------------
@@ -245,6 +258,32 @@ def _started(call: cst.Call, ctx: Context) -> Iterator[cst.BaseExpression]:
                 yield worker
 
 
+def _run_of_thread(call: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Context] | None:
+    """Return the method `run` of a thread that is started by `x.start()`, and where it is.
+
+    Of an object of a class of the program, in any of its files, that derives from a thread.
+    """
+    function = call.func
+    if not isinstance(function, cst.Attribute) or function.attr.value != "start":
+        return None
+    program = ctx.flow.program
+    held = ctx.flow.value(function.value)
+    only = next(iter(held)) if len(held) == 1 else None
+    if not isinstance(only, values.Instance) or program.classes.method(only.cls, "start"):
+        return None
+    bases = (
+        program.module_of(place).names.qualified(base.value)
+        for place in program.classes.bases(only.cls)
+        if isinstance(cls := program.node(place), cst.ClassDef)
+        for base in cls.bases
+    )
+    run = program.classes.method(only.cls, "run")
+    if run is None or _THREADS.isdisjoint(bases):
+        return None
+    method, there = program.node(run), ctx.beside(run.module)
+    return (method, there) if isinstance(method, cst.FunctionDef) and there is not None else None
+
+
 def _is_pool(node: cst.BaseExpression, ctx: Context) -> bool:
     made = _made(node, ctx)
     return (
@@ -281,8 +320,11 @@ def _first_array(worker: cst.BaseExpression, ctx: Context) -> cst.CSTNode | None
     if _places(ctx.name(worker)):
         return worker
     function = ctx.module.fact(TracedFunctions).definition(worker)
-    if function is None:
-        return None
+    return None if function is None else _first_made(function, ctx)
+
+
+def _first_made(function: Function, ctx: Context) -> cst.CSTNode | None:
+    """Return the first place at which a function makes an array on the default device."""
     nodes = list(ctx.tree.descendants(function.body))
     if any(ctx.is_call(node, _CONTEXT) for node in nodes):
         return None

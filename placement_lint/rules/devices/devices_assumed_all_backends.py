@@ -208,6 +208,12 @@ def _cpu_test(test: cst.BaseExpression, name: str) -> cst.BaseExpression | None:
                 for one, other in (sides, sides[::-1]):
                     if string_value(other) == "cpu" and _is_platform_of(one, name):
                         return other
+            elif (
+                isinstance(target.operator, cst.In)
+                and string_value(part.left) == "cpu"
+                and _is_platform_of(target.comparator, name)
+            ):
+                return part.left
     return None
 
 

@@ -11,8 +11,10 @@ from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.processes import INITIALIZE, depends_on_process, has_one_device
 from placement_lint.rules.devices.queries import followed
+from placement_lint.rules.elsewhere import effects_of
 from placement_lint.semantic.enclosing import is_caught
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
+from placement_lint.syntax.definitions import initializer_of, named_function
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -112,6 +114,7 @@ class GlobalDeviceInMultiprocess(Rule):
             b"SingleDeviceSharding",
             b"Mesh",
             b"memory_stats",
+            b"devices()[",
             passed(b"device"),
             passed(b"devices"),
         ),
@@ -121,6 +124,8 @@ class GlobalDeviceInMultiprocess(Rule):
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         is_reading = isinstance(node.func, cst.Attribute) and node.func.attr.value == "memory_stats"
         listing = _read(node, ctx) if is_reading else _used_as_place(node, ctx)
+        if listing is None and not is_reading:
+            listing = _put_by_callee(node, ctx)
         if (
             listing is None
             or (is_reading and is_caught(node, ctx, _FAILURES))
@@ -164,6 +169,51 @@ def _used_as_place(node: cst.Call, ctx: Context) -> cst.Call | None:
     elif isinstance(node.func, cst.Attribute) and node.func.attr.value == "to_device":
         place = arguments.get(0, "device") if ctx.flow.is_array(node.func.value) else None
     return None if place is None else _indexed(place, ctx)
+
+
+def _put_by_callee(node: cst.Call, ctx: Context) -> cst.Call | None:
+    """Return the call of `jax.devices` of which one device is given to a function that puts arrays
+    on what it is given: one of this file, or of another one.
+    """
+    for position, argument in enumerate(node.args):
+        keyword = None if argument.keyword is None else argument.keyword.value
+        if argument.star or not _is_device_like(argument.value, keyword):
+            continue
+        listing = _indexed(argument.value, ctx)
+        if listing is not None and _callee_puts(node, position, keyword, ctx):
+            return listing
+    return None
+
+
+def _is_device_like(node: cst.BaseExpression, keyword: str | None) -> bool:
+    """Return whether an argument may be a device, by what it looks like: few are looked at more."""
+    name = node.value if isinstance(node, cst.Name) else ""
+    return isinstance(node, cst.Subscript) or "dev" in name or "dev" in (keyword or "")
+
+
+def _callee_puts(call: cst.Call, position: int, keyword: str | None, ctx: Context) -> bool:
+    function = named_function(call.func, ctx.names) or initializer_of(call.func, ctx.names)
+    if isinstance(function, cst.FunctionDef):
+        params = [*function.params.posonly_params, *function.params.params]
+        names = [param.name.value for param in params]
+        is_method = isinstance(ctx.names.scope(function).node, cst.ClassDef)
+        at = position + is_method
+        name = keyword or (names[at] if at < len(names) else None)
+        return name is not None and any(
+            _place_of(inner, ctx) == name for inner in ctx.tree.every(cst.Call, below=function.body)
+        )
+    effects = effects_of(call.func, ctx)
+    return effects is not None and any(each.name in _TARGETS for each in effects.calls)
+
+
+def _place_of(call: cst.Call, ctx: Context) -> str | None:
+    """Return the name of what a call puts arrays on."""
+    name = ctx.called(call) or ""
+    if name not in _TARGETS:
+        return None
+    position, keyword = _TARGETS[name]
+    place = Arguments(call).get(position, keyword)
+    return place.value if isinstance(place, cst.Name) else None
 
 
 def _indexed(place: cst.BaseExpression, ctx: Context) -> cst.Call | None:

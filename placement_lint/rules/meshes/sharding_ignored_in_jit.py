@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.sharded import IGNORING
-from placement_lint.jaxmodel.tracing import COMPILING_WORDS, OVER_WHOLE_ARRAYS, TRACINGS, TraceKind
+from placement_lint.jaxmodel.tracing import COMPILING_WORDS, OVER_WHOLE_ARRAYS, TraceKind
 from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.meshes.compiled_callers import is_only_called
 from placement_lint.rules.meshes.shardings import (
     Auto,
     axes_of,
@@ -30,11 +29,10 @@ from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import libcst as cst
 
     from placement_lint.placement.domain.sharded_calls import ShardedCall
     from placement_lint.rules.context import Context
-    from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.edits import Editor
 
 _CONSTRAINT = "jax.lax.with_sharding_constraint"
@@ -149,7 +147,7 @@ class ShardingIgnoredInJit(Rule):
         if traced_by is not None and traced_by.tracing.name not in OVER_WHOLE_ARRAYS:
             return
         is_certain = traced_by is not None and traced_by.is_certain
-        if not is_certain and not _is_only_called(node, ctx):
+        if not is_certain and not is_only_called(node, ctx):
             return
         if traced_by is None and may_run_at_compile_time(ctx, elsewhere=True):
             return
@@ -214,51 +212,6 @@ def _is_short(seen: frozenset[ShardedCall]) -> bool:
         and len(atom.spec.parts) < 2
         for atom in shardings
     )
-
-
-def _is_only_called(node: cst.CSTNode, ctx: Context) -> bool:
-    """Return whether the function around a call is only called, or compiled, in all files."""
-    function = ctx.function(node)
-    while isinstance(function, cst.Lambda):
-        function = ctx.function(function)
-    if function is None:
-        return False
-    # What is given to `jax.jit` is not followed where it is called as it is.
-    is_given = function in ctx.flow.module.traced and not function.decorators
-    return all(_is_call(use, facts, is_given=is_given) for facts, use in _uses(function, ctx))
-
-
-def _uses(function: cst.FunctionDef, ctx: Context) -> Iterator[tuple[ModuleFacts, cst.CSTNode]]:
-    """Yield what may read a function: in its file its name, in others whatever has that name."""
-    name, scope = function.name.value, ctx.names.scope(function)
-    is_method = isinstance(scope.node, cst.ClassDef)
-    for facts in ctx.module.siblings.values():
-        is_own = facts is ctx.module
-        if is_own and not is_method:
-            yield from ((facts, use) for use in ctx.names.uses(name, scope))
-        if is_method or (not is_own and scope is ctx.names.module_scope):
-            kinds = (cst.Attribute,) if is_method else (cst.Attribute, cst.Name)
-            for use in facts.tree.every(*kinds):
-                text = use.attr.value if isinstance(use, cst.Attribute) else use
-                if (text.value if isinstance(text, cst.Name) else text) == name:
-                    yield facts, use
-
-
-def _is_call(use: cst.CSTNode, facts: ModuleFacts, *, is_given: bool) -> bool:
-    """Return whether a use of a function calls it, gives it to what compiles it, or imports it.
-
-    `is_given`: it calls it in traced code.
-    """
-    parent = facts.tree.parent(use)
-    if isinstance(parent, cst.Call) and parent.func is use:
-        return not is_given or facts.fact(TracedFunctions).is_traced(use)
-    if isinstance(parent, cst.Attribute) and parent.attr is use:
-        # It is looked at by itself.
-        return True
-    if isinstance(parent, cst.Arg):
-        call = facts.tree.parent(parent)
-        return isinstance(call, cst.Call) and facts.names.qualified(call.func) in TRACINGS
-    return isinstance(parent, cst.FunctionDef | cst.ImportAlias | cst.AssignTarget)
 
 
 def _message(put: _Put, traced_by: TracedBy | None) -> str:

@@ -8,7 +8,7 @@ import libcst as cst
 
 from placement_lint.findings import Confidence, Severity
 from placement_lint.jaxmodel.backend_start import starts_backend
-from placement_lint.prefilter.conditions import AllOf, Jax, Uses
+from placement_lint.prefilter.conditions import Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import followed
 from placement_lint.semantic.enclosing import failure_is_expected
@@ -100,7 +100,7 @@ class ForkAfterBackend(Rule):
     code, name = "JDP506", "fork-after-backend"
     advice = 'Start processes with the method "spawn", or fork them before JAX is first used'
     severity = Severity.ERROR
-    needs = AllOf(Jax(), Uses(*_FORKS, *_EXECUTORS, *_MAKING))
+    needs = Uses(*_FORKS, *_EXECUTORS, *_MAKING)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         name = ctx.called(node)

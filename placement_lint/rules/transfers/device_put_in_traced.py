@@ -11,6 +11,7 @@ from placement_lint.jaxmodel.tracing import COMPILING, COMPILING_WORDS, TraceKin
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Says, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import names_device
+from placement_lint.rules.meshes.compiled_callers import runs_only_compiled
 from placement_lint.semantic.enclosing import is_asserted_to_fail
 from placement_lint.semantic.tracing import TracedBy, TracedFunctions
 from placement_lint.syntax.calls import Arguments
@@ -98,6 +99,7 @@ class DevicePutInTraced(Rule):
     code, name = "JDP403", "device-put-in-traced"
     advice = "Put the arguments on the device before the call, or the result after it"
     severity, fix = Severity.ERROR, Applicability.DISPLAY
+    follows_callers = True
     needs = AllOf(
         Jax(),
         AnyOf(
@@ -105,7 +107,7 @@ class DevicePutInTraced(Rule):
             Says("to_device"),
             passed(b"device"),
         ),
-        AnyOf(*COMPILING_WORDS),
+        AnyOf(*COMPILING_WORDS, Uses("jax.device_put")),
         Uses("jax.devices", "jax.local_devices"),
     )
 
@@ -124,18 +126,22 @@ class DevicePutInTraced(Rule):
         if target is None or not names_device(target, ctx) or is_asserted_to_fail(node, ctx):
             return
         traced_by = ctx.module.fact(TracedFunctions).around(node, COMPILING)
-        if traced_by is not None:
+        if traced_by is not None or runs_only_compiled(node, ctx):
+            is_certain = traced_by is not None and traced_by.is_certain
             ctx.report(
                 node,
                 _message(name or "", traced_by),
-                confidence=Confidence.DEFINITE if traced_by.is_certain else Confidence.LIKELY,
+                confidence=Confidence.DEFINITE if is_certain else Confidence.LIKELY,
                 fix=None if operand is None else _plan(node, operand),
             )
 
 
-def _message(name: str, traced_by: TracedBy) -> str:
-    tracing = traced_by.tracing
+def _message(name: str, traced_by: TracedBy | None) -> str:
     short = name.replace("jax.numpy.", "jnp.")
+    if traced_by is None:
+        what = f"device= of {short}" if name in _CREATORS else f"{short} to a device"
+        return f"{what} is ignored in a function that only compiled code calls"
+    tracing = traced_by.tracing
     if name in _CREATORS:
         return f"device= of {short} is ignored in a function that {tracing.name} compiles"
     if tracing.kind is TraceKind.SHARDED:

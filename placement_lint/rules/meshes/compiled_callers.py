@@ -1,0 +1,80 @@
+"""Which code runs only as a part of compiled programs, by all that is known of its callers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.jaxmodel.tracing import TRACINGS
+from placement_lint.placement.domain.sharded_calls import Running
+from placement_lint.rules.meshes.shardings import (
+    calls_at,
+    depends_on_tracing,
+    may_run_at_compile_time,
+)
+from placement_lint.semantic.tracing import TracedFunctions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.rules.context import Context
+    from placement_lint.semantic.model import ModuleFacts
+
+
+def runs_only_compiled(node: cst.Call, ctx: Context) -> bool:
+    """Return whether a call that names a device runs in compiled code alone.
+
+    That is what the program does; the function around it is only called in all of its files.
+    """
+    seen = calls_at(node, ctx)
+    if not seen or any(call.running is not Running.COMPILED for call in seen):
+        return False
+    if depends_on_tracing(node, ctx) or may_run_at_compile_time(ctx, elsewhere=True):
+        return False
+    return is_only_called(node, ctx)
+
+
+def is_only_called(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether the function around a call is only called, or compiled, in all files."""
+    function = ctx.function(node)
+    while isinstance(function, cst.Lambda):
+        function = ctx.function(function)
+    if function is None:
+        return False
+    # What is given to `jax.jit` is not followed where it is called as it is.
+    is_given = function in ctx.flow.module.traced and not function.decorators
+    return all(_is_call(use, facts, is_given=is_given) for facts, use in _uses(function, ctx))
+
+
+def _uses(function: cst.FunctionDef, ctx: Context) -> Iterator[tuple[ModuleFacts, cst.CSTNode]]:
+    """Yield what may read a function: in its file its name, in others whatever has that name."""
+    name, scope = function.name.value, ctx.names.scope(function)
+    is_method = isinstance(scope.node, cst.ClassDef)
+    for facts in ctx.module.siblings.values():
+        is_own = facts is ctx.module
+        if is_own and not is_method:
+            yield from ((facts, use) for use in ctx.names.uses(name, scope))
+        if is_method or (not is_own and scope is ctx.names.module_scope):
+            kinds = (cst.Attribute,) if is_method else (cst.Attribute, cst.Name)
+            for use in facts.tree.every(*kinds):
+                text = use.attr.value if isinstance(use, cst.Attribute) else use
+                if (text.value if isinstance(text, cst.Name) else text) == name:
+                    yield facts, use
+
+
+def _is_call(use: cst.CSTNode, facts: ModuleFacts, *, is_given: bool) -> bool:
+    """Return whether a use of a function calls it, gives it to what compiles it, or imports it.
+
+    `is_given`: it calls it in traced code.
+    """
+    parent = facts.tree.parent(use)
+    if isinstance(parent, cst.Call) and parent.func is use:
+        return not is_given or facts.fact(TracedFunctions).is_traced(use)
+    if isinstance(parent, cst.Attribute) and parent.attr is use:
+        # It is looked at by itself.
+        return True
+    if isinstance(parent, cst.Arg):
+        call = facts.tree.parent(parent)
+        return isinstance(call, cst.Call) and facts.names.qualified(call.func) in TRACINGS
+    return isinstance(parent, cst.FunctionDef | cst.ImportAlias | cst.AssignTarget)
