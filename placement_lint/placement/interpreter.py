@@ -510,6 +510,7 @@ class Program:
         """
         return self.linking.leaves_out and (
             self.linking.is_wanted
+            or not self.linking.handed_out.isdisjoint(self._happened.placing)
             or any(module.record.pulls.meets_unknown for module in self.modules.values())
         )
 

@@ -10,7 +10,7 @@ import libcst as cst
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.placement.domain.consequences import Destination
 from placement_lint.placement.domain.values import TheDevice
-from placement_lint.prefilter.conditions import AnyOf, Begins, Says
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Begins, Says, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import TREE_MAPS
 from placement_lint.rules.commitment.writing import (
@@ -37,7 +37,7 @@ class DevicePutDiscarded(Rule):
 
     ## What it does
     Finds `jax.device_put(x, device)`, and `x.to_device(device)` of a JAX array, as a statement of
-    its own.
+    its own; and `jax.tree.map` of a function that does nothing but put its argument.
 
     ## Why is this bad?
     JAX arrays never change: `device_put` returns a *new* array on the device and leaves its
@@ -90,7 +90,11 @@ class DevicePutDiscarded(Rule):
     advice = "Bind the result, `x = jax.device_put(x, device)`, or remove the call"
     severity, fix = Severity.ERROR, Applicability.SAFE
     follows_callers = True
-    needs = AnyOf(Begins("jax.device_put"), Says("to_device"))
+    needs = AnyOf(
+        Begins("jax.device_put"),
+        Says("to_device"),
+        AllOf(Uses("jax.device_put"), Uses(*TREE_MAPS)),
+    )
 
     def visit_Expr(self, node: cst.Expr, ctx: Context) -> None:
         call = node.value

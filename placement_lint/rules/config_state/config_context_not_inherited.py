@@ -72,8 +72,9 @@ class ConfigContextNotInherited(Rule):
     ## What it does
     Finds calls that start a worker in the body of a `with jax.default_device(device):`, where the
     worker's function makes JAX arrays: `threading.Thread` and `Timer` that are started in it,
-    `submit` and `map` of an executor or a pool, `asyncio.to_thread`, `loop.run_in_executor`; and
-    processes, in a file that asks for the start method "spawn" or "forkserver".
+    objects of a class that derives from `Thread`, `submit` and `map` of an executor or a pool,
+    `asyncio.to_thread`, `loop.run_in_executor`; and processes, in a file that asks for the start
+    method "spawn" or "forkserver".
 
     ## Why is this bad?
     The default device of a `with` block belongs to the thread that entered it. Other threads do

@@ -35,9 +35,9 @@ class DevicesAssumedAllBackends(Rule):
 
     ## What it does
     Finds `jax.devices()` and `jax.local_devices()`, asked for no backend, where the CPU is looked
-    for among them: a comprehension, a `filter` or a loop that keeps the devices whose platform is
-    `"cpu"`. And, inside `with jax.default_device(cpu):`, a use that expects `jax.devices()` to give
-    the CPU: a comparison, or a name such as `cpu_device`.
+    for among them: a comprehension, a `filter` or a loop that keeps the devices whose platform or
+    kind is `"cpu"`, or has it in it. And, inside `with jax.default_device(cpu):`, a use that
+    expects `jax.devices()` to give the CPU: a comparison, or a name such as `cpu_device`.
 
     ## Why is this bad?
     `jax.devices()` lists the devices of the *default backend* only. On a machine with a GPU the CPU

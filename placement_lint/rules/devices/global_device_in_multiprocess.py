@@ -54,9 +54,10 @@ class GlobalDeviceInMultiprocess(Rule):
     ## What it does
     Finds `jax.devices()[i]` and `jax.devices("cpu")[i]` as the target of `jax.device_put`,
     `jax.default_device`, `jax.config.update("jax_default_device", …)`, `x.to_device`,
-    `SingleDeviceSharding` or a `device=`, in a program that calls `jax.distributed.initialize`. So
-    it is as the only device of a mesh, as in `Mesh(jax.devices()[:1], …)`, or of `jax.pmap`; and
-    `.memory_stats()` of it, or of each of `jax.devices()`.
+    `SingleDeviceSharding` or a `device=`, in a program that calls `jax.distributed.initialize`; or
+    given to a function that puts arrays on what it is given. So it is as the only device of a mesh,
+    as in `Mesh(jax.devices()[:1], …)`, or of `jax.pmap`; and `.memory_stats()` of it, or of each of
+    `jax.devices()`.
 
     ## Why is this bad?
     `jax.devices()` lists the devices of *all* processes, those of process 0 first, and

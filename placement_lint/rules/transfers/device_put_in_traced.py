@@ -34,7 +34,8 @@ class DevicePutInTraced(Rule):
     Finds `jax.device_put(x, jax.devices("cpu")[0])`, `x.to_device(device)` and
     `jnp.zeros(…, device=device)` with a single device, in a function that is given to `jax.jit`,
     `jax.pmap`, `jax.lax.scan`, `cond`, `while_loop`, `jax.shard_map` and their like, by a decorator
-    or by a call; also the wrappers of flax.nnx and equinox.
+    or by a call; also the wrappers of flax.nnx and equinox. And in a function or method of any file
+    that only compiled code calls.
 
     ## Why is this bad?
     A compiled program runs on one set of devices, that of its arguments. A device in the middle of
