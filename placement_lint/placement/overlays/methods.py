@@ -30,6 +30,8 @@ from placement_lint.placement.domain.mesh_contexts import ANY_MESHES
 from placement_lint.placement.domain.sharding import DeviceGrid, Memory, Mesh
 from placement_lint.placement.domain.state import chosen_defaults
 from placement_lint.placement.domain.values import (
+    DOUBT,
+    DOUBTFUL,
     HOST,
     NONE,
     NOTHING,
@@ -230,6 +232,9 @@ class MethodCalls:
             return value(Sequence(None, value(AnyTree(HOST))))
         if name in _TO_NUMPY and isinstance(atom, Anything):
             return HOST
+        if atom == DOUBT and any(isinstance(each, Array) for each in held):
+            # It is the array beside it, of which the method gives what it gives.
+            return DOUBTFUL
         return UNFOLLOWED if unfollowed else UNKNOWN
 
     def _sent(self, node: cst.Call, held: Value, state: State) -> Value:

@@ -8,8 +8,10 @@ from placement_lint.placement.domain.values import (
     PLAIN,
     UNKNOWN,
     AnyTree,
+    Sequence,
     Value,
     join,
+    value,
 )
 from placement_lint.placement.overlays.optax import initialised
 from placement_lint.placement.overlays.parameters import (
@@ -118,6 +120,15 @@ def same(call: ObjectCall) -> Value:
     """`nnx.clone(module)`, `nnx.to_pure_dict(state)`: of the same arrays, at least as many."""
     held = call.argument(0, "node", "state")
     return UNKNOWN if held is None else call.rebuilt(held, lambda leaf: leaf)
+
+
+@objects("flax.nnx.to_flat_state")
+def flat(call: ObjectCall) -> Value:
+    """`nnx.to_flat_state(state)`: pairs of a path and a leaf."""
+    leaves = call.arrays_of(call.argument(0, "state") or UNKNOWN)
+    if not leaves or is_open(leaves):
+        return UNKNOWN
+    return value(Sequence(None, several(PLAIN, leaves)))
 
 
 @objects(_OPTIMIZER, "flax.nnx.ModelAndOptimizer")
