@@ -49,7 +49,7 @@ from placement_lint.placement.engine.objects import Objects
 from placement_lint.placement.engine.pytrees import Trees
 from placement_lint.placement.engine.reach import Reach
 from placement_lint.placement.engine.statements import Statements
-from placement_lint.placement.facts.compiled import lead_to_placing
+from placement_lint.placement.facts.compiled import lead_to_placing, leading_to_devices
 from placement_lint.placement.facts.tampering import sets_mesh, tampers
 from placement_lint.placement.overlays.dispatch import Calls
 from placement_lint.placement.provenance import Provenance
@@ -148,16 +148,16 @@ class Program:
         for name in given:
             with interpreting(name):
                 self._run_functions(self.modules[name], but=used)
-        if (
-            self.follows_compiled
-            or any(_enters_default_in_function(module) for module in self.modules.values())
-            or lead_to_placing((self.modules[name].compiled for name in given), sharded=False)
+        leading: set[str] | None = None
+        if not self.follows_compiled and not any(
+            _enters_default_in_function(module) for module in self.modules.values()
         ):
-            # What compiled code calls is compiled, also where it is differentiated there.
-            for compiled in (True, False):
-                for name in given:
-                    with interpreting(name):
-                        self._trace_functions(self.modules[name], compiled=compiled)
+            leading = self._leading_to_devices(given)
+        # What compiled code calls is compiled, also where it is differentiated there.
+        for compiled in (True, False) if leading is None or leading else ():
+            for name in given:
+                with interpreting(name):
+                    self._trace_functions(self.modules[name], leading, compiled=compiled)
         for name in given:
             with interpreting(name):
                 self._run_classes(self.modules[name])
@@ -302,13 +302,25 @@ class Program:
                 for part in atom.parts():
                     self.assume_traced(part, depth - 1)
 
-    def _trace_functions(self, module: Module, *, compiled: bool) -> None:
+    def _leading_to_devices(self, given: list[str]) -> set[str]:
+        """Return the names of what may lead compiled code to a device that nothing has led to."""
+        modules = [self.modules[name] for name in given]
+        owners = {id(function): m for m in modules for function in m.compiled.putting}
+        return leading_to_devices(
+            (module.compiled for module in modules),
+            lambda function: self._is_executed(owners[id(function)].place(function)),
+        )
+
+    def _trace_functions(self, module: Module, leading: set[str] | None, *, compiled: bool) -> None:
         """Execute, as traced code, what JAX traces and no call has led to, to see what it calls.
 
-        `compiled`: that of it which is compiled; else the rest.
+        `compiled`: that of it which is compiled; else the rest. `leading`: only what calls
+        something of such a name.
         """
         for node in module.tree.every(cst.FunctionDef, cst.Lambda):
             if (node in module.compiled) != compiled:
+                continue
+            if leading is not None and leading.isdisjoint(module.compiled.named_in(node)):
                 continue
             place = module.place(node)
             is_traced = (
@@ -510,7 +522,6 @@ class Program:
         """
         return self.linking.leaves_out and (
             self.linking.is_wanted
-            or not self.linking.handed_out.isdisjoint(self._happened.placing)
             or any(module.record.pulls.meets_unknown for module in self.modules.values())
         )
 

@@ -64,8 +64,6 @@ class Linking:
         """Whether a call of something in another file was not followed."""
         self.is_wanted = False
         """Whether something that such a call would give may make arrays under a default device."""
-        self.handed_out: set[Place] = set()
-        """Functions that such a call was given."""
         self._followed: set[tuple[str, str]] = set()
         """Imports that are being followed: the names of modules, and what they import."""
         self._handed_on: dict[tuple[str, str], tuple[str, str] | None] = {}

@@ -366,11 +366,6 @@ class ObjectCalls:
         unfollowed = isinstance(atom, External) or is_unfollowed(atom)
         if placed and unfollowed:
             program.linking.is_wanted = True
-        if unfollowed:
-            given = (each for held in passed.every() for each in held)
-            program.linking.handed_out.update(
-                each.place for each in given if isinstance(each, Function)
-            )
         if placed or state.default.devices != SYSTEM:
             # Under a default that is not known, who calls this may choose one.
             program.reach.hands_out()
@@ -727,8 +722,6 @@ class ObjectCalls:
             if _places(node, self.on.tree, self.names):
                 made = self.read(decorator.decorator, made, state)
             if not made or not all(isinstance(atom, Function | Class | Method) for atom in made):
-                if any(isinstance(atom, External) or is_unfollowed(atom) for atom in made):
-                    self.on.program.linking.handed_out.add(self.on.module.place(node))
                 return UNKNOWN
             before, held = held, self.called_with(decorator.decorator, made, given, state)
             held = frozenset(self._closed_over(atom, before) for atom in held)

@@ -107,7 +107,6 @@ class LinkingProtocol(Protocol):
     """What names stand for that are bound in other modules and bodies."""
 
     is_wanted: bool
-    handed_out: set[Place]
 
     def attribute_of_module(self, module: Module, qualified: str) -> Variable | None: ...
 

@@ -16,7 +16,7 @@ from placement_lint.syntax.calls import Arguments, elements_or_self
 from placement_lint.syntax.definitions import applied, function_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from placement_lint.syntax.definitions import Function
     from placement_lint.syntax.names import Names
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _DECORATING = frozenset(name for name, tracing in TRACINGS.items() if tracing.decorates)
 _SHARDINGS = frozenset({"NamedSharding", "P", "PartitionSpec"})
 _PUTTING = frozenset({"device_put"})
+_LISTING = frozenset({"devices", "local_devices"})
 _CONSTRAINING = frozenset({"with_sharding_constraint"})
 
 
@@ -90,6 +91,19 @@ class Compiled:
     def makes_shardings(self) -> bool:
         """Whether the module calls what makes shardings over meshes."""
         return not self._calls.isdisjoint(_SHARDINGS)
+
+    @cached_property
+    def lists_devices(self) -> bool:
+        """Whether the module asks for devices by a list."""
+        return not self._calls.isdisjoint(_LISTING)
+
+    @property
+    def putting(self) -> Iterator[cst.FunctionDef]:
+        """The functions of the module that put an array to something themselves."""
+        for function in self._tree.every(cst.FunctionDef):
+            calls = self._tree.every(cst.Call, below=function)
+            if any(self._action(call) == PUTTING for call in calls):
+                yield function
 
     @cached_property
     def may_be_explicit(self) -> bool:
@@ -162,17 +176,44 @@ def _text(node: cst.CSTNode) -> str:
     return node.value if isinstance(node, cst.Name) else ""
 
 
-def lead_to_placing(
-    modules: Iterable[Compiled], *, constraining: bool = False, sharded: bool = True
-) -> bool:
+def leading_to_devices(
+    modules: Iterable[Compiled], executed: Callable[[Function], bool]
+) -> set[str]:
+    """Return the names of the functions that may call one which puts arrays to a device.
+
+    One that was `executed` already is none of these. Functions are followed by the last parts of
+    their names, whatever these stand for.
+    """
+    every = list(modules)
+    found = {
+        function.name.value
+        for module in every
+        if module.lists_devices
+        for function in module.putting
+        if not executed(function)
+    }
+    callers: dict[str, set[str]] = {}
+    for module in every if found else ():
+        for name, names in module.called.items():
+            for each in names:
+                callers.setdefault(each, set()).add(name)
+    pending = [*found]
+    while pending:
+        for caller in callers.get(pending.pop(), set()) - found:
+            found.add(caller)
+            pending.append(caller)
+    return found
+
+
+def lead_to_placing(modules: Iterable[Compiled], *, constraining: bool = False) -> bool:
     """Return whether compiled code of a program may come by a call that places an array.
 
     That is one that puts it to something; or, with `constraining` or where a mesh may have Explicit
     axes, one that constrains it. Functions are followed by the last parts of their names, whatever
-    these stand for. `sharded`: only where the program makes shardings.
+    these stand for.
     """
     every = list(modules)
-    if sharded and not any(module.makes_shardings for module in every):
+    if not any(module.makes_shardings for module in every):
         return False
     wanted = {PUTTING}
     if constraining or any(module.may_be_explicit for module in every):
