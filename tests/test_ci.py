@@ -97,17 +97,13 @@ def test_our_own_workflows_are_what_github_takes(name: str) -> None:
     check_schema("vendor.github-workflows", TOP / ".github" / "workflows" / f"{name}.yml")
 
 
-UNPINNED = {"actions/attest-build-provenance", "github/codeql-action/upload-sarif"}
-"""Actions of GitHub's own of which no commit is known here."""
-
-
 def test_actions_are_pinned_by_commit() -> None:
     paths = [PAGE, *(TOP / ".github" / "workflows").iterdir()]
     text = "\n".join(path.read_text(encoding="utf-8") for path in paths)
     used = re.findall(r"uses: (\S+?)@(\S+)(?: # (v\S+))?$", text, re.MULTILINE)
     assert len(used) == text.count("uses: ") - text.count("uses: ./")
     for name, version, comment in used:
-        if name == "placement-lint/placement-lint" or name in UNPINNED:
+        if name == "placement-lint/placement-lint":
             assert re.fullmatch(r"v\d+(\.\d+\.\d+)?", version)
         else:
             assert re.fullmatch("[0-9a-f]{40}", version), name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
-from placement_lint.report.site import SITE
+from placement_lint.report.site import SITE, VARIABLE
 from placement_lint.rules.pages import all_pages
 from website import commands, links, measured, rules, settings
 
@@ -39,9 +40,13 @@ _WHEN_THERE = (_MEASURED, "ci.md", "editors.md")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Say where the site will be read, which one module knows."""
-    if SITE is not None:
-        config.site_url = SITE
+    """Set the address of the site, of which its pages' canonical links are made.
+
+    That is where it is published, or where the variable says that a copy will be.
+    """
+    site = os.environ.get(VARIABLE) or SITE
+    if site is not None:
+        config.site_url = site.rstrip("/") + "/"
     return config
 
 
