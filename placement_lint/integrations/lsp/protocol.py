@@ -5,6 +5,8 @@
   it where changes of whole texts were agreed on.
 - A request before `initialize`, or after `shutdown`, is answered, with an error; one whose
   parameters cannot be understood as well. (pygls shows a message, and the editor waits forever.)
+- A second `initialize` is answered as the first one was, and changes nothing: JupyterLab connects
+  each window to the same process, and a window that gets an error never begins.
 - `exit` ends the process at once, with the code that the specification asks for. pygls waits for
   its thread that reads standard input, and gives 0.
 """
@@ -59,7 +61,10 @@ class Protocol(LanguageServerProtocol):
             if identity is not None:
                 self.refuse(identity, NOT_INITIALIZED, "the server is not initialized yet")
         elif self.is_initialized and method == types.INITIALIZE:
-            self.refuse(identity, INVALID_REQUEST, "the server is initialized already")
+            if identity is None:
+                return
+            again = types.InitializeResult(self.server_capabilities, self.server_info)
+            self._send_response(identity, again)
         else:
             self.is_initialized = True
             self.was_shut_down = method == types.SHUTDOWN

@@ -56,6 +56,10 @@ class Publisher:
                 self._sent[uri] = state
                 self._publish(PublishDiagnosticsParams(uri, diagnostics, version))
 
+    def forget(self, uri: str) -> None:
+        """Send the diagnostics of a document again: it was opened, maybe by another window."""
+        self._sent.pop(uri, None)
+
     def clear(self, uri: str) -> None:
         """Take back the diagnostics of a document that is gone."""
         if self._sent.pop(uri, None) is not None:

@@ -248,6 +248,7 @@ class Server:
 
     def _opened(self, params: types.DidOpenTextDocumentParams) -> None:
         if self.workspace.opened(params.text_document):
+            self.publishing.forget(params.text_document.uri)
             self.scheduler.soon()
 
     def _changed(self, params: types.DidChangeTextDocumentParams) -> None:

@@ -18,9 +18,21 @@ if TYPE_CHECKING:
     from lsprotocol import types
 
 _PYTHON = (".py", ".pyi")
+_NOTEBOOK = ".ipynb"
+_VIRTUAL = ".virtual_documents"
 _SETTINGS_FILES = frozenset({"pyproject.toml", "placement-lint.toml", ".placement-lint.toml"})
 _DECIDING = (".toml", ".cfg", ".txt", ".lock", ".gitignore", ".git")
 """The ends of the names of files that say which files count, and what they are meant for."""
+
+
+def _of_cells(path: str) -> str:
+    """Return the path for the cells of a notebook as one text: a module beside the notebook.
+
+    JupyterLab names such texts by a directory of their own, in which nothing is.
+    """
+    folder, name = os.path.split(path)
+    parts = [part for part in folder.split(os.sep) if part != _VIRTUAL]
+    return os.path.join(os.sep.join(parts), f"{name}.py")
 
 
 class Workspace:
@@ -63,7 +75,11 @@ class Workspace:
         """Take a document that was opened; tell whether it is one that is linted."""
         path = self._path(document.uri)
         is_python = document.language_id == "python" or path.endswith(_PYTHON)
-        if not is_python or path.endswith(".ipynb"):
+        if path.endswith(_NOTEBOOK):
+            # JupyterLab sends the cells of a notebook as one text, under the notebook's name.
+            is_python = is_python and not document.text.lstrip().startswith("{")
+            path = _of_cells(path)
+        if not is_python:
             return False
         self._paths[document.uri] = path
         text = Text(
@@ -100,8 +116,8 @@ class Workspace:
         """Take a notebook with its cells."""
         notebook = params.notebook_document
         path = self._path(notebook.uri)
-        if not path.endswith(".ipynb"):
-            path += ".ipynb"
+        if not path.endswith(_NOTEBOOK):
+            path += _NOTEBOOK
         self._paths[notebook.uri] = path
         texts = self._texts(params.cell_text_documents, path)
         self._documents[path] = Notebook(
@@ -174,7 +190,7 @@ class Workspace:
         name = os.path.basename(path)
         if name in _SETTINGS_FILES or name.endswith(_DECIDING):
             self.surroundings += 1
-        elif not name.endswith((*_PYTHON, ".ipynb")):
+        elif not name.endswith((*_PYTHON, _NOTEBOOK)):
             return False
         elif in_number:
             self.surroundings += 1

@@ -573,6 +573,29 @@ async def test_a_place_in_another_cell_of_a_notebook_is_told(tmp_path: Path) -> 
 
 
 @conversation
+async def test_the_cells_of_a_notebook_may_come_as_one_text(tmp_path: Path) -> None:
+    """As JupyterLab sends them, under a name of its own."""
+    (tmp_path / "data.py").write_text(
+        "import jax\n\n\ndef load():\n    with jax.default_device(jax.devices('cpu')[0]):\n"
+        "        return jax.numpy.zeros((8, 8))\n",
+        encoding="utf-8",
+    )
+    uri = uri_of(str(tmp_path / ".virtual_documents" / "a.ipynb"))
+    async with Editor(tmp_path) as editor:
+        editor.open(uri, "from data import load\n\n\nx = load()\n\n\nx[0]\n")
+        assert await editor.codes(uri) == [("JDP201", 7)]
+        # Another window of the same process opens it as well, and knows nothing yet.
+        del editor.published[uri]
+        editor.open(uri, "from data import load\n\n\nx = load()\n\n\nx[0]\n")
+        assert await editor.codes(uri) == [("JDP201", 7)]
+        other = uri_of(str(tmp_path / "b.ipynb"))
+        editor.open(other, '{"cells": []}')
+        editor.open(uri_of(str(tmp_path / "c.py")), "import jax\njax.device_put(x, d)\n")
+        assert await editor.codes(uri_of(str(tmp_path / "c.py"))) == [("JDP204", 2)]
+        assert other not in editor.published
+
+
+@conversation
 async def test_the_cells_of_a_notebook_are_one_module(tmp_path: Path) -> None:
     path = uri_of(str(tmp_path / "a.ipynb"))
     kinds = types.NotebookCellKind
