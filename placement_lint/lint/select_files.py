@@ -478,7 +478,7 @@ class Selection:
 
 def _words_are_known(options: FileOptions) -> bool:
     """Return whether no file without one of the known words can pass."""
-    return not options.reveal and _are_ours(options.rules)
+    return not (options.reveal or options.models) and _are_ours(options.rules)
 
 
 @functools.cache
