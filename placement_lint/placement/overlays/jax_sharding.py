@@ -45,6 +45,7 @@ from placement_lint.placement.engine.meshes import (
     reshaped,
     written_shape,
 )
+from placement_lint.placement.engine.operations import is_on_host
 from placement_lint.placement.overlays.registry import LibraryCall, models
 
 if TYPE_CHECKING:
@@ -274,15 +275,18 @@ def saw_specs(call: LibraryCall) -> None:
         call.saw_sharded(call.evaluate(mesh), *held)
 
 
-def saw_target(call: LibraryCall, target: cst.BaseExpression | None) -> Sharding | None:
+def saw_target(
+    call: LibraryCall, target: cst.BaseExpression | None, put: Value = UNKNOWN
+) -> Sharding | None:
     """Remember where a call puts an array, or what it constrains it to.
 
-    Returns the sharding over a mesh, or of the host's memory, that this surely is.
+    Returns the sharding over a mesh, or of the host's memory, that this surely is. What is taken
+    out of the host's memory is put to another one, whatever the sharding says of its axes.
     """
     if target is None:
         return None
     held = call.evaluate(target)
-    call.saw_sharded(held)
+    call.saw_sharded(UNKNOWN if is_on_host([(0, put)]) else held)
     return place_of(held)
 
 

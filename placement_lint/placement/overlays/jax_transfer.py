@@ -337,7 +337,7 @@ def commit(call: LibraryCall) -> Value:
     held = call.argument(call.arguments.get(0, "x", "external_array"))
     sharding = None
     if call.name in _PUTTING:
-        sharding = saw_target(call, call.arguments.get(1, "device", "shardings"))
+        sharding = saw_target(call, call.arguments.get(1, "device", "shardings"), held)
     elif call.name in _ASSEMBLING:
         whole = call.arguments.get(_ASSEMBLING[call.name], "sharding")
         sharding = None if whole is None else place_of(call.evaluate(whole))
