@@ -322,7 +322,7 @@ class Analysis:
             from placement_lint.lint.lookup import MARK, reveal
 
             if MARK in self.source.text and self._is_followed:
-                revealed = tuple(reveal(self.facts.flow, self.editor))
+                revealed = tuple(reveal(self.facts, self.editor))
         judged = self.options.respect_suppressions and self._has_comments_to_judge()
         if not drafts and not judged:
             return self._failed(FileResult((), parsed=True, revealed=revealed))

@@ -178,7 +178,7 @@ class FileQueries:
             analysis = together.analysed().get(path)
         if analysis is None:
             analysis = self._alone(path)
-        return None if analysis is None else NameLookup(analysis.facts.flow, analysis.editor)
+        return None if analysis is None else NameLookup(analysis.facts, analysis.editor)
 
     def _around(self, path: str) -> Component | None:
         """Return the files that a file is interpreted together with, if there are any."""

@@ -17,6 +17,7 @@ from placement_lint.placement.domain.devices import (
 from placement_lint.placement.domain.values import (
     Array,
 )
+from placement_lint.semantic.file_view import FileView
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.values import (
         Value,
     )
-    from placement_lint.placement.flow import Flow
+    from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.edits import Editor
 
 MARK = "# reveal:"
@@ -49,9 +50,10 @@ class NameInfo:
 class NameLookup:
     """The names of one file, and where the arrays live that they stand for."""
 
-    def __init__(self, flow: Flow, editor: Editor) -> None:
-        """Take what the interpreter found out, and where the nodes of the file stand."""
-        self._flow = flow
+    def __init__(self, facts: ModuleFacts, editor: Editor) -> None:
+        """Take what is known of the file, and where its nodes are."""
+        self._facts = facts
+        self._flow = facts.flow
         self.editor = editor
 
     def at(self, offset: int, where: Callable[[str, int], str]) -> NameInfo | None:
@@ -68,8 +70,10 @@ class NameLookup:
         if node is None or told is None:
             return None
         text = describe(self._flow.value(told), self._written(where))
-        if text in _NOTHING_TO_SAY:
+        gone = _donated(told, self._facts)
+        if text in _NOTHING_TO_SAY and not gone:
             return None
+        text += gone
         return NameInfo(dotted(node), self.editor.span(node), text)
 
     def uncommitted(self, first: int, last: int) -> Iterator[NameInfo]:
@@ -124,6 +128,22 @@ class NameLookup:
         return written
 
 
+def _donated(node: cst.CSTNode, facts: ModuleFacts) -> str:
+    """Return where the array that a name stands for was donated, to be put behind what it is."""
+    from placement_lint.semantic.donation.analysis import Donations
+    from placement_lint.semantic.donation.buffers import Surety
+
+    death = facts.fact(Donations).death(node)
+    if death is None:
+        return ""
+    around = FileView(facts).function
+    calls = (*death.stack, death.call)
+    here = [each for each in calls if around(each) is around(node)]
+    line = facts.line_of(here[0] if here else calls[0])
+    perhaps = "perhaps " if death.surety is Surety.MAYBE else ""
+    return f", {perhaps}deleted: donated to `{death.to}` on line {line}"
+
+
 def _names_in(target: cst.CSTNode | None) -> Iterator[cst.CSTNode]:
     if isinstance(target, cst.Name | cst.Attribute):
         yield target
@@ -158,8 +178,9 @@ class Revealed:
     description: str
 
 
-def reveal(flow: Flow, editor: Editor) -> Iterator[Revealed]:
+def reveal(facts: ModuleFacts, editor: Editor) -> Iterator[Revealed]:
     """Return what is asked for by the comments of a file, in order."""
+    flow = facts.flow
     asked: dict[int, list[str]] = {}
     for start, end in editor.spans.comments:
         match = _COMMENT.match(editor.source.text[start:end])
@@ -187,6 +208,6 @@ def reveal(flow: Flow, editor: Editor) -> Iterator[Revealed]:
             text = (
                 "there is no such name on this line"
                 if found is None
-                else describe(flow.value(found), where)
+                else describe(flow.value(found), where) + _donated(found, facts)
             )
             yield Revealed(editor.source.path, line, column, name, text)

@@ -18,6 +18,7 @@ REFUSED = 2
 def main(folder: str, request: dict[str, Any]) -> None:
     from pathlib import Path
 
+    from placement_lint.trace.donations import explainer
     from placement_lint.trace.elsewhere import Elsewhere
     from placement_lint.trace.emulation import Emulation, expected_devices
     from placement_lint.trace.frames import Frames
@@ -37,6 +38,7 @@ def main(folder: str, request: dict[str, Any]) -> None:
     ledger.write("start", python=sys.version.split()[0])
     frames = Frames()
     reached = Reached(frames, ledger)
+    recorders: list[Recorder] = []
 
     def refuse(reason: str) -> None:
         ledger.write("refused", reason=reason)
@@ -53,7 +55,9 @@ def main(folder: str, request: dict[str, Any]) -> None:
         frames.leave_out(str(Path(jax.__file__).parent))
         ledger.write("jax", version=jax.__version__)
         try:
-            install(Recorder(ledger, frames, reached.came_to))
+            recorder = Recorder(ledger, frames, reached.came_to)
+            install(recorder)
+            recorders.append(recorder)
             if request["devices"] == "virtual":
                 Emulation(
                     frames,
@@ -76,7 +80,7 @@ def main(folder: str, request: dict[str, Any]) -> None:
     except SystemExit:
         raise
     except BaseException:
-        leave_out_our_frames()
+        leave_out_our_frames(explainer(recorders, frames))
         raise
 
 

@@ -17,7 +17,7 @@ names and what they are given are the same in 0.4.30, 0.5.3, 0.6.2, 0.7.2, 0.10.
 - Between the two, a computation runs. Where one runs on the host because an operand is committed
   there, while another one was copied there from the accelerator or came of such a computation, it
   is timed, and kept out of the fast path as well: it copies nothing any more, but the accelerator
-  is idle.
+  is idle. So is one that takes the buffer of an argument: for the line that donated an array.
 - `pxla.batched_device_put` is how `jnp.zeros(…, device=d)` sends what it built on the default
   device to the one that was asked for. In 0.4.30 that is a `device_put` like any other, and is
   not seen.
@@ -66,6 +66,8 @@ class _Local(threading.local):
         """Executables whose last call made something large."""
         self.on_host: set[int] = set()
         """Executables whose last call ran on the host because of a committed operand."""
+        self.donating: set[int] = set()
+        """Executables whose last call took the buffer of an argument."""
         self.watch_next = False
         """The next call like the last one is to be seen, too."""
         self.inside = False
@@ -299,6 +301,7 @@ class _Hooks:
                 id(getattr(call, "in_handler", None)) in self.local.moving
                 or id(call) in self.local.making
                 or id(call) in self.local.on_host
+                or id(call) in self.local.donating
             ):
                 return None
             return real(executable, *args, **kw)
@@ -329,7 +332,7 @@ class _Hooks:
                 # What it puts into an array of the host, or the indices of what it takes out.
                 pulled = None
             if self.recorder.is_on:
-                large = False
+                large, gone = False, list[Any]()
                 arrays = [result for result in results if isinstance(result, self.array)]
                 if pulled is not None:
                     _wait(arrays)
@@ -346,6 +349,10 @@ class _Hooks:
                         self.recorder.ran_on_host(
                             name, pulled.cause, arrays, pulled.bytes, nanoseconds
                         )
+                    gone = [a for a in args if isinstance(a, self.array) and a.is_deleted()]
+                    self.recorder.took(gone)
+                (local.donating.add if gone else local.donating.discard)(id(execute))
+                local.watch_next |= bool(gone)
                 (local.making.add if large else local.making.discard)(id(execute))
                 (local.on_host.discard if pulled is None else local.on_host.add)(id(execute))
             return results

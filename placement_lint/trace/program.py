@@ -101,9 +101,12 @@ def run(program: TracedProgram, arguments: list[str], argument_0: str) -> None:
     exec(program.load(), vars(main))  # noqa: S102
 
 
-def leave_out_our_frames() -> None:
-    """Let the exception that is about to end the process be shown without frames of ours."""
-    sys.excepthook = _Hook(sys.excepthook)
+def leave_out_our_frames(explained: Callable[[BaseException], str | None]) -> None:
+    """Let the exception that is about to end the process be shown without frames of ours.
+
+    `explained` returns what is to be said before, if anything.
+    """
+    sys.excepthook = _Hook(sys.excepthook, explained)
 
 
 class _Hook:
@@ -112,11 +115,17 @@ class _Hook:
     Python itself then ends the process as ever: by status 1, or by SIGINT.
     """
 
-    def __init__(self, inner: Callable[..., Any]) -> None:
+    def __init__(
+        self, inner: Callable[..., Any], explained: Callable[[BaseException], str | None]
+    ) -> None:
         self._inner = inner
+        self._explained = explained
 
     def __call__(self, kind: type[BaseException], error: BaseException, trace: Any) -> None:
         ours = str(Path(__file__).parent) + os.sep
         while trace is not None and trace.tb_frame.f_code.co_filename.startswith(ours):
             trace = trace.tb_next
+        said = self._explained(error)
+        if said is not None and sys.stderr is not None:
+            print(said, file=sys.stderr)
         self._inner(kind, error.with_traceback(trace), trace)

@@ -116,6 +116,8 @@ class Recorder:
         """Of uncommitted arrays away from the default device."""
         self._holders = _Makers()
         """Of arrays that are committed away from it."""
+        self._donors = _Known()
+        """For arrays that are deleted: the line of the call that took the buffer."""
         self._pulled = _Known()
         """For arrays that are on the host because their computation was pulled there: the cause."""
         self._slots: dict[tuple[Any, ...], int] = {}
@@ -175,6 +177,17 @@ class Recorder:
         site = next(filter(None, known), None) or self._frames.here()
         if site is not None:
             self._holders.add(array, site)
+
+    def took(self, arrays: Sequence[Any]) -> None:
+        """Note arrays whose buffers a computation has taken, by the line that it is called from."""
+        site = self._frames.here()
+        for array in arrays if site is not None else ():
+            self._donors.keep(array, site)
+
+    def donor(self, array: Any) -> Site | None:
+        """Return the line that donated an array, if one was seen to."""
+        site: Site | None = self._donors.of(array)
+        return site
 
     def is_host(self, device: Any) -> bool:
         """Return whether a device is the host, and not the default device of this moment."""

@@ -46,3 +46,21 @@ def test_names_and_attributes_of_one_line(tmp_path: Path) -> None:
 )
 def test_what_asks_for_nothing(tmp_path: Path, text: str) -> None:
     assert revealed(tmp_path, text) == []
+
+
+def test_where_an_array_was_donated(tmp_path: Path) -> None:
+    text = (
+        "step = jax.jit(lambda x: x * 2, donate_argnums=0)\n"
+        "def train(state, skips):\n"
+        "    if not skips:\n"
+        "        new = step(state)\n"
+        "    print(state.shape)  # reveal: state\n"
+        "def fit(state):\n"
+        "    new = step(state)\n"
+        "    return new, state.shape  # reveal: new, state\n"
+    )
+    assert revealed(tmp_path, text) == [
+        (8, 11, "state", "unknown, perhaps deleted: donated to `step` on line 7"),
+        (11, 12, "new", "a tree of (a JAX array, uncommitted on jax.devices()[0]"),
+        (11, 17, "state", "unknown, deleted: donated to `step` on line 10"),
+    ]
