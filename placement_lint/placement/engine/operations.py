@@ -128,7 +128,8 @@ class Operations:
         every = [list(arrays(held)) for _, held in operands]
         if self._touched is None and self._is_outside_mesh(node, operands, state, judged):
             return UNKNOWN
-        self._touch(every)
+        for _, held in operands:
+            self.touch(held)
         pinned: set[Device | None] = set()
         surely = False
         open_to_more = False
@@ -225,10 +226,10 @@ class Operations:
             if array.origin is not None and not array.committed:
                 self.record.companions.setdefault(array.origin.created, set()).update(devices)
 
-    def _touch(self, every: list[list[Array]]) -> None:
-        """Note, in traced code, that something is done with arrays."""
+    def touch(self, held: Value) -> None:
+        """Note, in traced code, that something is done with the arrays in a value."""
         if self._touched is not None:
-            of = (array.origin for found in every for array in found)
+            of = (array.origin for array in arrays(held))
             self._touched.update(origin.created for origin in of if origin is not None)
 
     def _is_outside_mesh(

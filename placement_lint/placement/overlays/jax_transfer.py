@@ -335,6 +335,7 @@ def plain(call: LibraryCall) -> Value:
 def commit(call: LibraryCall) -> Value:
     """`jax.device_put(x, d)`; without a device, an array comes back as it is."""
     held = call.argument(call.arguments.get(0, "x", "external_array"))
+    call.on.operations.touch(held)
     sharding = None
     if call.name in _PUTTING:
         sharding = saw_target(call, call.arguments.get(1, "device", "shardings"), held)
