@@ -16,6 +16,8 @@ class Member:
     """A member of an enumeration, by what tells it from all others."""
 
     name: str
+    text: str | None = None
+    """Its value, if that is a string that is written out."""
 
 
 Key: TypeAlias = str | int | Member

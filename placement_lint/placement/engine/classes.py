@@ -43,10 +43,12 @@ from placement_lint.placement.facts.decorators import (
     decorator_name,
     generates_initializer,
     is_enumeration,
+    is_enumeration_of_strings,
     is_property,
     keeps_signature,
     method_kind,
 )
+from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.places import Place
@@ -165,6 +167,10 @@ class Classes:
                 found.append(self._class_attribute(atom, name, state))
             elif isinstance(atom, Mesh | Sharding | Spec):
                 found.append(mesh_attribute(atom, name))
+            elif isinstance(atom, Plain) and name == "value":
+                # Strings have none: it is a member of an enumeration of strings.
+                text = atom.text if atom.member is None else atom.member.text
+                found.append(UNKNOWN if text is None else value(Plain(text)))
             elif isinstance(atom, Optimizer) and name == "init":
                 found.append(value(replace(atom, is_init=True)))
             elif isinstance(atom, Optimizer) and name == "update":
@@ -305,7 +311,12 @@ class Classes:
             if isinstance(node, cst.ClassDef):
                 scope = module.names.scope(node.body)
                 if name in scope.bindings and is_enumeration(module, node):
-                    return value(Plain(member=Member(f"{place.module}:{place.node}.{name}")))
+                    bindings = scope.bindings[name]
+                    text = string_value(bindings[0].value) if len(bindings) == 1 else None
+                    if text is not None and is_enumeration_of_strings(module, node):
+                        return value(Plain(text))
+                    member = Member(f"{place.module}:{place.node}.{name}", text)
+                    return value(Plain(member=member))
                 if name in scope.bindings or variable(scope, name) in self._program.linking.rebound:
                     return self._program.linking.variable_of(module, scope, name, state)
         return UNKNOWN

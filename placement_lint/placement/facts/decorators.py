@@ -162,7 +162,13 @@ def generates_initializer(module: Module, node: cst.ClassDef) -> bool:
 def is_enumeration(module: Module, node: cst.ClassDef) -> bool:
     """Return whether the names in a class are members of an enumeration."""
     names = [module.names.qualified(base.value) for base in node.bases]
-    return names == ["enum.Enum"]
+    return names == ["enum.Enum"] or is_enumeration_of_strings(module, node)
+
+
+def is_enumeration_of_strings(module: Module, node: cst.ClassDef) -> bool:
+    """Return whether the members of an enumeration are strings too."""
+    names = [module.names.qualified(base.value) for base in node.bases]
+    return names in (["builtins.str", "enum.Enum"], ["enum.StrEnum"])
 
 
 def dispatches(module: Module, node: cst.FunctionDef) -> bool:

@@ -66,8 +66,9 @@ def _part(held: Value) -> Part:
     only = sole(held)
     if held == NONE:
         return None
-    if isinstance(only, Plain) and only.text is not None:
-        return only.text or None
+    text = _text(held)
+    if text is not None:
+        return text or None
     if isinstance(only, Sequence) and only.items is not None:
         texts = [_text(item) for item in only.items]
         known = tuple(text for text in texts if text is not None)
@@ -77,7 +78,10 @@ def _part(held: Value) -> Part:
 
 def _text(held: Value) -> str | None:
     only = sole(held)
-    return only.text if isinstance(only, Plain) else None
+    if not isinstance(only, Plain):
+        return None
+    # An axis may be the member of an enumeration of strings.
+    return only.text if only.member is None else only.member.text
 
 
 @models("jax.NamedSharding", "jax.sharding.NamedSharding")
@@ -224,8 +228,9 @@ def _sizes(
 def _names(held: Value) -> tuple[str | None, ...] | None:
     """Return the names of the axes of a mesh: a tuple of them, or the one name itself."""
     only = sole(held)
-    if isinstance(only, Plain) and only.text is not None:
-        return (only.text,)
+    text = _text(held)
+    if text is not None:
+        return (text,)
     if isinstance(only, Sequence) and only.items is not None:
         return tuple(map(_text, only.items))
     return None

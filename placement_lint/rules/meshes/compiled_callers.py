@@ -44,7 +44,22 @@ def is_only_called(node: cst.CSTNode, ctx: Context) -> bool:
         return False
     # What is given to `jax.jit` is not followed where it is called as it is.
     is_given = function in ctx.flow.module.traced and not function.decorators
-    return all(_is_call(use, facts, is_given=is_given) for facts, use in _uses(function, ctx))
+    return all(
+        _is_call(use, facts, is_given=is_given) or _is_made_by_calls(use, function, ctx)
+        for facts, use in _uses(function, ctx)
+    )
+
+
+def _is_made_by_calls(use: cst.CSTNode, function: cst.FunctionDef, ctx: Context) -> bool:
+    """Return whether a function is returned by one that is only called: what it gives is followed
+    from there.
+    """
+    around = ctx.function(function)
+    return (
+        isinstance(ctx.parent(use), cst.Return)
+        and isinstance(around, cst.FunctionDef)
+        and all(_is_call(each, facts, is_given=False) for facts, each in _uses(around, ctx))
+    )
 
 
 def _uses(function: cst.FunctionDef, ctx: Context) -> Iterator[tuple[ModuleFacts, cst.CSTNode]]:

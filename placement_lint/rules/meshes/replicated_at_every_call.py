@@ -16,10 +16,12 @@ from placement_lint.rules.devices.queries import is_pinned_to_cpu
 from placement_lint.rules.meshes.compiled_calls import arguments_of, leaves_some
 from placement_lint.rules.meshes.constraints import names_set_mesh
 from placement_lint.rules.meshes.shardings import name_at, split_over
+from placement_lint.rules.own_attributes import own_attribute
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count
 from placement_lint.rules.transfers.jitted_calls import loop_around, runs_in_each_iteration
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.tracing import TracedFunctions
+from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
@@ -132,22 +134,37 @@ class ReplicatedAtEveryCall(Rule):
         sharding = min(split, key=str)
         for argument in taken:
             binding = _made_outside(argument, inner, ctx)
-            if isinstance(argument, cst.Name) and binding is not None:
+            kept = _kept(argument, ctx)
+            made = kept if binding is None else binding.node
+            if made is not None:
+                fix = None
+                if isinstance(argument, cst.Name) and binding is not None:
+                    fix = _plan(argument, binding, inner, sharding.mesh, ctx)
                 ctx.report(
                     argument,
-                    f"`{argument.value}` is on one device beside an array that is split over the "
+                    f"`{dotted(argument)}` is on one device beside an array that is split over the "
                     f"{sharding}: every iteration copies all of it to all devices",
                     confidence=Confidence.LIKELY,
-                    related=((binding.node, ctx.module.path, "made here, and put nowhere"),),
-                    fix=_plan(argument, binding, inner, sharding.mesh, ctx),
+                    related=((made, ctx.module.path, "made here, and put nowhere"),),
+                    fix=fix,
                 )
 
 
 def _split(argument: cst.BaseExpression, ctx: Context) -> Sharding | None:
-    """Return how an argument surely is split, over several devices."""
-    sharding = split_over(ctx.flow.value(argument))
-    is_one = sharding is None or sharding.mesh is None or sharding.mesh.number == 1
-    return None if is_one else sharding
+    """Return how an argument surely is split, over several devices.
+
+    What the loop computes of it stays on the mesh.
+    """
+    from placement_lint.placement.domain.values import Array
+
+    held = ctx.flow.value(argument)
+    arrays = [atom for atom in held if isinstance(atom, Array)]
+    computed = [each for each in arrays if each.sharding is not None and each.sharding.spec is None]
+    sharding = split_over(held - frozenset(computed))
+    if sharding is None or sharding.mesh is None or sharding.mesh.number == 1:
+        return None
+    meshes = [each.sharding and each.sharding.mesh for each in computed]
+    return sharding if all(mesh == sharding.mesh for mesh in meshes) else None
 
 
 def _made_outside(
@@ -165,6 +182,26 @@ def _made_outside(
     return binding
 
 
+def _kept(argument: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
+    """Return what makes the large arrays that an attribute of the object holds, once and for all.
+
+    They are on one device, as far as every file of the program says.
+    """
+    if not isinstance(argument, cst.Attribute) or not _is_alone(ctx.flow.value(argument)):
+        return None
+    made = own_attribute(argument, ctx)
+    if made is None or not _is_large(made, ctx):
+        return None
+    name = argument.attr.value
+    stores = (
+        each
+        for facts in ctx.module.siblings.values()
+        for each in facts.tree.every(cst.AssignTarget)
+        if isinstance(each.target, cst.Attribute) and each.target.attr.value == name
+    )
+    return made if sum(1 for _ in stores) == 1 else None
+
+
 def _is_alone(held: Value) -> bool:
     """Return whether all arrays in a value surely are uncommitted on the default device."""
     from placement_lint.placement.domain.values import arrays
@@ -178,6 +215,8 @@ def _is_alone(held: Value) -> bool:
 
 
 def _is_large(made: cst.BaseExpression | None, ctx: Context) -> bool:
+    if isinstance(made, cst.Dict | cst.List | cst.Tuple):
+        return any(_is_large(element.value, ctx) for element in made.elements)
     if not isinstance(made, cst.Call):
         return False
     if isinstance(made.func, cst.Attribute) and made.func.attr.value == "init":

@@ -79,11 +79,16 @@ def axes_of(sharding: Sharding) -> frozenset[str]:
 
 
 def names_memories(ctx: Context, *, elsewhere: bool = False) -> bool:
-    """Return whether the file, or another one of its programs, knows more than one memory.
+    """Return whether the file, or one that is interpreted with it, knows more than one memory.
 
     Then an array may be in that of the host, and a sharding be there to take it out of it.
+    `elsewhere`: any other file of its programs.
     """
-    return _says(ctx, _MEMORIES, elsewhere=elsewhere)
+    if elsewhere:
+        return _says(ctx, _MEMORIES, elsewhere=True)
+    return any(
+        word in facts.fact(_bytes) for facts in ctx.module.siblings.values() for word in _MEMORIES
+    ) or says(ctx, *_MEMORIES)
 
 
 def may_run_at_compile_time(ctx: Context, *, elsewhere: bool = False) -> bool:
