@@ -126,7 +126,7 @@ def _nothing(spot: Spot, findings: Sequence[Finding]) -> str:
     where = f"{escape(spot.path)}:{spot.line}"
     near = sorted(findings, key=lambda each: abs(each.span.line - spot.line))[:3]
     others = "".join(f"  {place(each.path, each.span, each.cell)}: {each.code}\n" for each in near)
-    return f"Nothing is found at {where}.\n" + (f"Near it:\n{others}" if others else "")
+    return f"No findings at {where}.\n" + (f"Near it:\n{others}" if others else "")
 
 
 def _as_json(finding: Finding) -> dict[str, object]:

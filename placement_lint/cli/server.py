@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.cli import streams
 from placement_lint.cli.parser import USAGE_ERROR, Parser
+from placement_lint.version import installing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,8 +17,7 @@ Serve an editor: findings as you type, fixes, pages of rules, and where each arr
 starts this, and talks to it over standard input and output by the Language Server Protocol."""
 
 _MISSING = (
-    "error: the language server needs pygls, which is not installed here: "
-    "pip install 'placement-lint[lsp]'"
+    f"error: the language server needs pygls, which is not installed here: {installing('lsp')}"
 )
 
 

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 from placement_lint.jaxmodel.versions import release_of
 from placement_lint.trace.emulation import virtual_environment
 from placement_lint.trace.hooks import NEWEST, OLDEST
+from placement_lint.version import installing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 AUTO, VIRTUAL, GPU = "auto", "virtual", "gpu"
-_EXTRA = 'pip install "placement-lint[verify]"'
 _BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
 _TIME_LIMIT = 120
 # The current directory is where a module of that name may lie that is not JAX.
@@ -86,7 +86,7 @@ def _check_version() -> None:
     try:
         version = metadata.version("jax")
     except metadata.PackageNotFoundError:
-        msg = f"JAX is not installed for {sys.executable}: {_EXTRA}"
+        msg = f"JAX is not installed for {sys.executable}: {installing('verify')}"
         raise CannotTraceError(msg) from None
     numbers = (release_of(version) or ())[:3]
     if numbers < OLDEST:

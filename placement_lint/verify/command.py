@@ -39,13 +39,11 @@ from placement_lint.verify.runner import (
     verify_rules,
 )
 from placement_lint.verify.sizes import format_size, parse_size
-from placement_lint.version import __version__
+from placement_lint.version import __version__, installing
 
 OK, FAILED, USAGE = 0, 1, 2
 DATAPATH = "datapath"
 ALL_THAT_FIT = "auto"
-_EXTRA = 'pip install "placement-lint[verify]"'
-_REPORT_EXTRA = 'pip install "placement-lint[report]"'
 _MOST_JOBS = 8
 _MINUTES_FROM = 90
 """Seconds from which a time is said in minutes."""
@@ -326,7 +324,7 @@ def page_path(text: str) -> Path:
     from importlib.util import find_spec
 
     if find_spec("matplotlib") is None:
-        msg = f"--report: matplotlib is not installed for {sys.executable}: {_REPORT_EXTRA}"
+        msg = f"--report: matplotlib is not installed for {sys.executable}: {installing('report')}"
         raise UsageError(msg)
     path = Path(text)
     if path.is_dir():
@@ -354,12 +352,12 @@ def environment_here(runner: Runner) -> Environment:
         environment = probe(runner)
     except ChildError as error:
         if str(error) in {"no module: jax", "no module: jaxlib", "no module: numpy"}:
-            msg = f"JAX is not installed for {sys.executable}: {_EXTRA}"
+            msg = f"JAX is not installed for {sys.executable}: {installing('verify')}"
         else:
             msg = f"JAX does not start: {error}"
         raise UsageError(msg) from error
     if not environment.safetensors:
-        msg = f"safetensors is not installed for {sys.executable}: {_EXTRA}"
+        msg = f"safetensors is not installed for {sys.executable}: {installing('verify')}"
         raise UsageError(msg)
     return environment
 

@@ -47,7 +47,7 @@ def test_the_way_the_reason_and_the_rule(spot: str, capsys: Captured) -> None:
 def test_nothing_is_found_there(spot: str, capsys: Captured) -> None:
     assert main(["explain", spot]) == 0
     out, _ = capsys.readouterr()
-    assert out.startswith("Nothing is found at train.py:")
+    assert out.startswith("No findings at train.py:")
     assert "train.py:8:9: JDP201" in out
 
 

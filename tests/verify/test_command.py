@@ -65,7 +65,7 @@ def test_jax_that_is_not_installed_is_a_clear_message(
     out, err = capsys.readouterr()
     assert out == ""
     assert "JAX is not installed" in err
-    assert 'pip install "placement-lint[verify]"' in err
+    assert "pip install 'placement-lint[verify]'" in err
 
 
 def test_jax_that_does_not_start_is_a_short_reason(
@@ -144,7 +144,7 @@ def test_a_page_without_matplotlib_is_refused_at_once(
     assert run("JDP201", "--report", str(tmp_path / "report.html")) == 2
     err = capsys.readouterr().err
     assert "matplotlib is not installed" in err
-    assert 'pip install "placement-lint[report]"' in err
+    assert "pip install 'placement-lint[report]'" in err
 
 
 def test_every_rule_has_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -246,5 +246,5 @@ def test_without_the_extra_it_is_said_what_to_install(tmp_path: Path) -> None:
     assert (run.returncode, run.stdout) == (2, "")
     assert run.stderr == (
         "error: the language server needs pygls, which is not installed here: "
-        "pip install 'placement-lint[lsp]'\n"
+        "pip install 'placement-lint[lsp]', or in a clone pip install '.[lsp]'\n"
     )
