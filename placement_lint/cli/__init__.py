@@ -96,8 +96,8 @@ def _verify(arguments: list[str]) -> int:
 
     parser = Parser(
         "placement-lint verify",
-        description="Run each rule's hazard and fix on the JAX and the devices that are here, and "
-        "say whether the hazard happens and the fix cures it.",
+        description="Run the hazard and the fix of each rule on the installed JAX, and report "
+        "whether the hazard happens and the fix removes it.",
     )
     verify.add_arguments(parser)
     return verify.run(parser.parse_args(arguments))

@@ -51,7 +51,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command. The exit code is 1 if something is found there, 0 if not, 2 if it fails."""
     parser = Parser(
         "placement-lint explain",
-        description="Explain what is found at a place: the way of the array, the reason, the fix.",
+        description="Explain the findings at a place: how the array came there, and what to write.",
     )
     parser.add_argument("spot", metavar=_FORM, help="a place as reports name it")
     parser.add_argument(

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _DESCRIPTION = """\
-Serve an editor: findings as you type, fixes, pages of rules, and where each array lives. The editor
-starts this, and talks to it over standard input and output by the Language Server Protocol."""
+Run the language server: diagnostics as you type, fixes, explanations of rules, and where each array
+lives. Editors start it, and use the Language Server Protocol over standard input and output."""
 
 _MISSING = (
     f"error: the language server needs pygls, which is not installed here: {installing('lsp')}"

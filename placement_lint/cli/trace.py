@@ -25,20 +25,19 @@ if TYPE_CHECKING:
     from placement_lint.trace.record import TraceRecord
 
 _DESCRIPTION = """\
-Run a program unchanged, and report by its own lines each uncommitted array that JAX copied to
-another device: how often, how many bytes, how long, and the line that made it; and each computation
-that ran on the host because one operand is committed there. Then set that beside what linting
-finds: confirmed, not reached, or seen and not flagged.
+Run a program unchanged, and report each line at which JAX copied an uncommitted array to another
+device (how often, how many bytes, how long, and the line that made the array), or ran a computation
+on the host because one operand is committed there. The report compares this with what linting
+finds: confirmed, not reached, or not flagged.
 
-The report goes to standard error, or to a file; what the program reads and writes, and its exit
-code, are its own. Options of placement-lint stand before the script; all behind it is the
-script's."""
+The report goes to standard error, or to a file. The program's input, output and exit code stay the
+same. Options of placement-lint go before the script; what follows the script is passed to it."""
 
 _EPILOG = """\
-Without an accelerator (or with --devices virtual) virtual CPU devices stand in: the first device
-is the accelerator, jax.devices("cpu") is another. What only a GPU has is not emulated. Processes
-that the program starts are not watched, and are named. Exit code: the program's; 2 where it could
-not be run; 1 with --fail-on-copies where it made copies."""
+Without an accelerator (or with --devices virtual), virtual CPU devices stand in: the first device
+is the accelerator, and jax.devices("cpu") is another. What only a GPU has is not emulated.
+Processes that the program starts are not watched; the report names them. Exit code: that of the
+program; 2 if it could not be run; 1 with --fail-on-copies if JAX made copies."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -69,7 +68,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--output-format",
         choices=("flake8", "full", "json"),
-        help="a line for each thing seen, in full, or JSON (default: full on a terminal)",
+        help="one line per place, full, or JSON (default: full on a terminal)",
     )
     parser.add_argument(
         "--output-file", metavar="FILE", help="write the report there, not to standard error"

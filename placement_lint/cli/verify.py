@@ -11,7 +11,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "codes",
         nargs="*",
         metavar="CODE",
-        help="rules to reproduce, and `datapath` for the loading of a dataset (default: all)",
+        help="rules to reproduce, or `datapath` for the ways to load a dataset (default: all)",
     )
     add_devices(parser)
     parser.add_argument(
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--report",
         metavar="FILE",
-        help="write a page with the data path drawn and all that was observed, as HTML",
+        help="write an HTML report, with charts of the data path",
     )
     parser.add_argument(
         "--output-format", choices=("text", "json"), default="text", help="default: text"
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-j",
         default="auto",
         metavar="N",
-        help="how many subprocesses at a time (default: as many as processors, at most 8)",
+        help="number of parallel processes (default: the number of processors, at most 8)",
     )
     parser.add_argument(
         "-v", "--verbose", action="count", default=0, help="show the code that was run"

@@ -44,10 +44,10 @@ class DevicePutWithoutDevice(Rule):
     registered class; and `jax.tree.map(jax.device_put, tree)`.
 
     ## Why is this bad?
-    On a JAX array, `device_put` without a device is the identity: it gives back the same array,
-    neither moved nor committed. Whoever wrote it to pin the array to the host still has an
-    uncommitted one, which every later operation copies to the accelerator; whoever wrote it to
-    move the array to the accelerator computes on the host from there on.
+    On a JAX array, `device_put` without a device is the identity: it returns the same array,
+    neither moved nor committed. If the call was meant to keep the array on the host, every later
+    operation still copies it to the accelerator. If it was meant to move the array to the
+    accelerator, later computations run on the host.
 
     ## Example
     ```python

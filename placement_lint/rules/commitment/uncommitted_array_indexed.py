@@ -24,16 +24,17 @@ class UncommittedArrayIndexed(Rule):
     ## What it does
     Finds indexing, slicing, unpacking and iteration of an array that was made under
     `jax.default_device(d)`, or while `jax_default_device` was set, at a place where another device
-    is the default. The finding is at the use; the first related place is the creation. Of
-    `jax.default_device(d if condition else None)` it says the condition, and is likely.
+    is the default. The finding is at the use; the first related place is the creation. For
+    `jax.default_device(d if condition else None)` the message names the condition, and the
+    confidence is likely.
 
     ## Why is this bad?
-    A default device says where an array is *made*, not where it stays: the array is *uncommitted*.
-    An operation on uncommitted arrays runs on the default device of that moment, and JAX first
-    copies every operand there, whole. So `array[0]`, outside of the block, copies all of the array
-    to the accelerator, takes one row, and throws the copy away; and the next index does it again.
-    On a 6.5 GB array an item took 1.2 s; after `jax.device_put(array, cpu)` it took 0.0002 s. Even
-    `float(array[0, 0])` copies everything. Where the array does not fit, the program dies of
+    A default device is where an array is *made*, not where it stays: the array is *uncommitted*.
+    An operation on uncommitted arrays runs on the current default device, and JAX first copies all
+    of each operand there. So `array[0]`, outside of the block, copies the whole array to the
+    accelerator, takes one row, and discards the copy; the next index does so again. With a 6.5 GB
+    array, an item took 1.2 s; after `jax.device_put(array, cpu)` it took 0.0002 s. Even
+    `float(array[0, 0])` copies everything. If the array does not fit, the program runs out of
     memory.
 
     ## Example
@@ -72,31 +73,29 @@ class UncommittedArrayIndexed(Rule):
         params = train(params, jax.device_put(jax.device_get(tokens[step])))
     ```
 
-    The dataset stays on the host, one batch is copied for each step, and `params` is where it was.
-    A batch that is taken from a committed array is committed to the host too: handed to `train` as
-    it is, it would make every step run there. `jax.device_get` and `jax.device_put` put it back,
-    uncommitted, on the default device. `jax.device_put(tokens[step], sharding)` puts it where a
-    mesh wants it.
+    The dataset stays on the host, one batch is copied for each step, and `params` stays where it
+    was. A batch that is taken from a committed array is committed to the host too: passed to
+    `train` as it is, it would make every step run there. `jax.device_get` and `jax.device_put` put
+    it on the default device, uncommitted. On a mesh, use `jax.device_put(tokens[step], sharding)`.
 
     ## Fix safety
-    Safe where every computation stays where it runs and every other array where it is: the array is
-    committed where it is made, which copies nothing, and each part that is taken of it is put back,
-    but where it is only read on the host (`print`, `float`, NumPy) or put on a device anyway.
+    Safe if no computation and no other array moves: the array is committed where it is made, which
+    copies nothing, and each part that is taken of it is put back on the default device, unless it
+    is only read on the host (`print`, `float`, NumPy) or put on a device anyway.
 
-    Unsafe where that is not certain: the array goes to a function that is not seen, to an attribute
-    or a name of a package that others may use; the part may be of a weak type, which putting back
-    makes a strong one; or something else is computed with the whole array, which then runs on the
-    host, as the fix says. Unsafe, too, where the device is named by an expression that may give
-    another device the second time. No fix where arrays of the accelerator would be copied to the
-    host for that, or where JAX would refuse an operation beside an array that is or may be
-    committed to another device.
+    Unsafe if that is not certain: the array is passed to an unknown function, or stored under a
+    name or attribute that other packages may use; a part may have a weak type, which becomes a
+    strong one; or a computation uses the whole array, and then runs on the host, as the fix says.
+    Also unsafe if the device is an expression that may return another device the second time. No
+    fix if arrays on the accelerator would be copied to the host, or if JAX would raise because
+    another operand is or may be committed to another device.
 
     ## What it does not flag
-    What gives back the same array: `x[:]`, `x[...]`, `x[()]`. What only reads it: `len(x)`,
-    `x.shape`, `x.item(0)`, `np.asarray(x)[0]`, printing. An array that is committed, or used only
-    under the same default device; PRNG keys and scalars. A device that may be the accelerator
-    itself, such as a parameter, or a variable that the command line chooses. A program that pins
-    itself to the CPU (`JAX_PLATFORMS=cpu`), or `accelerator = false` in the settings.
+    Operations that return the same array: `x[:]`, `x[...]`, `x[()]`. Operations that only read it:
+    `len(x)`, `x.shape`, `x.item(0)`, `np.asarray(x)[0]`, printing. Arrays that are committed, or
+    used only under the same default device; PRNG keys and scalars. A device that may be the
+    accelerator, such as a parameter or a variable that the command line sets. Programs that pin
+    themselves to the CPU (`JAX_PLATFORMS=cpu`), or `accelerator = false` in the settings.
 
     ## Verified by
     The proof makes an array under `jax.default_device`, indexes it outside of the block with JAX's

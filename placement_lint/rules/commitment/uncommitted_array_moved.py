@@ -29,10 +29,10 @@ class UncommittedArrayMoved(Rule):
     that was made under `jax.default_device(d)` at a place where another device is the default.
 
     ## Why is this bad?
-    The array is *uncommitted*: nothing holds it on the device that it was made on. The operation
-    runs on the default device, and the whole array is copied there first. It stays where it was,
-    so the next operation copies it again. A function jitted and called in a loop with such
-    parameters sends all of them to the accelerator at every step.
+    The array is *uncommitted*: nothing keeps it on the device that it was made on. The operation
+    runs on the default device, and the whole array is first copied there. The array itself stays
+    where it was, so the next operation copies it again. A jitted function that a loop calls with
+    such parameters copies all of them to the accelerator in every step.
 
     ## Example
     ```python
@@ -57,9 +57,9 @@ class UncommittedArrayMoved(Rule):
     mean = jnp.mean(table)
     ```
 
-    That is one copy, and the array is where the work is. Where the work belongs on the host, commit
-    the array where it is made, `table = jax.device_put(jnp.zeros((50_000, 1024)), cpu)`: what is
-    computed with it then runs there.
+    This copies the array once, to where the computation runs. If the computation belongs on the
+    host, commit the array where it is made, `table = jax.device_put(jnp.zeros((50_000, 1024)),
+    cpu)`: computations with it then run there.
 
     ## Fix safety
     Safe where a part is taken (`jnp.take`, `jax.lax.dynamic_slice`): the array is committed where

@@ -73,10 +73,10 @@ class StagedThroughDefaultDevice(Rule):
 
     ## Why is this bad?
     The operand of `jax.device_put` is computed before the call: all of it is made on the default
-    device, which is the accelerator, and copied from there. What was to be spread over eight
-    devices, or was meant for the host because it is large, has to fit on the first accelerator
-    beside everything else, and often does not. The argument `device=` of these creators does not
-    help: every release of JAX makes the array on the default device, and then copies it.
+    device, the accelerator, and then copied. An array that is to be spread over eight devices, or
+    that belongs on the host because it is large, must then fit on the first accelerator beside
+    everything else, and often does not. The argument `device=` of these creators does not help:
+    every release of JAX makes the array on the default device, and then copies it.
 
     ## Example
     ```python
