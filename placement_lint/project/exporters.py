@@ -77,7 +77,7 @@ class Exporters:
         return FROM_PACKAGE in named and not self.below.keys().isdisjoint(self._packages(path))
 
     def _find(self) -> None:
-        """Look at each module that may be one of these, once; and see what it adds to them."""
+        """Check each module that may be one of these, once, and add what it exports."""
         self._heads: dict[str, set[str]] = {}
         self._leading: set[str] = set()
         self._standing_for: dict[str, list[tuple[str, str]]] = {}
@@ -93,7 +93,7 @@ class Exporters:
                         pending.append(user)
 
     def _added(self, module: str) -> Iterator[str]:
-        """Look at a module, and return the places that lead to the roots now, and did not."""
+        """Check a module, and return the places that lead to the roots now, and did not."""
         more: list[tuple[str, str]] = []
         for head, (names, places) in self._exported_by(module).items():
             if names or not places.isdisjoint(self._leading):
