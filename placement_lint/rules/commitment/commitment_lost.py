@@ -37,11 +37,11 @@ class CommitmentLost(Rule):
     function, the NumPy array or the pickle may come from another function or file of the run.
 
     ## Why is this bad?
-    A computation follows its committed *operands*. An argument whose values are not used is no
-    operand: nothing then says where to run, and the result is made on the default device,
-    uncommitted. So the optimizer state of parameters that were put on the host, because the
-    accelerator has no room for them, is made on the accelerator. In each later operation with
-    the parameters it is copied back to where they are.
+    A computation runs where its committed *operands* are. An argument whose values are not used is
+    not an operand, so the result is made on the default device, uncommitted. For example, the
+    optimizer state of parameters that were put on the host, because they do not fit on the
+    accelerator, is made on the accelerator. Each later operation with the parameters copies it back
+    to the host.
 
     ## Example
     ```python
@@ -73,8 +73,8 @@ class CommitmentLost(Rule):
     parameters, or `optimizer.init(params)` outside of jit, where each moment follows its parameter.
 
     ## Fix safety
-    Shown only (display), and only for a single array: whether the result was meant to follow, or to
-    leave the device that way, is the author's to say.
+    Display-only, and only for a single array: only the author knows whether the result was meant to
+    stay on the device.
 
     ## What it does not flag
     Results that never meet an array which is committed to that device: to go by NumPy may be how

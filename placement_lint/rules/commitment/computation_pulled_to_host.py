@@ -69,10 +69,10 @@ class ComputationPulledToHost(Rule):
 
     ## Why is this bad?
     A computation runs where its committed operands are. One batch of a dataset that was put on the
-    host with `jax.device_put` is enough: the whole training step runs on the CPU, JAX copies the
-    parameters there, and nothing says so. What the step gives is committed to the host too. So
-    after `params = step(params, batch)` the parameters are on the host, no copy happens any more,
-    and every later step runs there while the accelerator is idle.
+    host with `jax.device_put` is enough: the whole training step runs on the CPU, and JAX silently
+    copies the parameters there. The results of the step are committed to the host too. After
+    `params = step(params, batch)` the parameters are on the host, nothing is copied any more, and
+    every later step runs there while the accelerator is idle.
 
     ## Example
     ```python
@@ -111,9 +111,9 @@ class ComputationPulledToHost(Rule):
     Or keep the dataset in NumPy: a NumPy operand goes where the others are.
 
     ## Fix safety
-    Shown only (display): whether the work belongs on the accelerator is the author's to say. It
-    puts what is taken from the host on the device of the other operands. No fix is shown for a
-    whole dataset that is an operand in a loop: there it should not be committed to the host.
+    Display-only: only the author knows whether the computation belongs on the accelerator. The fix
+    puts the operand on the device of the other operands. No fix is shown for a whole dataset that
+    is an operand in a loop, which should not be committed to the host at all.
 
     ## What it does not flag
     Evaluation on the host on purpose, which is legitimate: a result that goes to NumPy, a file, a

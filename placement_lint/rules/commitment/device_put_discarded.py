@@ -41,8 +41,8 @@ class DevicePutDiscarded(Rule):
 
     ## Why is this bad?
     JAX arrays never change: `device_put` returns a *new* array on the device and leaves its
-    operand where it was. Without a name for the result the copy is made, paid for and dropped; the
-    next line still works on the old array in the old place.
+    operand where it was. If the result is not bound, the copy is made and discarded, and the next
+    line still uses the old array in the old place.
 
     ## Example
     ```python
@@ -63,11 +63,11 @@ class DevicePutDiscarded(Rule):
     ```
 
     ## Fix safety
-    Safe where the operand is a plain name and nothing is known of the device: the name is bound to
-    the result, which is what the line was written for. Unsafe where it is known that computations
-    with it then run on another device than before, and for an attribute or an item, since assigning
-    to it may run code or be refused. No fix where arrays of another device would be copied to such
-    a computation, or where JAX would refuse it beside an array that is committed elsewhere.
+    Safe if the operand is a plain name and the device is not known: the result is bound to the
+    name, as the line was meant to do. Unsafe if computations with it are known to run on another
+    device then, and for an attribute or an item, since assigning to it may run code or raise. No
+    fix if arrays on another device would be copied for such a computation, or if JAX would raise
+    because another operand is committed elsewhere.
 
     ## What it does not flag
     A call that is expected to fail (`with pytest.raises(…)`, `assertRaises`, `try` in a test); a

@@ -30,7 +30,7 @@ class InternalError(Rule):
     fixes those were.
 
     ## Why is this bad?
-    What the rule would have said of the file is not known. The fault is ours.
+    Findings of this rule in this file may be missing, because of a bug in placement-lint.
 
     ## Example
     ```text

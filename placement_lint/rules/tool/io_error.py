@@ -8,14 +8,14 @@ from placement_lint.rules.base import Rule
 
 
 class IoError(Rule):
-    r"""A file that was asked for and could not be read, not be checked to the end, or not written.
+    r"""A file that could not be read, checked to the end, or written.
 
     ## What it does
     Reports a file that cannot be opened, or whose bytes are not text in the encoding that it
     declares (UTF-8, where it declares none). With `--fix` it also reports a file that could not be
     written: it is read-only, or in a directory that is; the disk is full; another program has
     changed it since it was read; it has other names (hard links), which would keep the old text.
-    Such a file is what it was, and so is each file that a fix would have edited together with it.
+    Such a file is not changed, nor are the files that a fix would have edited together with it.
 
     A file that takes more CPU time than `file-time-limit` allows (60 seconds by default), or
     during whose analysis the process takes more memory than `memory-limit` allows, is not checked
@@ -25,9 +25,9 @@ class IoError(Rule):
     time than `time-limit` allows, each file that is not checked by then has this finding.
 
     ## Why is this bad?
-    A file that was not read was not checked. A linter that passes over it in silence says "clean"
-    about code that it never saw; so this is a finding, it cannot be deselected or suppressed, and
-    the exit code is not 0.
+    A file that was not read was not checked. If it were skipped silently, the run would report no
+    findings for code that was never checked. So this is a finding that cannot be deselected or
+    suppressed, and the exit code is not 0.
 
     ## Example
     A file saved as Latin-1 that does not say so:

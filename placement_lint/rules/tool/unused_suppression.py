@@ -16,13 +16,12 @@ class UnusedSuppression(Rule):
     """A suppression comment that suppresses nothing.
 
     ## What it does
-    Reports what a `# noqa: JDP…` or a comment of ours or of ruff's names without silencing a
-    finding by it, or names once more: one finding for each comment, with everything in it that is
-    of no use.
+    Reports the codes and names in `# noqa: JDP…`, `# placement-lint: …` and `# ruff: …` comments
+    that suppress no finding, or that a comment contains twice; one finding per comment.
 
     ## Why is this bad?
-    The mistake that it stood for is gone, or has moved to another line; what is left will hide the
-    next one that is made here.
+    The mistake is gone, or has moved to another line. The comment would hide the next mistake on
+    this line.
 
     ## Example
     ```python
@@ -41,8 +40,8 @@ class UnusedSuppression(Rule):
     ```
 
     ## Fix safety
-    Safe where nothing is lost but the codes: they are taken out of the comment, and a comment that
-    holds nothing else is deleted. Unsafe where a reason written after the brackets goes with them.
+    Safe if only codes are removed: a comment that contains nothing else is deleted. Unsafe if a
+    reason after the brackets is removed with them.
 
     ## What it does not flag
     A bare `# noqa`, and codes of other tools: they are not ours to judge. What names a rule that

@@ -49,10 +49,10 @@ class DatasetOnDefaultDevice(Rule):
     function (`train`, `dataset`, `tokens`, `images` …), or that it is indexed in a loop.
 
     ## Why is this bad?
-    These loaders put every array on the default device: all of the dataset in the accelerator's
-    memory, before the first step. A token file of 19 GiB ends a program on a card of 24 GiB with
-    out-of-memory; a smaller one takes the place of a larger batch for as long as the program runs,
-    though one batch at a time is all that the accelerator needs.
+    These loaders put every array on the default device: the whole dataset is in the accelerator's
+    memory before the first step. With a token file of 19 GiB, a program ran out of memory on a card
+    of 24 GiB. A smaller dataset takes memory that larger batches could use for as long as the
+    program runs, although the accelerator needs only one batch at a time.
 
     ## Example
     ```python
@@ -80,18 +80,18 @@ class DatasetOnDefaultDevice(Rule):
     `safetensors.numpy.load_file`, `np.load`, and `jax.device_put(tokens[i])`.
 
     ## Fix safety
-    Unsafe: what is computed of the whole array runs on the host afterwards. Each part that is taken
-    of it is put back on the accelerator, so that what is computed of that stays there. No fix where
-    arrays of the accelerator would be copied to the host, or an operation be refused.
+    Unsafe: computations with the whole array then run on the host. Each part that is taken of it is
+    put on the accelerator, so that computations with parts stay there. No fix if arrays on the
+    accelerator would be copied to the host, or if JAX would raise.
 
     ## What it does not flag
-    Model weights: any word of theirs (`params`, `weights`, `model`, `checkpoint` …) in the same
-    places, or a use as such (`model.apply(loaded, …)`). A load in which nothing tells. A load under
-    `jax.default_device`, whatever the device; one that is put somewhere at once; one inside a
-    jitted function; `.npz` files, which `jnp.load` gives as NumPy arrays; slices of a file; what a
-    test loads, and files that ship beside the code (a path made from `__file__`). Where
-    the dataset is meant for the accelerator and fits, say so: load it under
-    `with jax.default_device(jax.devices()[0])`, or put `# noqa: JDP401` on the line.
+    Model weights, by a word such as `params`, `weights`, `model` or `checkpoint` in the same
+    places, or by their use (`model.apply(loaded, …)`). Files about whose contents nothing is said.
+    Loads under any `jax.default_device`, loads that are put somewhere at once, and loads inside a
+    jitted function; `.npz` files, which `jnp.load` returns as NumPy arrays; slices of a file;
+    tests; files that ship with the code (a path made from `__file__`). If the dataset is meant for
+    the accelerator and fits, load it under `with jax.default_device(jax.devices()[0])`, or add
+    `# noqa: JDP401`.
 
     ## Verified by
     The proof writes a token file, loads it, and finds the array on the accelerator; loaded as the
