@@ -8,6 +8,7 @@ import libcst as cst
 
 from placement_lint.placement.domain.mesh_devices import EVERY
 from placement_lint.rules.devices.processes import INITIALIZE
+from placement_lint.rules.meshes.shardings import leaves, says
 from placement_lint.semantic.enclosing import (
     ancestors_in_function,
     failure_is_expected,
@@ -22,13 +23,17 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
 
 _TELLING = (INITIALIZE, "jax.process_index", "jax.process_count")
+_ONE_CONTROLLER = (b"pathways", b"Pathways")
 _WORDS = ("process_count", "host_count", "addressable", "replicated", "num_process", "world_size",
           "multihost", "multi_host", "distributed", "n_process", "single")  # fmt: skip
 
 
 def says_it_has_several_processes(ctx: Context) -> bool:
-    """Return whether a program is one of several processes: by what it asks JAX, or starts."""
-    return any(map(ctx.program_calls, _TELLING))
+    """Return whether a program is one of several processes: by what it asks JAX, or starts.
+
+    Under Pathways one process has the devices of all.
+    """
+    return any(map(ctx.program_calls, _TELLING)) and not says(ctx, *_ONE_CONTROLLER)
 
 
 def is_excused(node: cst.CSTNode, ctx: Context) -> bool:
@@ -92,7 +97,6 @@ def is_of_all(devices: MeshDevices) -> bool:
 def held_in_part(held: Value) -> Sharding | None:
     """Return how the arrays in a value are split over processes; None where one may not be."""
     from placement_lint.placement.domain.values import Array
-    from placement_lint.rules.meshes.shardings import leaves
 
     shardings = [atom.sharding if isinstance(atom, Array) else None for atom in leaves(held)]
     if not shardings or not all(map(spans_processes, shardings)):

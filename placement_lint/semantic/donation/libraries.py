@@ -377,6 +377,9 @@ def _reads_data(node: cst.BaseExpression) -> bool:
         part = pending.pop()
         if isinstance(part, cst.Attribute) and part.attr.value in METADATA:
             continue
+        called = part.func if isinstance(part, cst.Call) else None
+        if isinstance(called, cst.Name) and f"builtins.{called.value}" in WITHOUT_DATA:
+            continue
         if isinstance(part, cst.Name) and part.value in names:
             return True
         pending += children(part)
