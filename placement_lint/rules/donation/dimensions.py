@@ -114,7 +114,20 @@ class _Shapes:
             function, tree = arguments.positional[:2]
             return _is_elementwise(function, ctx) and self.are_known(tree, ctx)
         made = _gradient_call(node, ctx)
-        return made is False
+        return made is False or (not called and self._is_returned(node, ctx))
+
+    def _is_returned(self, node: cst.Call, ctx: Context) -> bool:
+        """Return whether a function of the program gives arrays with dimensions."""
+        found = _function_called(node, ctx)
+        if found is None:
+            return False
+        function, there = found
+        returned = [
+            each.value
+            for each in there.tree.every(cst.Return, below=function)
+            if there.function(each) is function
+        ]
+        return bool(returned) and all(self.are_known(value, there) for value in returned)
 
     def _is_bound(self, node: cst.Name, ctx: Context) -> bool:
         value = assigned_value(node, ctx)
@@ -190,13 +203,30 @@ def _calls_of(
     if not isinstance(function, cst.FunctionDef):
         return
     name = function.name.value
+    first = function.params.params[0].name.value if function.params.params else ""
     for call, there in calls_by_name(name, ctx):
-        yield call, 0, there
+        is_method = isinstance(call.func, cst.Attribute) and first in {"cls", "self"}
+        yield call, -1 if is_method else 0, there
     for called in _MAPS:
         for call in ctx.calls_of(called):
             mapped = call.args[0].value if call.args else None
             if isinstance(mapped, cst.Name) and mapped.value == name:
                 yield call, 1, ctx
+
+
+def _function_called(node: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Context] | None:
+    """Return the function of the program that a call is of, and the file that it is in."""
+    from placement_lint.placement.domain.values import Function, Method, sole
+
+    only = sole(ctx.flow.value(node.func))
+    place = only.place if isinstance(only, Function) else None
+    if isinstance(only, Method):
+        place = only.function
+    there = None if place is None else ctx.beside(place.module)
+    if place is None or there is None:
+        return None
+    function = there.tree.nodes[place.node]
+    return (function, there) if isinstance(function, cst.FunctionDef) else None
 
 
 def _is_long(shape: cst.BaseExpression | None) -> bool:

@@ -160,7 +160,7 @@ class DonationOutputs:
         arguments = Arguments(node)
         name = self._names.qualified(node.func) or ""
         last = name.rpartition(".")[2]
-        if name == "optax.apply_updates":
+        if name in {"equinox.apply_updates", "optax.apply_updates"}:
             return self._first(arguments, 0, function, depth)
         if name in TREE_MAPS:
             return dict.fromkeys(self._first(arguments, 1, function, depth), False)
