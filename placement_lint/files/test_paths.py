@@ -1,8 +1,14 @@
-"""Which files are tests, by their names and folders."""
+"""Which files are tests, and which are modules, by their names and folders."""
 
 from __future__ import annotations
 
 _FOLDERS = frozenset({"test", "testing", "tests"})
+# Code in folders of these names is run, and not imported.
+_PROGRAMS = frozenset({
+    "benchmark", "benchmarks", "demo", "demos", "doc", "docs", "example", "examples", "experiments",
+    "notebooks", "scripts", "tutorial", "tutorials",
+})  # fmt: skip
+_PROGRAM_FILES = frozenset({"__main__.py", "conf.py", "conftest.py", "noxfile.py", "setup.py"})
 
 
 def is_test_path(path: str) -> bool:
@@ -14,3 +20,15 @@ def is_test_path(path: str) -> bool:
         or name == "conftest.py"
         or not _FOLDERS.isdisjoint(folders)
     )
+
+
+def is_no_test_path(path: str) -> bool:
+    return not is_test_path(path)
+
+
+def is_module_path(path: str) -> bool:
+    """Return whether a file with this path may be imported: it is no program, test or notebook."""
+    *folders, name = path.replace("\\", "/").split("/")
+    if name in _PROGRAM_FILES or not name.endswith(".py") or is_test_path(path):
+        return False
+    return _PROGRAMS.isdisjoint(folders)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from placement_lint.files.store import FileStore
 from placement_lint.lint.incremental.file_state import SettingsDigests, packages_around
 from placement_lint.lint.progress import no_progress
-from placement_lint.lint.results import FixMode
-from placement_lint.timing import CACHE, IMPORTING, timed
+from placement_lint.lint.results import FixMode, empty_outcome
+from placement_lint.timing import CACHE, FILTER, IMPORTING, timed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -91,6 +91,8 @@ class Linter:
             self.files = files = sorted(dict.fromkeys(files))
         cache = self._cache
         if cache is None:
+            if self._nothing_can_fire():
+                return empty_outcome(len(self.files), time.perf_counter() - started)
             self._prepare()
             return self._checked(None)
         digests = SettingsDigests(self.settings_for, self.store)
@@ -100,6 +102,8 @@ class Linter:
             outcome = cache.recall(self.files, surroundings, digests, self.store, started)
         if outcome is not None:
             return outcome
+        if self._nothing_can_fire():
+            return empty_outcome(len(self.files), time.perf_counter() - started)
         self._prepare()
         with timed(CACHE):
             previous = cache.previous(surroundings, digests, self.store)
@@ -166,6 +170,18 @@ class Linter:
             limits=self.limits,
             store=self.store,
         )
+
+    def _nothing_can_fire(self) -> bool:
+        """Return whether no rule needs to be imported to see that there is nothing to find."""
+        if self.store.is_lasting or self._reveal:
+            return False
+        settings = [self.settings_for(path) for path in self.files]
+        if any(each.names_rules or each.models for each in settings):
+            return False
+        with timed(FILTER):
+            from placement_lint.prefilter.quick_look import nothing_can_fire
+
+            return nothing_can_fire(self.files, self.store)
 
     def _request(self, path: str) -> Request:
         from placement_lint.lint.file_results import Sight

@@ -14,9 +14,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, AnyStr, Generic
 
-from placement_lint.jaxmodel.effects import Effect
-from placement_lint.jaxmodel.transfer import ROWS
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -230,17 +227,33 @@ class Uses(Needs):
 
     def __init__(self, *names: str) -> None:
         """`jax.lib.*` stands for all names below it."""
-        self._names = frozenset(name for name in names if not name.endswith(".*"))
-        self._below = frozenset(name[:-2] for name in names if name.endswith(".*"))
-        self._words = frozenset(name.removesuffix(".*").rpartition(".")[2] for name in names)
-        self._bytes = frozenset(word.encode() for word in self._words)
-        self._last_by_first: dict[bytes, set[bytes]] = {}
-        for name in names:
+        self._asked = tuple(sorted({*names}))
+
+    @functools.cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(name for name in self._asked if not name.endswith(".*"))
+
+    @functools.cached_property
+    def _below(self) -> frozenset[str]:
+        return frozenset(name[:-2] for name in self._asked if name.endswith(".*"))
+
+    @functools.cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(name.removesuffix(".*").rpartition(".")[2] for name in self._asked)
+
+    @functools.cached_property
+    def _bytes(self) -> frozenset[bytes]:
+        return frozenset(word.encode() for word in self._words)
+
+    @functools.cached_property
+    def _last_by_first(self) -> dict[bytes, set[bytes]]:
+        found: dict[bytes, set[bytes]] = {}
+        for name in self._asked:
             whole = name.removesuffix(".*").encode()
             first, last = whole.partition(b".")[0], whole.rpartition(b".")[2]
             # What Python has itself is written without a first part.
-            key = b"" if first == b"builtins" else first
-            self._last_by_first.setdefault(key, set()).add(last)
+            found.setdefault(b"" if first == b"builtins" else first, set()).add(last)
+        return found
 
     def _has_parts(self, text: FileText) -> bool:
         """Whether the first and the last part of a name are there: without them it is not."""
@@ -453,22 +466,6 @@ NAMED_SUPPRESSION = AnyOf(
     AllOf(b"placement-lint:", AnyOf(b"ignore", b"off")),
 )
 """A comment that silences rules of ours by name."""
-
-_LEAVING_AS_IT_IS = frozenset({
-    Effect.HOST, Effect.IDENTITY, Effect.ITERATE, Effect.PLAIN, Effect.REDUCE, Effect.REGROUP,
-    Effect.TREE_MAP, Effect.TREE_MAP_WITH_PATH,
-})  # fmt: skip
-
-MAKES_ARRAYS = Uses(
-    "equinox.tree_deserialise_leaves",
-    "jax.Array",
-    "jax.numpy.ndarray",
-    "optax.*",
-    "pickle.loads",
-    "safetensors.safe_open",
-    *sorted(row.name for row in ROWS if row.effect not in _LEAVING_AS_IT_IS),
-)
-"""Code by which anything can be known to be an array: what is not interpreted makes none."""
 
 LISTED_DEVICES = AnyOf(
     Uses("jax.devices", "jax.local_devices"),

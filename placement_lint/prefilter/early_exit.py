@@ -22,6 +22,9 @@ WORDS = (
 )
 """In small letters. Without one of these in any file of a run, no rule finds anything."""
 
+FORKING = (b"fork", b"multiprocess", b"ProcessPoolExecutor")
+"""In a file that has to do with JAX by its imports alone, one of these may matter as well."""
+
 MOST_FILES = 100
 """More are no hook's. They would be searched in vain, if the last one is the first with a word."""
 
@@ -31,6 +34,11 @@ LONG_LINE = 500
 
 def is_plain(path: str, data: bytes) -> bool:
     """Return whether nothing can be found in a file; False also where that takes more to tell."""
+    return is_simple(path, data) and not may_say_something(data)
+
+
+def is_simple(path: str, data: bytes) -> bool:
+    """Return whether the bytes of a file are code in UTF-8, and no attack on the parser."""
     if not path.endswith((".py", ".pyi")) or has_long_lines(data):
         return False
     # Another encoding could spell a word in other bytes.
@@ -40,7 +48,7 @@ def is_plain(path: str, data: bytes) -> bool:
         data.decode("utf-8")
     except UnicodeDecodeError:
         return False
-    return not may_say_something(data)
+    return True
 
 
 def may_say_something(code: bytes) -> bool:
@@ -50,6 +58,11 @@ def may_say_something(code: bytes) -> bool:
     """
     lowered = code.lower()
     return any(word in lowered for word in WORDS)
+
+
+def may_fork(code: bytes) -> bool:
+    """Return whether code may start processes, in which it matters what others have started."""
+    return any(word in code for word in FORKING)
 
 
 def has_long_lines(data: bytes) -> bool:

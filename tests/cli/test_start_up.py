@@ -120,3 +120,16 @@ def test_requirements_are_compared_only_where_the_versions_count(tmp_path: Path)
     warm = imported_by(*command)
     assert "packaging" not in warm
     assert "libcst" not in warm
+
+
+def test_no_rule_is_imported_where_none_can_find_anything(tmp_path: Path) -> None:
+    file = tmp_path / "code.py"
+    file.write_text("import jax\nimport jax.numpy as jnp\n\nstep = jax.jit(jnp.tanh)\n")
+    for more in (["--no-cache"], ["--cache-dir", str(tmp_path / "cache")]):
+        loaded = imported_by(str(file), "--isolated", *more)
+        parts = {".".join(name.split(".")[:2]) for name in ours(loaded)}
+        assert not parts & {"placement_lint.placement", "placement_lint.rules"}
+        assert "placement_lint.jaxmodel.transfer" not in loaded
+        assert "libcst" not in loaded
+        assert len(ours(loaded)) <= 72
+    assert "libcst" not in loaded

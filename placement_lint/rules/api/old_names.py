@@ -12,9 +12,9 @@ from placement_lint.findings import Applicability, Confidence, Edit
 from placement_lint.jaxmodel.removed import OLD_APIS, Access, OldApi
 from placement_lint.jaxmodel.versions import TargetVersions, written
 from placement_lint.placement.domain import values
+from placement_lint.prefilter.array_names import MAKES_ARRAYS
 from placement_lint.prefilter.conditions import (
     GAP,
-    MAKES_ARRAYS,
     AllOf,
     AnyOf,
     ArgumentMatches,

@@ -11,8 +11,8 @@ import libcst as cst
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.jaxmodel.platforms import PLATFORMS, meant_platform
 from placement_lint.placement.domain import values
+from placement_lint.prefilter.array_names import MAKES_ARRAYS
 from placement_lint.prefilter.conditions import (
-    MAKES_ARRAYS,
     AllOf,
     AnyOf,
     Jax,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from placement_lint.findings import Severity
-from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
+from placement_lint.prefilter.conditions import AllOf, Jax
 from placement_lint.rules.base import Rule
-from placement_lint.rules.donation.memory_kinds import on_host_memory
+from placement_lint.rules.donation.memory_kinds import SAYS_MEMORY, on_host_memory
 from placement_lint.semantic.enclosing import is_in_test
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class ComputedInHostMemory(Rule):
     severity, pedantic = Severity.INFO, True
     versions: ClassVar[tuple[str | None, str | None]] = ("0.10.0", None)
     follows_callers = True
-    needs = AllOf(Jax(), AnyOf(b"pinned_host", b"memory"))
+    needs = AllOf(Jax(), SAYS_MEMORY)
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
         for operation, executions in on_host_memory(ctx):

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 import libcst as cst
 
 from placement_lint.findings import Confidence, Severity
-from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
+from placement_lint.prefilter.conditions import AllOf, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.donation.dimensions import has_dimensions
-from placement_lint.rules.donation.memory_kinds import may_fail, on_host_memory
+from placement_lint.rules.donation.memory_kinds import SAYS_MEMORY, may_fail, on_host_memory
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class MemorySpacesMixed(Rule):
     severity = Severity.ERROR
     versions: ClassVar[tuple[str | None, str | None]] = ("0.7.1", None)
     follows_callers = True
-    needs = AllOf(Jax(), AnyOf(b"pinned_host", b"memory"))
+    needs = AllOf(Jax(), SAYS_MEMORY)
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
         for operation, executions in on_host_memory(ctx):

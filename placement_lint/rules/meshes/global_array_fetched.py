@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Confidence, Severity
-from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Pattern, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.spanning import (
     held_in_part,
@@ -120,8 +120,7 @@ class GlobalArrayFetched(Rule):
             b"make_array_from_process_local_data",
             b"make_array_from_callback",
             b"device_put",
-            b"tolist",
-            b"item",
+            Pattern(rb"\.[\s\\]*(?:item|tolist)\b", word=b"t"),
         ),
     )
 
@@ -148,14 +147,14 @@ class GlobalArrayFetched(Rule):
 
 
 def _check(array: cst.BaseExpression, node: cst.CSTNode, ctx: Context) -> None:
-    if isinstance(array, cst.SimpleString | cst.Integer):
+    # Most programs have one process: then nobody has to know where this array is.
+    if isinstance(array, cst.SimpleString | cst.Integer) or not says_it_has_several_processes(ctx):
         return
     held = ctx.flow.value(array)
     sharding = held_in_part(held) if held else None
     if (
         sharding is None
         or ctx.flow.is_traced(array)
-        or not says_it_has_several_processes(ctx)
         or is_excused(node, ctx)
         or is_caught(node, ctx, _FAILURES)
     ):

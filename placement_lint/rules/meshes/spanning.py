@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.sharding import Sharding
     from placement_lint.placement.domain.values import Value
     from placement_lint.rules.context import Context
+    from placement_lint.semantic.model import ModuleFacts
 
 _TELLING = (INITIALIZE, "jax.process_index", "jax.process_count")
 _ONE_CONTROLLER = (b"pathways", b"Pathways")
@@ -33,7 +34,13 @@ def says_it_has_several_processes(ctx: Context) -> bool:
 
     Under Pathways one process has the devices of all.
     """
-    return any(map(ctx.program_calls, _TELLING)) and not says(ctx, *_ONE_CONTROLLER)
+    return ctx.module.fact(_says_it) and not says(ctx, *_ONE_CONTROLLER)
+
+
+def _says_it(facts: ModuleFacts) -> bool:
+    from placement_lint.semantic.file_view import FileView
+
+    return any(map(FileView(facts).program_calls, _TELLING))
 
 
 def is_excused(node: cst.CSTNode, ctx: Context) -> bool:

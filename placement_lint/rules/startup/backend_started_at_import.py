@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.files.test_paths import is_module_path
 from placement_lint.findings import Applicability, Severity
 from placement_lint.jaxmodel.backend_start import ENTERING_STARTS_BACKEND, STARTS_BACKEND
 from placement_lint.prefilter.conditions import AllOf, AtImport, Placed
 from placement_lint.rules.base import Rule
-from placement_lint.rules.startup.programs import is_in_cells, is_in_package, is_module, is_program
+from placement_lint.rules.startup.programs import is_in_cells, is_in_package, is_program
 from placement_lint.semantic.execution_order import called, timeline
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class BackendStartedAtImport(Rule):
     code, name = "JDP503", "backend-started-at-import"
     advice = "Make it in NumPy, or in a function that makes it when it is first needed"
     severity, fix = Severity.WARNING, Applicability.DISPLAY
-    needs = AllOf(Placed(is_module), AtImport(STARTS_BACKEND | ENTERING_STARTS_BACKEND))
+    needs = AllOf(Placed(is_module_path), AtImport(STARTS_BACKEND | ENTERING_STARTS_BACKEND))
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
         if not ctx.module.fact(is_in_package):

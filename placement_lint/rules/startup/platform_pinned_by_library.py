@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.files.test_paths import is_module_path
 from placement_lint.findings import Applicability, Severity
 from placement_lint.prefilter.conditions import SETS_VARIABLES, AllOf, AnyOf, Placed
 from placement_lint.rules.base import Rule
@@ -16,7 +17,6 @@ from placement_lint.rules.startup.programs import (
     is_in_cells,
     is_in_package,
     is_init,
-    is_module,
     is_program,
 )
 from placement_lint.semantic.enclosing import is_in_test
@@ -100,7 +100,7 @@ class PlatformPinnedByLibrary(Rule):
     advice = "Choose the platform in the program, or the device in the functions that need one"
     severity, fix = Severity.WARNING, Applicability.DISPLAY
     needs = AllOf(
-        Placed(is_module),
+        Placed(is_module_path),
         AnyOf(
             AllOf(SETS_VARIABLES, AnyOf(*(name.encode() for name in sorted(_VARIABLES)))),
             _DEVICE.encode(),
@@ -123,7 +123,7 @@ def _check(node: cst.Assign | cst.AugAssign | cst.Call, ctx: Context) -> None:
     if what is None or not _is_run_by_importing(node, ctx):
         return
     facts = ctx.module
-    if not is_module(facts.path) or is_in_test(node, ctx) or facts.fact(is_in_cells):
+    if not is_module_path(facts.path) or is_in_test(node, ctx) or facts.fact(is_in_cells):
         return
     importer = facts.run.importer(facts.path)
     if importer is None and (facts.fact(is_program) or not facts.fact(is_in_package)):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.files.script_cells import has_cells
-from placement_lint.files.test_paths import is_test_path
+from placement_lint.files.test_paths import is_module_path
 from placement_lint.semantic.module_summary import import_of_jax
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.guards import is_main_guard
@@ -20,11 +20,6 @@ if TYPE_CHECKING:
     from placement_lint.semantic.file_view import FileView
     from placement_lint.semantic.model import ModuleFacts
 
-# Code in folders of these names is run, and not imported.
-_PROGRAMS = frozenset({
-    "benchmark", "benchmarks", "demo", "demos", "doc", "docs", "example", "examples", "experiments",
-    "notebooks", "scripts", "tutorial", "tutorials",
-})  # fmt: skip
 # What a program calls at its top, and a module that is to be imported does not.
 _RUNNING = frozenset({
     "absl.app.run", "builtins.input", "builtins.print", "fire.Fire", "tyro.cli", "typer.run",
@@ -37,20 +32,11 @@ _SETTING = frozenset({
 })  # fmt: skip
 # What the functions are called that a program begins with.
 _ENTRIES = frozenset({"cli", "main", "main_cli", "run_main"})
-_PROGRAM_FILES = frozenset({"__main__.py", "conf.py", "conftest.py", "noxfile.py", "setup.py"})
-
-
-def is_module(path: str) -> bool:
-    """Return whether a file with this path may be imported: it is no program, test or notebook."""
-    *folders, name = path.replace("\\", "/").split("/")
-    if name in _PROGRAM_FILES or not name.endswith(".py") or is_test_path(path):
-        return False
-    return _PROGRAMS.isdisjoint(folders)
 
 
 def is_in_package(facts: ModuleFacts) -> bool:
     """Return whether a file is a module of a package, by its directory and what it imports."""
-    if not is_module(facts.path):
+    if not is_module_path(facts.path):
         return False
     return (
         is_init(facts)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.files.test_paths import is_test_path
+from placement_lint.files.test_paths import is_no_test_path
 from placement_lint.findings import Applicability, Confidence, Severity
 from placement_lint.prefilter.conditions import (
     AllOf,
@@ -126,7 +126,7 @@ class TensorflowTakesAccelerator(Rule):
     follows_callers = True
     needs = AllOf(
         Jax(),
-        Placed(lambda path: not is_test_path(path)),
+        Placed(is_no_test_path),
         InImport(rb"tensorflow", word=b"tensorflow"),
         AnyOf(
             Pattern(rb"__name__[\s\\)]*(?:[=!<>]=|in\b|is\b|not\b)", word=b"__name__"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.files.test_paths import is_module_path
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.prefilter.conditions import SETS_VARIABLES, AllOf
 from placement_lint.rules.base import FixPlan, Rule
@@ -14,7 +15,6 @@ from placement_lint.rules.startup.child_processes import starts_processes
 from placement_lint.rules.startup.flag_texts import FlagText, first_literal, flag_text
 from placement_lint.rules.startup.programs import (
     is_in_package,
-    is_module,
     is_program,
     is_run_as_program,
 )
@@ -169,7 +169,7 @@ def _asks(condition: cst.If) -> bool:
 def _is_of_library(node: cst.CSTNode, ctx: Context) -> bool:
     """Return whether a statement is run in processes that other code has started."""
     facts = ctx.module
-    if not is_module(facts.path) or is_in_test(node, ctx) or is_run_as_program(node, ctx):
+    if not is_module_path(facts.path) or is_in_test(node, ctx) or is_run_as_program(node, ctx):
         return False
     is_imported = facts.run.importer(facts.path) is not None
     if not facts.fact(is_program):
