@@ -135,6 +135,11 @@ def leaves_of(of: Value, depth: int = MAX_NESTING) -> Iterator[Value]:
 _DATA = (Anything, Array, Host, Plain)
 
 
+def has_host_device(of: Value) -> bool:
+    """Return whether a value is a device of the host, to which a call may commit arrays."""
+    return any(isinstance(atom, TheDevice) and is_host(atom.device) for atom in of)
+
+
 def is_data(of: Value) -> bool:
     """Whether a value is arrays that were not placed on purpose, plain values, and trees of them.
 

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.libraries import method_of
-from placement_lint.placement.domain.contents import iterated_of, with_replaced_modules
-from placement_lint.placement.domain.devices import is_host
+from placement_lint.placement.domain.contents import (
+    has_host_device,
+    iterated_of,
+    with_replaced_modules,
+)
 from placement_lint.placement.domain.mesh_contexts import LEFT_BEHIND
 from placement_lint.placement.domain.state import SYSTEM, State, chosen_defaults, meet, variable
 from placement_lint.placement.domain.values import (
@@ -46,7 +49,6 @@ from placement_lint.placement.domain.values import (
     Plain,
     PlainContext,
     Sequence,
-    TheDevice,
     Value,
     arrays,
     is_unfollowed,
@@ -353,7 +355,7 @@ class ObjectCalls:
             program.reach.carries_placement(held, state) for held in passed.every()
         )
         if isinstance(atom, External) and (
-            placed or _has_host_device(passed) or program.linking.may_follow(atom)
+            placed or any(map(has_host_device, passed.every())) or program.linking.may_follow(atom)
         ):
             found = program.linking.loaded(atom, state)
             if not any(isinstance(inner, External) for inner in found):
@@ -743,12 +745,6 @@ class ObjectCalls:
             return made
         params = [*around.params.posonly_params, *around.params.params]
         return Closure(made.place, ((params[0].name.value, given),)) if params else made
-
-
-def _has_host_device(passed: CallArguments) -> bool:
-    """Return whether a call is given a device of the host, to which it may commit arrays."""
-    every = frozenset().union(*passed.every())
-    return any(isinstance(atom, TheDevice) and is_host(atom.device) for atom in every)
 
 
 _PLACING = frozenset({"default_device", "device_put"})

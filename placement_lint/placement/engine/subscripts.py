@@ -100,8 +100,12 @@ class Subscripts:
         for instance in objects:
             argument = join(*(part for _, part in indices)) if indices else UNKNOWN
             found |= self.on.calls.objects.special(instance, "__getitem__", [argument], state)
-        if held - objects:
-            others = held - objects
+        others = held - objects
+        if _is_text(node):
+            # Of a file, a text gives all that is kept under it.
+            found |= (files := frozenset(a for a in others if isinstance(a, Host) and a.from_file))
+            others -= files
+        if others:
             parts = (
                 others
                 if isinstance(key, str | Member)
@@ -151,6 +155,12 @@ class Subscripts:
         if isinstance(index, cst.Name | cst.Attribute | cst.SimpleString | cst.ConcatenatedString):
             return self.key(index, self.on.evaluate(index, state))
         return integer_value(index)
+
+
+def _is_text(node: cst.Subscript) -> bool:
+    """Return whether something is indexed by a text that is put together: `f[f"{split}/x"]`."""
+    part = node.slice[0].slice if len(node.slice) == 1 else None
+    return isinstance(part, cst.Index) and isinstance(part.value, cst.FormattedString)
 
 
 def _arrays_of(tree: AnyTree) -> Value:

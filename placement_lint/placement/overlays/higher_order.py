@@ -29,6 +29,7 @@ from placement_lint.placement.domain.values import (
 )
 from placement_lint.placement.engine.arguments import CallArguments
 from placement_lint.placement.engine.pytrees import tree_of
+from placement_lint.placement.overlays.like_creators import made_like
 from placement_lint.placement.overlays.registry import LibraryCall, models
 from placement_lint.syntax.calls import is_none
 
@@ -68,6 +69,8 @@ def apply(
         return call.computed(given, certain=certain)
     if row is not None and row.effect in {Effect.IDENTITY, Effect.CONVERT} and given:
         return _same(call, given[0][1])
+    if name in transfer.LIKE_CREATORS and len(given) == 1:
+        return made_like(call, call.created(), given[0][1], keeps_type=True)
     for _, part in given:
         call.escapes(part)
     return UNKNOWN

@@ -61,6 +61,7 @@ from placement_lint.placement.facts.traced import (
 from placement_lint.placement.facts.traced_results import gives_array, row_gives_array
 from placement_lint.placement.overlays.jax_devices import devices_of
 from placement_lint.placement.overlays.jax_sharding import place_of, saw_specs, saw_target
+from placement_lint.placement.overlays.like_creators import made_like
 from placement_lint.placement.overlays.methods import is_own, ready_pieces
 from placement_lint.placement.overlays.registry import LibraryCall, applies, models
 from placement_lint.placement.overlays.trees_of_shardings import put_to_each
@@ -135,30 +136,8 @@ def create(call: LibraryCall) -> Value:
     names_one = _names_device(call, device)
     if call.name in transfer.LIKE_CREATORS and not names_one:
         keeps_type = call.arguments.get(None, "dtype") is None
-        made = _like(call, made, held, keeps_type=keeps_type)
+        made = made_like(call, made, held, keeps_type=keeps_type)
     return _result_on_device(call, made, device, names_one)
-
-
-def _like(call: LibraryCall, made: Value, held: Value, *, keeps_type: bool) -> Value:
-    """Return what a creator makes that follows a committed array to its device."""
-    if call.on.supposed is not None:
-        causes = call.on.supposed.followed(held, call.state.default.devices, copied=True)
-        if causes:
-            own = frozenset(a for a in held if not isinstance(a, Array) or not a.supposed)
-            there = {a.device for a in held if isinstance(a, Array) and a.supposed}
-            followed = map_arrays(
-                committed_to(made, there), lambda a: replace(a, origin=None, supposed=causes)
-            )
-            return join(followed, _like(call, made, own, keeps_type=keeps_type))
-    committed = {a.device for a in held if isinstance(a, Array) and a.committed}
-    if keeps_type and any(isinstance(a, Array) and a.committed and a.is_weak for a in held):
-        weak = map_arrays(made, lambda array: replace(array, is_weak=True))
-        return join(weak, committed_to(weak, committed))
-    if committed and all(isinstance(a, Array) and a.committed for a in held):
-        return committed_to(made, committed)
-    if committed or any(isinstance(a, Anything | External) for a in held):
-        return join(made, DOUBTFUL)
-    return made
 
 
 def _is_number(call: LibraryCall, node: cst.BaseExpression | None) -> bool:

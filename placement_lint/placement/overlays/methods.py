@@ -22,6 +22,7 @@ from placement_lint.placement.domain.containers import (
 from placement_lint.placement.domain.contents import (
     committed_to,
     element_of,
+    has_host_device,
     map_arrays,
     without_parts,
 )
@@ -220,7 +221,10 @@ class MethodCalls:
         program = self.on.program
         if ((unfollowed or name in _MAKING) and chosen_defaults(state)) or (
             unfollowed
-            and any(program.reach.carries_placement(given, state) for _, given in operands)
+            and any(
+                has_host_device(given) or program.reach.carries_placement(given, state)
+                for _, given in operands
+            )
         ):
             program.linking.is_wanted = True
         for _, given in operands:

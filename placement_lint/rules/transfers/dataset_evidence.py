@@ -22,9 +22,9 @@ _DATASET = frozenset(
     """
     audio batches captions cifar corpora corpus data dataset datasets documents episodes eval
     examples frames images imagenet labels maps masks mnist observations patches recordings replay
-    rollouts samples scans sentences sequences spectra spectrograms targets test texts tiles token
-    tokens train training trajectories transitions utterances val valid validation videos volumes
-    waveforms
+    rollouts samples scans segmentations sentences sequences spectra spectrograms targets test texts
+    tiles token tokens train training trajectories transitions utterances val valid validation
+    videos volumes waveforms
     """.split()
 )
 _WEIGHTS = frozenset(

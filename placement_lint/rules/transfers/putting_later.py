@@ -28,9 +28,17 @@ def creator_of(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression:
     That is arithmetic with numbers, as in `jax.random.normal(key, shape) * 0.02`, and methods such
     as `astype`. For any other expression, the expression itself.
     """
-    while (inner := _changed(node, ctx)) is not None:
+    while (inner := _changed(node, ctx) or _before(node, ctx)) is not None:
         node = inner
     return node
+
+
+def _before(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
+    """Return what a name stood for that its own assignment changes: `x = x * 0.02`."""
+    assignment = ctx.statement(node)
+    if not isinstance(node, cst.Name) or not isinstance(assignment, cst.Assign):
+        return None
+    return _assigned_just_before(node, ctx) if _assigns(assignment, node.value) else None
 
 
 def returned_by(call: cst.BaseExpression | None, ctx: Context) -> cst.BaseExpression | None:
@@ -107,7 +115,8 @@ def made_before(operand: cst.Name, put: cst.Call, ctx: Context) -> cst.BaseExpre
         return None
     # What a handler reads, it reads because nothing was put.
     later = [use for use in uses[after:] if not _is_handled(use, tried, ctx)]
-    is_read_elsewhere = before > 0 or bool(later)
+    earlier = any(not is_assigned(use, ctx) for use in uses[:before])
+    is_read_elsewhere = earlier or bool(later)
     if is_read_elsewhere and (not rebinds or _first_from_inside(operand, ctx) < first):
         return None
     return made
