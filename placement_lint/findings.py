@@ -22,10 +22,20 @@ class Severity(enum.Enum):
 
 
 class Confidence(enum.Enum):
-    """How sure a finding is: on every path, provably; or on some path, or under one assumption."""
+    """How sure a finding is.
+
+    On every path, provably; on some path, or under one assumption; or only where something that the
+    program chooses when it runs comes out one way.
+    """
 
     DEFINITE = "definite"
     LIKELY = "likely"
+    POSSIBLE = "possible"
+
+    def reaches(self, least: Confidence) -> bool:
+        """Return whether this is at least as sure."""
+        order = list(Confidence)
+        return order.index(self) <= order.index(least)
 
 
 class Applicability(enum.Enum):

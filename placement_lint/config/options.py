@@ -207,7 +207,7 @@ OPTIONS: tuple[Option, ...] = (
         OptionKind.CHOICE,
         "report only findings of at least this confidence",
         metavar="LEVEL",
-        choices=("definite", "likely"),
+        choices=("definite", "likely", "possible"),
     ),
     Option(
         "baseline",

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from placement_lint.files.store import FileStore
-from placement_lint.findings import Confidence, Finding, Related, Span
+from placement_lint.findings import Finding, Related, Span
 from placement_lint.isolation import isolating
 from placement_lint.limits.budget import (
     RULES_SHARE,
@@ -379,10 +379,7 @@ class Analysis:
         return replace(result, findings=tuple(ordered), failed=tuple(dict.fromkeys(self.failed)))
 
     def _is_sure_enough(self, finding: Finding) -> bool:
-        return (
-            finding.confidence is Confidence.DEFINITE
-            or self.options.min_confidence is Confidence.LIKELY
-        )
+        return finding.confidence.reaches(self.options.min_confidence)
 
     def _about_comments(self, suppressions: Suppressions) -> list[Finding]:
         """Return what is wrong with the comments, now that every finding was put to them."""

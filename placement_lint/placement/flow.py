@@ -87,6 +87,15 @@ class Flow:
                 surely = use.always and self._is_always_moved(place)
                 yield replace(use, always=surely)
 
+    def possible_uses(self) -> Iterator[Use]:
+        """Yield every use that copies an array only where a device which is chosen when the program
+        runs comes out one way, or where what may be something else is an array; in source order.
+        """
+        for place in sorted(self.record.uses):
+            use = self.record.uses[place]
+            if use.possible and not use.moved:
+                yield use
+
     def _is_always_moved(self, place: int) -> bool:
         """Return whether no execution found something else there than arrays."""
         seen = self.record.values.get(place, NOTHING)

@@ -35,7 +35,8 @@ def render(
 
 
 def _finding(finding: Finding, source_of: Callable[[str], Source | None], paint: Colours) -> str:
-    doubt = " (likely)" if finding.confidence is Confidence.LIKELY else ""
+    sure = finding.confidence is Confidence.DEFINITE
+    doubt = "" if sure else f" ({finding.confidence.value})"
     level = finding.severity.value
     head = paint.link(paint.level(level, f"{level}[{finding.code}]"), finding.code)
     lines = [f"{head}: {paint.bold(escape(finding.message))}{doubt}"]

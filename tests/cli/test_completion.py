@@ -100,7 +100,7 @@ def test_shellcheck_has_nothing_to_say(script: Callable[[str], str], tmp_path: P
 LINES = [
     ("placement-lint --outp", {"--output-file", "--output-format"}),
     ("placement-lint --output-format ", {"flake8", "full", "json"}),
-    ("placement-lint check --min-confidence ", {"definite", "likely"}),
+    ("placement-lint check --min-confidence ", {"definite", "likely", "possible"}),
     ("placement-lint --select JDP20", {"JDP201", "JDP204"}),
     ("placement-lint --select JDP101,JDP20", {"JDP101,JDP201", "JDP101,JDP204"}),
     ("placement-lint rule JDP20", {"JDP201", "JDP204"}),

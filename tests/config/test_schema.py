@@ -40,7 +40,7 @@ def test_it_is_strict_and_whole() -> None:
     assert schema()["additionalProperties"] is False
     assert properties["unsafe-fixes"]["default"] is False
     assert "default" not in properties["select"]
-    assert properties["min-confidence"]["enum"] == ["definite", "likely"]
+    assert properties["min-confidence"]["enum"] == ["definite", "likely", "possible"]
     json.dumps(properties)
 
 

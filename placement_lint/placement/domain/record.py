@@ -48,7 +48,8 @@ class Use:
     """The arrays, of those that the operand may be, that are copied to another device."""
     possible: set[Array] = field(default_factory=set)
     """Those that are copied where a device that is chosen at run time comes out one way, and not
-    where it comes out the other: they are not reported."""
+    where it comes out the other, and those that may be something else: they are reported only on
+    demand."""
     always: bool = True
     """On every way that leads here the operand is one of these, and it is copied."""
     in_loop: bool = False

@@ -10,7 +10,7 @@ from placement_lint.placement.domain import record
 from placement_lint.prefilter.conditions import Says
 from placement_lint.rules.base import Rule
 from placement_lint.rules.commitment.loop_copies import copied_in_first_iteration, copied_once
-from placement_lint.rules.commitment.uncommitted_use import report_use
+from placement_lint.rules.commitment.uncommitted_use import report_possible_uses, report_use
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -125,3 +125,4 @@ class UncommittedArrayIndexed(Rule):
             if moved:
                 each_time = use.in_loop and moved != first
                 report_use(replace(use, moved=moved, in_loop=each_time), ctx, "indexing it")
+        report_possible_uses(record.UseKind.INDEXED, ctx, "indexing it")

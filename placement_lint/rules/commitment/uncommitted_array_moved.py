@@ -11,7 +11,7 @@ from placement_lint.prefilter.conditions import Says
 from placement_lint.rules.base import Rule
 from placement_lint.rules.commitment.loop_copies import copied_once
 from placement_lint.rules.commitment.scalars import is_made_as_number, is_used_as_number
-from placement_lint.rules.commitment.uncommitted_use import report_use
+from placement_lint.rules.commitment.uncommitted_use import report_possible_uses, report_use
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -109,3 +109,4 @@ class UncommittedArrayMoved(Rule):
             again = {array for array in again if not is_made_as_number(array, ctx)}
             if again and not is_used_as_number(ctx.tree.nodes[use.node], ctx):
                 report_use(replace(use, moved=again), ctx, "computing with it")
+        report_possible_uses(record.UseKind.COMPUTED, ctx, "computing with it")

@@ -66,6 +66,26 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
     )
 
 
+def report_possible_uses(kind: UseKind, ctx: Context, action: str) -> None:
+    """Report the uses of a kind that copy an array if a choice of the program comes out one way."""
+    for use in ctx.flow.possible_uses():
+        if use.kind is not kind:
+            continue
+        node = ctx.tree.nodes[use.node]
+        devices = sorted({str(array.device) for array in use.possible if array.device})
+        name = dotted(node)
+        what = f"`{name}`" if name else "this"
+        where = f" on {' or '.join(devices)}" if devices else ""
+        often = " each time" if use.in_loop else ""
+        ctx.report(
+            node,
+            f"{what} may be an uncommitted array{where}: {action} then copies all of it to the "
+            f"default device{often}",
+            confidence=Confidence.POSSIBLE,
+            advice=_advice(name or "x", "device", indexed=kind is UseKind.INDEXED),
+        )
+
+
 def _condition(origins: list[ArrayOrigin], ctx: Context) -> str:
     """Return under which condition arrays were made there, where all are made by one choice."""
     choices = {origin.device for origin in origins if origin.is_chosen}

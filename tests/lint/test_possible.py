@@ -1,0 +1,46 @@
+"""Findings that are only possible, which are reported on demand."""
+
+import pytest
+
+from placement_lint.files.source import Source
+from placement_lint.findings import Confidence
+from placement_lint.lint.check_file import lint_source
+from placement_lint.lint.file_results import FileOptions
+from placement_lint.rules.registry import all_rules
+
+CHOSEN = """\
+import jax
+import jax.numpy as jnp
+
+class Model:
+    def __init__(self, full):
+        if full:
+            self.device = jax.devices()[0]
+        else:
+            self.device = jax.devices("cpu")[0]
+
+    def rows(self):
+        with jax.default_device(self.device):
+            table = jnp.ones((1024, 8))
+        return table[0], table.sum()
+"""
+
+
+@pytest.mark.parametrize("least", Confidence)
+def test_what_depends_on_a_choice(least: Confidence) -> None:
+    """A device of an object is the CPU on one path and an accelerator on another."""
+    options = FileOptions(all_rules(), min_confidence=least)
+    found = lint_source(Source("model.py", CHOSEN), options).findings
+    wanted = ["JDP201", "JDP202"] if least is Confidence.POSSIBLE else []
+    assert [finding.code for finding in found] == wanted
+    assert all(finding.confidence is Confidence.POSSIBLE for finding in found)
+    assert all(finding.fix is None for finding in found)
+
+
+def test_levels_are_in_order() -> None:
+    definite, likely, possible = Confidence
+    assert definite.reaches(definite)
+    assert definite.reaches(possible)
+    assert likely.reaches(possible)
+    assert not likely.reaches(definite)
+    assert not possible.reaches(likely)
