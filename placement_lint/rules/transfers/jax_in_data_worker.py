@@ -8,7 +8,7 @@ import libcst as cst
 
 from placement_lint.findings import Confidence, Severity
 from placement_lint.jaxmodel.callbacks import runs_on_device
-from placement_lint.prefilter.conditions import AllOf, Jax, Uses
+from placement_lint.prefilter.conditions import AllOf, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.elsewhere import effects_of, method_effects
@@ -101,7 +101,7 @@ class JaxInDataWorker(Rule):
         "Give NumPy arrays from the workers, and put the batches on the device in the main process"
     )
     severity = Severity.WARNING
-    needs = AllOf(Jax(), b"DataLoader", Uses(_TORCH, *_GRAIN))
+    needs = AllOf(b"DataLoader", Uses(_TORCH, *_GRAIN))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         name = ctx.called(node)
