@@ -286,7 +286,7 @@ class _CheckCommand:
             streams.fail(f"{failed.path}: {failed.reason}{_command_hint(failed.path)}")
         for each in found.unread:
             where = escape(os.path.relpath(each.path))
-            self._warn(f"{where} is not read, and ignores nothing: {each.reason}")
+            self._warn(f"{where} cannot be read and is ignored: {each.reason}")
         if self.args.show_files or self.args.show_settings:
             self._check_all_selectors(found.files)
         if self.args.show_files:
@@ -431,7 +431,7 @@ class _CheckCommand:
         outcome = linter.check(found.files)
         if cache.problem and self.args.verbose:
             progress.clear()
-            self._warn(f"nothing is remembered: {escape(cache.problem)}")
+            self._warn(f"results are not cached: {escape(cache.problem)}")
         return outcome
 
     def _limits(self, here: Settings) -> Limits:
@@ -486,7 +486,7 @@ class _CheckCommand:
 
         mode = self._fix_mode(settings)
         if excluded:
-            self._warn("standard input is not linted: its name is excluded")
+            self._warn("standard input was not linted: its name is excluded")
             if mode is FixMode.APPLY or (self.args.add_noqa is not None and not self.args.diff):
                 streams.write_bytes(data)
             return CLEAN
@@ -617,7 +617,7 @@ class _CheckCommand:
         if found.files or found.failed:
             return
         if found.excluded_only:
-            self._warn("nothing to lint: everything that was named is excluded")
+            self._warn("nothing to lint: all given paths are excluded")
         else:
             self._warn(f"no Python files found under {', '.join(map(escape, paths))}")
 

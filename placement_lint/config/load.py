@@ -218,10 +218,10 @@ def _whole(first: _Layer, root: Path) -> tuple[dict[str, Any], Path]:
         here, base = layers[-1].path, layers[-1].extends
         real = _real(base)
         if real in seen:
-            message = f"{here}: `extend` leads in a circle, back to {base}"
+            message = f"{here}: `extend` forms a cycle: it leads back to {base}"
             raise SettingsError(message, path=str(here), key=EXTEND.name)
         if len(layers) > _MOST_EXTENDED:
-            message = f"{first.path}: `extend` goes over more than {_MOST_EXTENDED} files"
+            message = f"{first.path}: `extend` leads through more than {_MOST_EXTENDED} files"
             raise SettingsError(message, path=str(first.path), key=EXTEND.name)
         try:
             layer = _read_file(base, must_have_section=True)
@@ -255,7 +255,7 @@ def _extended(
     if has_anchored_globs(base):
         common = common_root(base_root, root)
         if common is None:
-            message = f"globs of {base_root} mean nothing in {root}, which is on another drive"
+            message = f"patterns of {base_root} cannot be applied in {root}, on another drive"
             raise SettingsError(message)
         base, own = rebase_table(base, base_root, common), rebase_table(own, root, common)
         root = common
@@ -328,7 +328,7 @@ def _layer_of(path: Path, *, must_have_section: bool, is_given: bool) -> _Layer 
             raise SettingsError(message)
         table = section
     elif isinstance(table.get("tool"), dict) and SECTION in table["tool"]:
-        message = f"{path}: settings stand in this file without a table: remove [tool.{SECTION}]"
+        message = f"{path}: this file needs no table: remove [tool.{SECTION}]"
         raise SettingsError(message, key=SECTION)
     given = dict(table)
     extends = given.pop(EXTEND.name, None)

@@ -65,7 +65,7 @@ def main(folder: str, request: dict[str, Any]) -> None:
                     expected_devices(dict(os.environ)),
                 ).enter()
         except (HookError, AttributeError) as error:
-            refuse(f"JAX {jax.__version__} is not as trace knows it: {error}")
+            refuse(f"JAX {jax.__version__} is not supported by trace: {error}")
 
     when_imported("jax", jax_is_here)
     target, arguments = request["target"], request["arguments"]

@@ -171,7 +171,7 @@ def _watch(counter: CopyCounter, frames: Frames, devices: str) -> None:
         if devices == launch.VIRTUAL:
             Emulation(frames, lambda _: None, expected_devices(dict(os.environ))).enter()
     except (HookError, AttributeError) as error:
-        message = f"JAX {jax.__version__} is not as trace knows it: {error}"
+        message = f"JAX {jax.__version__} is not supported by trace: {error}"
         raise launch.CannotTraceError(message) from error
 
 

@@ -146,7 +146,7 @@ class TestFiles:
         assert lint("hazard.py", *exclude)[0] == 1
         code, out, err = lint("hazard.py", *exclude, "--force-exclude")
         assert (code, out) == (0, "")
-        assert err == "warning: nothing to lint: everything that was named is excluded\n"
+        assert err == "warning: nothing to lint: all given paths are excluded\n"
 
     def test_nothing_found(self, lint: Lint) -> None:
         Path("empty").mkdir()
@@ -286,8 +286,8 @@ class TestFormats:
         code, _, err = lint(*arguments, "-v")
         assert code == 1
         assert "note: clean.py is excluded\n" in err
-        assert "nothing is remembered: " in err
-        assert "nothing is remembered: " not in lint(*arguments)[2]
+        assert "results are not cached: " in err
+        assert "results are not cached: " not in lint(*arguments)[2]
 
     def test_quiet_and_verbose(self, lint: Lint) -> None:
         assert lint("hazard.py", "-q")[2] == ""

@@ -37,7 +37,7 @@ SECTION = "[tool.placement-lint]\n"
             "placement-lint.toml",
             f"{SECTION}select = []\n",
             "1:7",
-            "settings stand in this file without a table: remove [tool.placement-lint]",
+            "this file needs no table: remove [tool.placement-lint]",
             "^^^^^^^^^^^^^^",
         ),
         (

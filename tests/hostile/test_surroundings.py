@@ -67,7 +67,7 @@ def test_globs_that_cannot_be_read_ignore_nothing(
     code, out, err = lint()
     assert code == FINDINGS
     assert out.startswith("sentinel.py:5:5: JDP204 ")
-    assert f"{name} is not read, and ignores nothing: " in err
+    assert f"{name} cannot be read and is ignored: " in err
     assert lint("-q")[2] == ""
 
 
@@ -219,7 +219,7 @@ def test_a_chain_of_settings_without_an_end(lint: Callable[..., tuple[int, str, 
     Path("placement-lint.toml").write_text('extend = "0.toml"\n', encoding="utf-8")
     code, _, err = lint()
     assert code == FAILED
-    assert "`extend` goes over more than 50 files" in err
+    assert "`extend` leads through more than 50 files" in err
 
 
 def test_the_root_of_everything(

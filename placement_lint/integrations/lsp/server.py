@@ -297,7 +297,7 @@ class Server:
         for message in sorted(messages - self._shown):
             self._show(message, types.MessageType.Error)
         for folder in seen.too_many:
-            message = f"{folder} holds too many Python files: only open ones are looked at"
+            message = f"{folder} contains too many Python files: only open ones are checked"
             messages.add(message)
             if message not in self._shown:
                 self._show(message, types.MessageType.Warning)

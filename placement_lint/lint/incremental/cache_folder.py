@@ -84,7 +84,7 @@ class CacheFolder:
 
         text = json.dumps(value, separators=(",", ":")).encode("ascii")
         if len(text) > MOST_OF_RECORDS:
-            message = f"what is known of so many files takes more than {MOST_OF_RECORDS >> 20} MiB"
+            message = f"the records of so many files take more than {MOST_OF_RECORDS >> 20} MiB"
             raise ValueError(message)
         descriptor, temporary = tempfile.mkstemp(dir=self.path, prefix=_WRITING)
         try:

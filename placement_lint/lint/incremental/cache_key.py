@@ -29,7 +29,7 @@ def key_for(project: str) -> bytes:
     """
     folder = _folder()
     if _is_inside(folder, project):
-        message = f"{folder} lies in the project"
+        message = f"{folder} is inside of the project"
         raise KeyProblemError(message)
     path = os.path.join(folder, _NAME)
     try:
