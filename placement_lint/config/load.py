@@ -218,7 +218,7 @@ def _whole(first: _Layer, root: Path) -> tuple[dict[str, Any], Path]:
         here, base = layers[-1].path, layers[-1].extends
         real = _real(base)
         if real in seen:
-            message = f"{here}: `extend` forms a cycle: it leads back to {base}"
+            message = f"{here}: `extend` forms a cycle through {base}"
             raise SettingsError(message, path=str(here), key=EXTEND.name)
         if len(layers) > _MOST_EXTENDED:
             message = f"{first.path}: `extend` leads through more than {_MOST_EXTENDED} files"

@@ -260,14 +260,14 @@ class TestExtend:
             ),
             (
                 {"placement-lint.toml": 'extend = "placement-lint.toml"'},
-                "{0}/placement-lint.toml: `extend` forms a cycle: it leads back to {0}/placement-lint",
+                "{0}/placement-lint.toml: `extend` forms a cycle through {0}/placement-lint",
             ),
             (
                 {
                     "placement-lint.toml": 'extend = "b/x.toml"',
                     "b/x.toml": 'extend = "../placement-lint.toml"',
                 },
-                "{0}/b/x.toml: `extend` forms a cycle: it leads back to {0}/placement-lint.toml",
+                "{0}/b/x.toml: `extend` forms a cycle through {0}/placement-lint.toml",
             ),
             (
                 {
