@@ -185,6 +185,12 @@ def random_program(number: int) -> str:
     return HEAD + "\n".join(lines) + "\n"
 
 
+def _is_of(line: str, depth: int) -> bool:
+    """Return whether a line is a statement of a block, and of none inside of it."""
+    indent = "    " * depth
+    return line.startswith(indent) and not line.startswith(indent + " ")
+
+
 def _block(chance: random.Random, count: int, depth: int) -> list[str]:
     indent = "    " * depth
     lines: list[str] = []
@@ -196,7 +202,12 @@ def _block(chance: random.Random, count: int, depth: int) -> list[str]:
                 lines += [f"{indent}else:", *_block(chance, chance.randint(1, 3), depth + 1)]
         elif depth < 3 and kind < 0.12:
             head = chance.choice(("range(2)", "range(3)", "range(count)", "(1, 2)"))
-            lines += [f"{indent}for _ in {head}:", *_block(chance, chance.randint(1, 3), depth + 1)]
+            body = _block(chance, chance.randint(1, 3), depth + 1)
+            if chance.random() < 0.25:
+                early = [f"{indent}    if flag():", f"{indent}        continue"]
+                at = chance.choice([i for i, line in enumerate(body) if _is_of(line, depth + 1)])
+                body[at + 1 : at + 1] = [] if body[at].endswith(":") else early
+            lines += [f"{indent}for _ in {head}:", *body]
             if chance.random() < 0.2:
                 lines += [f"{indent}    if flag():", f"{indent}        break"]
         else:

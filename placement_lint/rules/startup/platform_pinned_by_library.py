@@ -133,7 +133,7 @@ def _check(node: cst.Assign | cst.AugAssign | cst.Call, ctx: Context) -> None:
         what in _VARIABLES
         and (
             what in facts.fact(_asked_for)
-            or not (what.startswith("JAX_") or facts.fact(imports_jax))
+            or not ((is_of_package and what.startswith("JAX_")) or facts.fact(imports_jax))
         )
     ):
         return
