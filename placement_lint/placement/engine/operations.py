@@ -142,7 +142,7 @@ class Operations:
                 isinstance(atom, Anything | External) for atom in held
             ):
                 open_to_more = True
-        if is_on_host(operands):
+        if any(_is_of_host(array) for found in every for array in found):
             self.record.sharded_calls.saw_host_memory(node, operands[:judged])
         if sum(map(bool, every)) > 1 or len(pinned) > 1:
             self.record.saw_operands(node, self._mixed(operands[:judged]), operands)
@@ -360,11 +360,11 @@ class Operations:
 
 def is_on_host(operands: abc.Iterable[tuple[int, Value]]) -> bool:
     """Return whether one of the operands is, or holds, an array in the memory of the host."""
-    return any(
-        array.sharding is not None and array.sharding.is_of_host
-        for _, held in operands
-        for array in arrays(held)
-    )
+    return any(_is_of_host(array) for _, held in operands for array in arrays(held))
+
+
+def _is_of_host(array: Array) -> bool:
+    return array.sharding is not None and array.sharding.is_of_host
 
 
 def _on_one_mesh(every: list[list[Array]]) -> Sharding | None:
