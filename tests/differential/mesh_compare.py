@@ -10,8 +10,11 @@ from tests.differential.analysis import bare
 from tests.differential.compare import Disagreement, compare
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tests.differential.analysis import Analysis, Span
     from tests.differential.mesh_client import MeshRun
+    from tests.differential.oracle_client import Use
     from tests.differential.seats import Seat
 
 ELSEWHERE = "an array is not where it is said to be"
@@ -49,17 +52,21 @@ def compare_meshes(
     modules: dict[str, str], analysis: Analysis, runs: list[MeshRun]
 ) -> MeshComparison:
     """Compare what the analyser says of a program with what JAX did when it ran."""
-    # What goes to a mesh is judged here.
-    alone = [
-        replace(each.run, uses=tuple(use for use in each.run.uses if not use.to_mesh))
-        for each in runs
-    ]
+    # What goes to a mesh is judged here, also where it goes there by way of the default device.
+    alone = [replace(each.run, uses=_elsewhere(each.run.uses)) for each in runs]
     single = compare(modules, analysis, alone)
     result = MeshComparison(runs=len(runs), cut=single.cut, errors=single.errors)
     result.disagreements += single.disagreements
     _compare_places(modules, analysis, runs, result)
     _compare_copies(modules, analysis, runs, result)
     return result
+
+
+def _elsewhere(uses: Iterable[Use]) -> tuple[Use, ...]:
+    """Return the uses of operands that the same operation does not take to a mesh."""
+    every = [*uses]
+    spread = {(use.module, use.operation, use.operands) for use in every if use.to_mesh}
+    return tuple(u for u in every if (u.module, u.operation, u.operands) not in spread)
 
 
 def _compare_places(

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain.containers import of_site, view_of
-from placement_lint.placement.domain.contents import iterated_of, without_parts
+from placement_lint.placement.domain.contents import iterated_of, map_arrays, without_parts
 from placement_lint.placement.domain.places import Site, Taking
 from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.values import (
+    DOUBTFUL,
     NOTHING,
     UNKNOWN,
     AnyTree,
@@ -207,6 +208,10 @@ class Iteration:
 
     def part(self, node: cst.CSTNode, tree: AnyTree, state: State) -> Value:
         """Return what a part of a tree is, or what is computed of it, if it is an array."""
+        if any(array.sharding is not None for array in arrays(tree.leaf)):
+            # If it is an array, its rows are on the mesh, or all on one device.
+            rows = map_arrays(tree.leaf, lambda array: replace(array, sharding=None))
+            return value(tree) if self.on.program.is_tracing else value(AnyTree(rows)) | DOUBTFUL
         if self.on.operations.stays(tree.leaf, state) or self.on.program.is_tracing:
             # Of tracers, taking rows moves nothing: what is done with them counts.
             return value(tree)

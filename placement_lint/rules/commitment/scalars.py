@@ -70,10 +70,9 @@ def _is_elementwise(node: cst.CSTNode) -> bool:
         return not isinstance(node.operator, cst.MatrixMultiply)
     if isinstance(node, cst.ComparisonTarget):
         return not isinstance(node.operator, cst.In | cst.NotIn | cst.Is | cst.IsNot)
-    return isinstance(
-        node,
-        cst.Arg | cst.BooleanOperation | cst.Comparison | cst.NamedExpr | cst.UnaryOperation,
-    )
+    if isinstance(node, cst.Comparison):
+        return all(map(_is_elementwise, node.comparisons))
+    return isinstance(node, cst.Arg | cst.BooleanOperation | cst.NamedExpr | cst.UnaryOperation)
 
 
 def is_made_as_number(array: Array, ctx: Context) -> bool:
