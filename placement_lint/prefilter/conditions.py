@@ -476,6 +476,9 @@ LISTED_DEVICES = AnyOf(
 DEVICE_ARGUMENT = Pattern(rb"\bdevice(?:[\s\\]*=(?!=)|[\"'][\s\\]*:)", word=b"device")
 """A `device=`, or an item `"device":` that may become one."""
 
+SHARDS = AnyOf(Uses("jax.sharding.*", "jax.NamedSharding"), Pattern(rb"shard", word=b"shard"))
+"""Code in which an array may have a sharding that is known: comments and docstrings have none."""
+
 COMMITTED = AnyOf(b"device_put", b"to_device", b"from_dlpack", DEVICE_ARGUMENT)
 """Code by which an array may be committed to a device that is known."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Confidence, Severity
-from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
+from placement_lint.prefilter.conditions import SHARDS, AllOf, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.compiled_calls import arguments_of, leaves_some
 from placement_lint.rules.meshes.constraints import names_set_mesh
@@ -91,7 +91,7 @@ class BatchNotSharded(Rule):
     severity = Severity.WARNING
     pedantic = True
     follows_callers = True
-    needs = AllOf(Jax(), AnyOf(Uses("jax.sharding.*", "jax.NamedSharding"), b"shard"))
+    needs = AllOf(Jax(), SHARDS)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         arguments = arguments_of(node, ctx)

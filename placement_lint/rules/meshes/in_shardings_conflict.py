@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.sharding import UNKNOWN_PART, Mesh, Sharding, Spec
-from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
+from placement_lint.prefilter.conditions import SHARDS, AllOf, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.meshes.shardings import name_at
 from placement_lint.semantic.enclosing import failure_is_expected, is_caught
@@ -99,7 +99,7 @@ class InShardingsConflict(Rule):
     advice = "Put the argument to the sharding that the function wants, or remove `in_shardings`"
     severity, fix = Severity.ERROR, Applicability.DISPLAY
     follows_callers = True
-    needs = AllOf(Jax(), AnyOf(Uses("jax.sharding.*", "jax.NamedSharding"), b"shard"))
+    needs = AllOf(Jax(), SHARDS)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         calls = ctx.flow.record.sharded_calls.compiled.get(ctx.tree.index(node), set())

@@ -9,7 +9,7 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT
-from placement_lint.prefilter.conditions import AllOf, AnyOf, Identifier, Jax, Uses
+from placement_lint.prefilter.conditions import SHARDS, AllOf, AnyOf, Identifier, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.commitment_lost import is_certain
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
@@ -114,7 +114,7 @@ class ReplicatedAtEveryCall(Rule):
     needs = AllOf(
         Jax(),
         AnyOf(Identifier(b"for"), Identifier(b"while")),
-        AnyOf(Uses("jax.sharding.*", "jax.NamedSharding"), b"sharding"),
+        SHARDS,
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Confidence, Severity
-from placement_lint.prefilter.conditions import AllOf, AnyOf, Identifier, Jax, Uses
+from placement_lint.prefilter.conditions import SHARDS, AllOf, AnyOf, Identifier, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.transfers.jitted_calls import loop_around
 from placement_lint.semantic.enclosing import is_in_test
@@ -84,7 +84,7 @@ class ShardedArrayIndexedInLoop(Rule):
     needs = AllOf(
         Jax(),
         AnyOf(Identifier(b"for"), Identifier(b"while")),
-        AnyOf(Uses("jax.sharding.*", "jax.NamedSharding"), b"shard"),
+        SHARDS,
     )
 
     def visit_Subscript(self, node: cst.Subscript, ctx: Context) -> None:
