@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.placement.domain.contents import committed_to
 from placement_lint.placement.domain.mesh_contexts import (
     ANY_CHANGE,
     MeshChange,
@@ -107,6 +108,24 @@ def named_sharding(call: LibraryCall) -> Value:
     ]
     some = Sharding(is_named=in_memory, memory=memory)
     return value(*made) if len(made) <= MAX_ALTERNATIVES else value(some)
+
+
+@models("jax.experimental.multihost_utils.host_local_array_to_global_array")
+def made_global(call: LibraryCall) -> Value:
+    """`host_local_array_to_global_array(tree, mesh, spec)`: the parts of all processes as one."""
+    passed = _passed(call)
+    held = _argument(passed, 0, "local_inputs")
+    mesh, spec = sole(_argument(passed, 1, "global_mesh")), sole(_argument(passed, 2, "pspecs"))
+    if not isinstance(mesh, Mesh) or not isinstance(spec, Spec):
+        return UNKNOWN
+    sharding = Sharding(spec.is_whole, mesh, spec, is_named=True, memory=Memory.DEVICE)
+    return call.program.trees.rebuilt(
+        held,
+        lambda leaf: committed_to(leaf, {None}, sharding=sharding),
+        call.place,
+        call.state,
+        is_put=True,
+    )
 
 
 @models("jax.set_mesh", "jax.sharding.set_mesh")
