@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _MANY = 500
-_RECORDED = 500
+_RECORDED = 400
 _MISSED = 0.2
 """The share of uses that may be missed: what may be gone behind another `if` is never reported."""
 

@@ -115,6 +115,8 @@ class DonationExpressions(ABC):
         self.idle: dict[int, Idle] = {}
         self.seen: dict[int, Death] = {}
         """What was deleted where a name was read."""
+        self.is_second = False
+        """A loop around it is executed once more."""
         self.late: set[tuple[int, str]] = set()
         """The names, by frame, that were bound to what was gone by then."""
         self._outer: dict[tuple[int, str], Things] = {}
@@ -230,6 +232,9 @@ class DonationExpressions(ABC):
         is_alias = is_own and not is_again and not _is_same(text, death.text)
         is_alias &= not self._is_late(node)
         donation = self._donation(death, shared)
+        if self.is_second and not is_again:
+            # The iteration before may have raised, or been the last one.
+            surety = min(surety, Surety.LIKELY)
         found = Reading(at, text, death, surety, is_alias, is_again, donation, at is not node)
         before = self.readings.get(id(at))
         if before is None or (before.surety, not before.is_again) < (surety, not is_again):

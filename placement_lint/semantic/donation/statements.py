@@ -59,8 +59,6 @@ class DonationStatements(DonationCalls):
         self._loops: list[_Loop] = []
         self._returned: list[tuple[Buffers, Things]] = []
         self._snapshots: list[list[Buffers]] = []
-        self._is_second = False
-        """An outer loop is executed once more."""
 
     # -- functions --------------------------------------------------------------------------------
 
@@ -293,11 +291,11 @@ class DonationStatements(DonationCalls):
         entered = self.state.copy()
         loop = _Loop()
         self._loops.append(loop)
-        was_second = self._is_second
+        was_second = self.is_second
         ended: list[Buffers] = []
         is_going_on = True
         for turn in range(1 if was_second or least == -1 else 2):
-            self._is_second = was_second or turn > 0
+            self.is_second = was_second or turn > 0
             begin()
             self.where = (*around, id(node))
             loop.continued = []
@@ -314,7 +312,7 @@ class DonationStatements(DonationCalls):
             if loop.broken:
                 # It may be left in each iteration: there may be no other one.
                 self.state = _as_entered(self.state, entered)
-        self._is_second = was_second
+        self.is_second = was_second
         self._loops.pop()
         if is_endless:
             return self._go_on(loop.broken)
