@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.findings import Confidence, Severity
 from placement_lint.placement.domain.sharded_calls import Running
-from placement_lint.prefilter.conditions import AllOf, Jax
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.bare_specs import bare_specs, was_left, without_mesh
 from placement_lint.rules.meshes.constraints import CONSTRAINT
@@ -91,7 +91,7 @@ class MeshContextNotInForce(Rule):
     advice = "Enter the mesh where it runs, or pass `NamedSharding(mesh, spec)`"
     severity = Severity.ERROR
     follows_callers = True
-    needs = AllOf(Jax(), SPECS, TAKING_SPECS)
+    needs = AllOf(Jax(), SPECS, TAKING_SPECS, AnyOf(b"with ", b"with\\"))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         left = [call for call in without_mesh(node, ctx) if was_left(call)]

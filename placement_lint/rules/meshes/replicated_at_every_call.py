@@ -113,6 +113,7 @@ class ReplicatedAtEveryCall(Rule):
     follows_callers = True
     needs = AllOf(
         Jax(),
+        b"jit",
         AnyOf(Identifier(b"for"), Identifier(b"while")),
         SHARDS,
     )
