@@ -32,7 +32,11 @@ def dimensions(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEPS)
     if isinstance(only, DeviceList):
         return 1
     if isinstance(only, TheDevice):
-        return 0 if isinstance(node, cst.Subscript) else None
+        # Of a list of unknown length, a slice is one of its items as far as is known.
+        is_item = isinstance(node, cst.Subscript) and all(
+            isinstance(each.slice, cst.Index) for each in node.slice
+        )
+        return 0 if is_item else None
     if isinstance(only, Sequence):
         held = only.items if only.items is not None else (only.element,)
         is_flat = bool(held) and all(isinstance(sole(item), TheDevice) for item in held)
