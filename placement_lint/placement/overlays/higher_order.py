@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _COMPUTING = frozenset({Effect.COMPUTE, Effect.COPY, Effect.SAMPLE})
+_HANDING = frozenset({Effect.IDENTITY, Effect.CONVERT, Effect.COPY})
+"""Without an array, a copy is one of something else, as a conversion is."""
 _OPERATORS = "operator."
 _PLAIN_CALLS = frozenset({
     "builtins.bool", "builtins.float", "builtins.id", "builtins.int", "builtins.len",
@@ -67,7 +69,7 @@ def apply(
         # What asks for a part of a container computes on no array.
         certain = row is None or name not in transfer.SHAPE_PRESERVING_WHEN_EQUAL
         return call.computed(given, certain=certain)
-    if row is not None and row.effect in {Effect.IDENTITY, Effect.CONVERT} and given:
+    if row is not None and row.effect in _HANDING and given:
         return _same(call, given[0][1])
     if name in transfer.LIKE_CREATORS and len(given) == 1:
         return made_like(call, call.created(), given[0][1], keeps_type=True)
