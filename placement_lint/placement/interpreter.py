@@ -115,6 +115,8 @@ class Program:
         self._expressions: tuple[dict[str, Expressions], dict[str, Expressions]] = {}, {}
         """The evaluators, by module: those of what happens, and those on tracers."""
         self._compiling = False
+        self.runs_at_once = False
+        """Whether what is traced now runs operation by operation, as under `jax.grad` alone."""
         self._touched: set[Place] = set()
         """The tracers that traced code computes with, or gives to what nobody follows."""
         self._assumed_traced: set[Place] = set()
@@ -460,6 +462,16 @@ class Program:
             yield
         finally:
             self._compiling = before
+
+    @contextlib.contextmanager
+    def at_once(self, is_at_once: bool) -> Iterator[None]:
+        """Execute what is inside as traced code that runs operation by operation, or not so."""
+        before = self.runs_at_once
+        self.runs_at_once = is_at_once and (before or not self.is_tracing)
+        try:
+            yield
+        finally:
+            self.runs_at_once = before
 
     @functools.cached_property
     def follows_compiled(self) -> bool:

@@ -53,6 +53,8 @@ class Use:
     always: bool = True
     """On every way that leads here the operand is one of these, and it is copied."""
     in_loop: bool = False
+    is_from_outside: bool = False
+    """The operation is in code that JAX traces, which takes the array from around it."""
 
 
 @dataclass

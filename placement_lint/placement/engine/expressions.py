@@ -97,6 +97,8 @@ class Expressions:
         self.operations = Operations(
             module, name, self.record, program.reach.moves, touched, self.supposed
         )
+        if touched is not None:
+            self.operations.at_once = lambda: module.record if program.runs_at_once else None
         self.captured: dict[int, Value] = {}
         """What parts of the iterator that is consumed now gave where it was made."""
         self.targets = Targets(self)

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING
 
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, Device, differ
 from placement_lint.placement.domain.mesh_devices import MeshDevices, mix
-from placement_lint.placement.domain.places import NO_CAUSES, NOWHERE, ArrayOrigin, Place
+from placement_lint.placement.domain.places import (
+    MADE_ON_TRACERS,
+    NO_CAUSES,
+    NOWHERE,
+    ArrayOrigin,
+    Place,
+)
 from placement_lint.placement.domain.sharding import Memory, Mesh, Sharding
 from placement_lint.placement.domain.values import (
     ANYTHING,
@@ -72,6 +78,9 @@ class Operations:
         self.moves = moves
         self.supposed = supposed
         self.accelerator = module.has_accelerator
+        self.at_once: abc.Callable[[], Record | None] = lambda: None
+        """Where uses are recorded of arrays that traced code takes from outside, while it runs
+        operation by operation."""
         self.later: frozenset[int] = frozenset()
         """Operands that were evaluated earlier than what is done to them now, perhaps for nothing:
         not every way that leads to them leads here."""
@@ -128,8 +137,7 @@ class Operations:
         every = [list(arrays(held)) for _, held in operands]
         if self._touched is None and self._is_outside_mesh(node, operands, state, judged):
             return UNKNOWN
-        for _, held in operands:
-            self.touch(held)
+        self._touch_all(node, operands, state, kind, in_loop=in_loop)
         pinned: set[Device | None] = set()
         surely = False
         open_to_more = False
@@ -331,6 +339,50 @@ class Operations:
             always=always,
             in_loop=in_loop,
         )
+
+    def _touch_all(
+        self,
+        node: int,
+        operands: abc.Sequence[tuple[int, Value]],
+        state: State,
+        kind: UseKind,
+        *,
+        in_loop: bool,
+    ) -> None:
+        """Note, in traced code, what an operation is done with."""
+        if self._touched is None:
+            return
+        for _, held in operands:
+            self.touch(held)
+        self._saw_from_outside(node, operands, state, kind, in_loop=in_loop)
+
+    def _saw_from_outside(
+        self,
+        node: int,
+        operands: abc.Sequence[tuple[int, Value]],
+        state: State,
+        kind: UseKind,
+        *,
+        in_loop: bool,
+    ) -> None:
+        """Record the arrays of these operands that no tracer stands for, and that are copied."""
+        record = self.at_once()
+        every = [array for _, held in operands for array in arrays(held)]
+        if record is None or state.default.is_chosen or any(array.committed for array in every):
+            return
+        for place, held in operands:
+            moved = {
+                atom
+                for atom in held
+                if isinstance(atom, Array)
+                and atom.origin is not None
+                and not atom.origin.created.module.startswith(MADE_ON_TRACERS)
+                and all(self._moves(atom, device) is True for device in state.default.devices)
+            }
+            if moved and all(isinstance(atom, Array) for atom in held):
+                self.moves()
+                record.saw_use(place, kind, node, moved, set(), always=False, in_loop=in_loop)
+                record.uses[place].is_from_outside = True
 
     def _moves(self, array: Array, to: object) -> bool | None:
         """Return whether an array is copied to a device.

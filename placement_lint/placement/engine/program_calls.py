@@ -239,7 +239,8 @@ class ObjectCalls:
 
     def _trace(self, node: cst.CSTNode, atom: Computation, state: State) -> Trace:
         is_compiled = any(step.is_whole for step in atom.steps)
-        trace = Trace(self.on, node, state, is_compiled=is_compiled)
+        is_at_once = bool(atom.steps) and not any(step.is_staged for step in atom.steps)
+        trace = Trace(self.on, node, state, is_compiled=is_compiled, is_at_once=is_at_once)
         if atom.made_under and not state.meshes.is_entered:
             trace.state.meshes = LEFT_BEHIND
         return trace

@@ -71,10 +71,20 @@ class Trace:
     """One call of what JAX traces."""
 
     def __init__(
-        self, on: Evaluator, node: cst.CSTNode, state: State, *, is_compiled: bool = False
+        self,
+        on: Evaluator,
+        node: cst.CSTNode,
+        state: State,
+        *,
+        is_compiled: bool = False,
+        is_at_once: bool = False,
     ) -> None:
-        """`is_compiled`: what it traces becomes a part of a program over whole arrays."""
+        """`is_compiled`: what it traces becomes a part of a program over whole arrays.
+
+        `is_at_once`: called as it is, it runs operation by operation.
+        """
         self.on = on
+        self.is_at_once = is_at_once
         self.is_compiled = is_compiled
         self.program = on.program
         self.node = node
@@ -118,7 +128,11 @@ class Trace:
 
     def call(self, function: Value, passed: CallArguments) -> Value:
         """Return what a function gives for tracers: tracers too."""
-        with self.program.on_tracers(), self.program.compiling(self.is_compiled):
+        with (
+            self.program.at_once(self.is_at_once),
+            self.program.on_tracers(),
+            self.program.compiling(self.is_compiled),
+        ):
             objects = self.program.expressions(self.on.module).calls.objects
             made = objects.called_with(self.node, function, passed, self.state)
             if self.program.running is Running.COMPILED:

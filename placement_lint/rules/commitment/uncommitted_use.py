@@ -61,7 +61,8 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
             for origin in origins
             if (made := ctx.beside(origin.created.module)) is not None
         ],
-        fix=_commit(arrays, ctx),
+        # What it does to traced code that the array is committed, no execution shows.
+        fix=None if use.is_from_outside else _commit(arrays, ctx),
         advice=_advice(name or "x", devices[0], indexed=use.kind is UseKind.INDEXED),
     )
 
