@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 
 _MAX_CONTEXTS = 12
-"""Ways to call one function that are distinguished; all further ones share unknown arguments."""
+"""Executions of one function for arguments of their own; all further ones share arguments."""
 _MAX_ALIKE = 2
 """Executions of a function for different data, where nothing in it has to do with placements."""
 _MAX_SITED_CONTEXTS = 6
-"""Ways to call one function in which it matters which list or dict is passed."""
+"""Executions of one function in which it matters which list or dict is passed."""
 _MAX_RECURSIONS = 64
 """How often a function is executed again for what it calls itself with. A list that grows in such
 a call makes each call new, and two calls in one body twice as many: there would be no end."""
@@ -130,14 +130,15 @@ class Memo:
             return known
         if (general := self._general(place, bindings, state)) is not None:
             return general
-        if key not in contexts and len(contexts) >= _MAX_SITED_CONTEXTS:
+        number = sum(map(len, contexts.values()))
+        if key not in contexts and number >= _MAX_SITED_CONTEXTS:
             self._forget_stored(place, bindings, state)
             bindings = {name: anonymous(held) for name, held in bindings.items()}
             key = self._key(bindings, state)
-        if key not in contexts and len(contexts) >= _MAX_CONTEXTS:
+        if key not in contexts and number >= _MAX_CONTEXTS:
             bindings = self._widen(place, bindings)
             key = self._key(bindings, state)
-            if key not in contexts and len(contexts) >= 4 * _MAX_CONTEXTS:
+            if key not in contexts and number >= 4 * _MAX_CONTEXTS:
                 bindings = dict.fromkeys(bindings, UNKNOWN)
                 there = State(DefaultDevice(ANY_DEVICE), (), state.variables, meshes=ANY_MESHES)
                 key = self._key(bindings, there)
