@@ -301,7 +301,11 @@ def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
                 if carried:
                     brought = names | devices if name in {"", "*"} else {name}
                     found.setdefault(importer, set()).update(brought)
-        added = found.keys() - together.without - members
+        added = {
+            path
+            for path in found.keys() - together.without - members
+            if passing.uses(path, found[path])
+        }
         misses = program.misses_host_arrays and not follows
         if not added and not misses:
             break

@@ -13,7 +13,7 @@ from placement_lint.files.python_tree import blocks
 from placement_lint.syntax.python_parser import python_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from placement_lint.files.store import FileStore
 
@@ -52,6 +52,18 @@ class PassingNames:
                     there |= brought
                     pending.append(importer)
         return {path for path, names in passed.items() if names}
+
+    def uses(self, path: str, names: Iterable[str]) -> bool:
+        """Return whether a file does anything with one of the names, or hands one on.
+
+        Where a name only says of which type something is, nothing is done with what has it.
+        """
+        sought = {*names}
+        is_used = any(
+            bound != named and not sought.isdisjoint(named) for bound, named in self._of(path)
+        )
+        handed_on = (name for _, name in self._importers.get(path, ()))
+        return is_used or any(name in {"", "*"} or name in sought for name in handed_on)
 
     def _pass_on(self, path: str, names: set[str]) -> bool:
         """Add the names that a file binds to something of these; false where it names none."""
@@ -111,7 +123,12 @@ def _targets(statement: ast.stmt) -> Iterator[str]:
 
 
 def _names_in(statement: ast.stmt) -> Iterator[str]:
-    for node in ast.walk(statement):
+    """Yield the names in a statement, but for those that only say of which type something is."""
+    pending: list[ast.AST] = [statement]
+    while pending:
+        node = pending.pop()
+        types = (getattr(node, "annotation", None), getattr(node, "returns", None))
+        pending += (child for child in ast.iter_child_nodes(node) if child not in types)
         if isinstance(node, ast.Name):
             yield node.id
         elif isinstance(node, ast.Attribute):

@@ -27,6 +27,15 @@ def twice(x):
     return 2 * x
 def load():
     return rows
+def show():
+    print(rows[0])
+def save(path):
+    jnp.save(path, rows)
+def each(callback):
+    callback(rows)
+class Store:
+    def __init__(self):
+        self.rows = load()
 """
 GROUPS = [
     ("an array is imported", {"b": "from data import rows\nrows[0]"}, "b data"),
@@ -48,6 +57,23 @@ GROUPS = [
     (
         "it ends in a file that another imports",
         {"b": "from data import rows\nN = len(rows)", "c": "from b import N\nprint(N)"},
+        "b data",
+    ),
+    ("a function that copies what it placed is", {"b": "from data import show\nshow()"}, "b data"),
+    ("one that gives it to a library is", {"b": "from data import save\nsave('rows')"}, "data"),
+    (
+        "one that gives it to its caller's function is",
+        {"b": "from data import each\neach(lambda rows: rows[0])"},
+        "b data",
+    ),
+    (
+        "a class that holds one is only named as a type",
+        {"b": "from data import Store\ndef f(s: Store) -> Store:\n    return s"},
+        "data",
+    ),
+    (
+        "a class that holds one is called",
+        {"b": "from data import Store\ndef f():\n    return Store().rows[0]"},
         "b data",
     ),
     (

@@ -101,8 +101,9 @@ class ExecutionLedger:
     """What the calls of functions gave that keep what the first ones gave."""
     containers: Containers = field(default_factory=Containers)
     acting: set[Place] = field(default_factory=set)
-    """Functions that by themselves, not for what their callers give them, copy something or hand a
-    placement to code that is not followed. So do those with an effect on the default device."""
+    """Functions that by themselves, not for what their callers give them, copy something, or hand a
+    placement to code that is not followed and may be their callers'. So do those with an effect on
+    the default device."""
     placing: dict[Place, Value] = field(default_factory=dict)
     """What functions give that they did not only pass on from their callers."""
     holding: set[Place] = field(default_factory=set)

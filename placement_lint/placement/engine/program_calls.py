@@ -369,8 +369,11 @@ class ObjectCalls:
         unfollowed = isinstance(atom, External) or is_unfollowed(atom)
         if placed and unfollowed:
             program.linking.is_wanted = True
-        if placed or state.default.devices != SYSTEM:
-            # Under a default that is not known, who calls this may choose one.
+        is_library = isinstance(node, cst.Call) and bool(self.names.qualified(node.func))
+        default = state.default
+        is_entered = default.expression is not None and default.devices != SYSTEM
+        if not is_library and (placed or is_entered):
+            # What is called may be the caller's, who may choose the default device, too.
             program.reach.hands_out()
         if isinstance(node, cst.Call) and (self.names.qualified(node.func) or "").startswith(
             "optax."
