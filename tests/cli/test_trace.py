@@ -236,7 +236,7 @@ def test_a_jax_without_what_is_wrapped_is_refused(folder: Path) -> None:
     (folder / "program.py").write_text("print('begins')\nimport jax\nprint('goes on')\n")
     done = traced(folder, "program.py")
     assert (done.returncode, done.stdout) == (2, "begins\n")
-    assert done.stderr.startswith("error: JAX 0.99 is not as trace knows it: ")
+    assert done.stderr.startswith("error: JAX 0.99 is not supported by trace: ")
     assert "Traceback" not in done.stderr
 
 

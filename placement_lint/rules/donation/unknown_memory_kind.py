@@ -37,8 +37,8 @@ class UnknownMemoryKind(Rule):
     `"unpinned_host"`.
 
     ## Why is this bad?
-    `ValueError: Could not find memory addressable by device cpu. … Got memory kind: host`, as soon
-    as the sharding is made. The strings are checked nowhere else, and JAX's `jax.memory.Space.Host`
+    JAX raises `ValueError: Could not find memory addressable by device cpu` as soon as the sharding
+    is made. The strings are checked nowhere else, and JAX's `jax.memory.Space.Host`
     suggests that there is a kind of this name.
 
     ## Example
