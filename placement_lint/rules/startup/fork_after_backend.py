@@ -12,7 +12,7 @@ from placement_lint.prefilter.conditions import Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import followed
 from placement_lint.semantic.enclosing import failure_is_expected
-from placement_lint.semantic.execution_order import Event, timeline
+from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.functions import calls_inside, method_calls_on_result
 from placement_lint.semantic.module_summary import Kind
 from placement_lint.syntax.calls import Arguments, is_none, string_value
@@ -105,24 +105,28 @@ class ForkAfterBackend(Rule):
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         name = ctx.called(node)
         if name in _FORKS:
-            start = timeline(ctx.module).before(node, Kind.STARTS)
-            if start is None or failure_is_expected(node, ctx) or _executes_another(node, ctx):
-                return
-            _report(node, start, Confidence.DEFINITE, ctx)
+            if not failure_is_expected(node, ctx) and not _executes_another(node, ctx):
+                _report_after_start(node, Confidence.DEFINITE, ctx)
             return
         method = _method(node, name, ctx)
         if method is None or ctx.module.fact(_chooses_another_method):
             return
-        start = timeline(ctx.module).before(node, Kind.STARTS)
-        if start is None or failure_is_expected(node, ctx):
+        if failure_is_expected(node, ctx):
             return
         sure = method == "fork"
         if not sure and (not _runs_jax(node, ctx) or _is_chosen_elsewhere(ctx)):
             return
-        _report(node, start, Confidence.DEFINITE if sure else Confidence.LIKELY, ctx)
+        _report_after_start(node, Confidence.DEFINITE if sure else Confidence.LIKELY, ctx)
 
 
-def _report(node: cst.Call, start: Event, confidence: Confidence, ctx: Context) -> None:
+def _report_after_start(node: cst.Call, confidence: Confidence, ctx: Context) -> None:
+    """Report a call that forks, if the backend has started by then.
+
+    That is asked last: it may take the summaries of all files that are imported by then.
+    """
+    start = timeline(ctx.module).before(node, Kind.STARTS)
+    if start is None:
+        return
     ctx.report(
         node,
         f"this forks after {start.where} has started JAX's backend: a child that touches JAX is "
