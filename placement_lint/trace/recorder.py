@@ -173,7 +173,9 @@ class Recorder:
 
         That is where one of the operands was committed that it was computed of, if there is one.
         """
-        known = (self._holders.of(operand)[0] for operand in operands if hasattr(operand, "ndim"))
+        known = (
+            self._holders.of(operand)[0] for operand in operands if hasattr(operand, "sharding")
+        )
         site = next(filter(None, known), None) or self._frames.here()
         if site is not None:
             self._holders.add(array, site)

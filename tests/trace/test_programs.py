@@ -61,7 +61,9 @@ for folder, statements, clear in json.load(open("programs.json")):
     thread.join()
     sys.path[:] = path
     for name in set(sys.modules) - before:
-        if (getattr(sys.modules[name], "__file__", None) or "").startswith(os.path.abspath(folder)):
+        module = sys.modules[name]
+        places = [getattr(module, "__file__", None) or "", *getattr(module, "__path__", ())]
+        if any(place.startswith(os.path.abspath(folder)) for place in places):
             del sys.modules[name]
     jax.config.update("jax_default_device", None)
 sys.exit(json.dumps(failed) if failed else 0)
