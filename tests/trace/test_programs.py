@@ -60,10 +60,14 @@ for folder, statements, clear in json.load(open("programs.json")):
     thread.start()
     thread.join()
     sys.path[:] = path
-    for name in set(sys.modules) - before:
-        module = sys.modules[name]
-        places = [getattr(module, "__file__", None) or "", *getattr(module, "__path__", ())]
-        if any(place.startswith(os.path.abspath(folder)) for place in places):
+    # A package without a file asks for the place of the one that it is in.
+    places = {
+        name: [getattr(module, "__file__", None) or "", *getattr(module, "__path__", ())]
+        for name, module in list(sys.modules.items())
+        if name not in before
+    }
+    for name, own in places.items():
+        if any(place.startswith(os.path.abspath(folder)) for place in own):
             del sys.modules[name]
     jax.config.update("jax_default_device", None)
 sys.exit(json.dumps(failed) if failed else 0)
