@@ -49,7 +49,7 @@ from placement_lint.placement.engine.objects import Objects
 from placement_lint.placement.engine.pytrees import Trees
 from placement_lint.placement.engine.reach import Reach
 from placement_lint.placement.engine.statements import Statements
-from placement_lint.placement.facts.compiled import lead_to_placing, leading_to_devices
+from placement_lint.placement.facts.compiled import callers_of, lead_to_placing
 from placement_lint.placement.facts.tampering import sets_mesh, tampers
 from placement_lint.placement.overlays.dispatch import Calls
 from placement_lint.placement.provenance import Provenance
@@ -307,11 +307,14 @@ class Program:
     def _leading_to_devices(self, given: list[str]) -> set[str]:
         """Return the names of what may lead compiled code to a device that nothing has led to."""
         modules = [self.modules[name] for name in given]
-        owners = {id(function): m for m in modules for function in m.compiled.putting}
-        return leading_to_devices(
-            (module.compiled for module in modules),
-            lambda function: self._is_executed(owners[id(function)].place(function)),
+        putting = (
+            function.name.value
+            for module in modules
+            if module.compiled.lists_devices
+            for function in module.compiled.putting
+            if not self._is_executed(module.place(function))
         )
+        return callers_of(putting, (module.compiled for module in modules))
 
     def _trace_functions(self, module: Module, leading: set[str] | None, *, compiled: bool) -> None:
         """Execute, as traced code, what JAX traces and no call has led to, to see what it calls.

@@ -16,7 +16,7 @@ from placement_lint.syntax.calls import Arguments, elements_or_self
 from placement_lint.syntax.definitions import applied, function_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from placement_lint.syntax.definitions import Function
     from placement_lint.syntax.names import Names
@@ -176,24 +176,13 @@ def _text(node: cst.CSTNode) -> str:
     return node.value if isinstance(node, cst.Name) else ""
 
 
-def leading_to_devices(
-    modules: Iterable[Compiled], executed: Callable[[Function], bool]
-) -> set[str]:
-    """Return the names of the functions that may call one which puts arrays to a device.
-
-    One that was `executed` already is none of these. Functions are followed by the last parts of
-    their names, whatever these stand for.
+def callers_of(functions: Iterable[str], modules: Iterable[Compiled]) -> set[str]:
+    """Return the names of `functions`, and of those that may call one of them, in any number of
+    steps. Functions are followed by the last parts of their names, whatever these stand for.
     """
-    every = list(modules)
-    found = {
-        function.name.value
-        for module in every
-        if module.lists_devices
-        for function in module.putting
-        if not executed(function)
-    }
+    found = {*functions}
     callers: dict[str, set[str]] = {}
-    for module in every if found else ():
+    for module in modules if found else ():
         for name, names in module.called.items():
             for each in names:
                 callers.setdefault(each, set()).add(name)
