@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from placement_lint.semantic.file_view import FileView
     from placement_lint.semantic.model import ModuleFacts
@@ -128,6 +128,16 @@ def passed_exits(node: cst.CSTNode, ctx: FileView) -> Iterator[cst.If]:
                 break
             yield exit_
         child = ancestor
+
+
+def names_a_word(test: cst.CSTNode, words: Collection[str], ctx: FileView) -> bool:
+    """Return whether a name or an attribute in a condition has one of these words in it."""
+    return any(
+        word in (node.value if isinstance(node, cst.Name) else node.attr.value).lower()
+        for node in (test, *ctx.tree.every(cst.Name, cst.Attribute, below=test))
+        if isinstance(node, cst.Name | cst.Attribute)
+        for word in words
+    )
 
 
 def runs_only_while_traced(node: cst.CSTNode, ctx: FileView) -> bool:

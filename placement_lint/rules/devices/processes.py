@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.rules.devices.queries import followed
-from placement_lint.semantic.enclosing import passed_exits
+from placement_lint.semantic.enclosing import names_a_word, passed_exits
 from placement_lint.syntax.calls import Arguments, integer_value
 
 if TYPE_CHECKING:
@@ -78,10 +78,4 @@ def _asks(test: cst.CSTNode, ctx: Context) -> bool:
     for node in (test, *ctx.tree.descendants(test)):
         if isinstance(node, cst.Call) and ctx.called(node) in _QUESTIONS:
             return True
-        if isinstance(node, cst.Name) and any(word in node.value.lower() for word in _WORDS):
-            return True
-        if isinstance(node, cst.Attribute) and any(
-            word in node.attr.value.lower() for word in _WORDS
-        ):
-            return True
-    return False
+    return names_a_word(test, _WORDS, ctx)

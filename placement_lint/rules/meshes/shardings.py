@@ -116,7 +116,11 @@ def _bytes(facts: ModuleFacts) -> bytes:
 
 def depends_on_tracing(node: cst.CSTNode, ctx: Context) -> bool:
     """Return whether a condition around a node may ask whether it is traced; or a handler is."""
-    from placement_lint.semantic.enclosing import ancestors_in_function, passed_exits
+    from placement_lint.semantic.enclosing import (
+        ancestors_in_function,
+        names_a_word,
+        passed_exits,
+    )
 
     for child, ancestor in ancestors_in_function(node, ctx):
         if isinstance(ancestor, cst.ExceptHandler | cst.ExceptStarHandler):
@@ -124,19 +128,10 @@ def depends_on_tracing(node: cst.CSTNode, ctx: Context) -> bool:
         if (
             isinstance(ancestor, cst.If | cst.IfExp)
             and child is not ancestor.test
-            and _asks(ancestor.test, ctx)
+            and names_a_word(ancestor.test, _ASKING, ctx)
         ):
             return True
-    return any(_asks(each.test, ctx) for each in passed_exits(node, ctx))
-
-
-def _asks(test: cst.BaseExpression, ctx: Context) -> bool:
-    return any(
-        word in (node.value if isinstance(node, cst.Name) else node.attr.value).lower()
-        for node in (test, *ctx.tree.every(cst.Name, cst.Attribute, below=test))
-        if isinstance(node, cst.Name | cst.Attribute)
-        for word in _ASKING
-    )
+    return any(names_a_word(each.test, _ASKING, ctx) for each in passed_exits(node, ctx))
 
 
 def name_at(node: cst.CSTNode, ctx: Context, held: Value | None) -> str | None:

@@ -13,6 +13,7 @@ from placement_lint.semantic.enclosing import (
     ancestors_in_function,
     failure_is_expected,
     is_in_test,
+    names_a_word,
     passed_exits,
 )
 
@@ -55,19 +56,10 @@ def is_excused(node: cst.CSTNode, ctx: Context) -> bool:
         if (
             isinstance(ancestor, cst.If | cst.IfExp | cst.While)
             and child is not ancestor.test
-            and _asks(ancestor.test, ctx)
+            and names_a_word(ancestor.test, _WORDS, ctx)
         ):
             return True
-    return any(_asks(each.test, ctx) for each in passed_exits(node, ctx))
-
-
-def _asks(test: cst.BaseExpression, ctx: Context) -> bool:
-    return any(
-        word in (node.value if isinstance(node, cst.Name) else node.attr.value).lower()
-        for node in (test, *ctx.tree.every(cst.Name, cst.Attribute, below=test))
-        if isinstance(node, cst.Name | cst.Attribute)
-        for word in _WORDS
-    )
+    return any(names_a_word(each.test, _WORDS, ctx) for each in passed_exits(node, ctx))
 
 
 def spans_processes(sharding: Sharding | None) -> bool:
