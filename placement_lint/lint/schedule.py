@@ -254,8 +254,9 @@ def _rules_to_run(
     """Return the rules that can fire in a file; None where that is not known."""
     asked.brings_donation()
     text = filter_text(source, project)
-    if text.mentions.may_hide_names or may_name_one(
-        options.models, source.text.encode("utf-8", "surrogatepass")
+    if text.mentions.may_hide_names or (
+        options.models
+        and may_name_one(options.models, source.text.encode("utf-8", "surrogatepass"))
     ):
         return None
     # Which rules look depends on what each of these stands for in the run as it is now.
