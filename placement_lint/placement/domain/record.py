@@ -148,10 +148,7 @@ class Record:
     ) -> None:
         """Remember which operands are not on the mesh that is set; none, where all may be."""
         if found:
-            mixture = self.outside_mesh.setdefault(node, Mixture(node))
-            if not mixture.held:
-                mixture.held.update(operands)
-            mixture.operands |= found
+            _saw_mixed(self.outside_mesh, node, found, operands)
         elif node in self.outside_mesh:
             self.outside_mesh[node].always = False
 
@@ -160,12 +157,23 @@ class Record:
     ) -> None:
         """Remember which operands of an operation are committed to different devices."""
         if mixed:
-            mixture = self.mixtures.setdefault(node, Mixture(node))
-            if not mixture.held:
-                mixture.held.update(operands)
-            mixture.operands |= mixed
+            mixture = _saw_mixed(self.mixtures, node, mixed, operands)
             mixture.always &= node not in self.agreeing
         else:
             self.agreeing.add(node)
             if node in self.mixtures:
                 self.mixtures[node].always = False
+
+
+def _saw_mixed(
+    mixtures: dict[int, Mixture],
+    node: int,
+    found: set[tuple[int, Seat]],
+    operands: Iterable[tuple[int, Value]],
+) -> Mixture:
+    """Add operands that do not go together to what is known of an operation; return all of it."""
+    mixture = mixtures.setdefault(node, Mixture(node))
+    if not mixture.held:
+        mixture.held.update(operands)
+    mixture.operands |= found
+    return mixture
