@@ -112,6 +112,8 @@ class Modules:
         self._packages: dict[str, bool] = {}
         self._folders: dict[str, str] = {}
         self._based: dict[tuple[str, str], str | None] = {}
+        self._only_package: dict[str, str | None] = {}
+        """For the first part of an absolute import, the only folder that has such a package."""
         self._imported: dict[str, list[tuple[str, str, str]]] = {}
         self._facts: dict[Callable[[Modules], Any], Any] = {}
 
@@ -358,11 +360,6 @@ class Modules:
                 for name in names:
                     bases.setdefault(name, {})[folder] = None
         return bases
-
-    @functools.cached_property
-    def _only_package(self) -> dict[str, str | None]:
-        """For the first part of an absolute import, the only folder that has such a package."""
-        return {}
 
     def _is_package(self, folder: str) -> bool:
         if folder not in self._packages:
