@@ -107,9 +107,8 @@ def _device_list(
         return value(DeviceList(None, is_local=is_local))
     found: set[Atom] = set()
     for atom in _loaded(call, call.evaluate(platform)):
-        known = isinstance(atom, Plain) and atom.text is not None
         text = atom.text if isinstance(atom, Plain) else None
-        found.add(DeviceList(text, is_local=is_local) if known else ANYTHING)
+        found.add(ANYTHING if text is None else DeviceList(text, is_local=is_local))
     return frozenset(found)
 
 
