@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,6 +16,9 @@ from placement_lint.trace.page import page
 from placement_lint.trace.record import Move, TraceRecord
 from placement_lint.trace.recorder import FOLLOWED, PULLED
 from tests.trace.test_join import TEXT, finding, host_run, move, record
+
+if TYPE_CHECKING:
+    from placement_lint.findings import Finding
 
 
 @pytest.fixture
@@ -31,7 +35,8 @@ def shown(path: str) -> str:
 LOOK = Look(False, shown)
 
 
-def test_a_line_for_each_thing(path: str) -> None:
+def one_of_each(path: str) -> tuple[TraceRecord, list[Finding]]:
+    """Give a run and findings of which each has another state."""
     findings = [finding(path, 6, 6), finding(path, 7, 6, made=4), finding(path, 9, 9)]
     seen = record(
         path,
@@ -40,6 +45,11 @@ def test_a_line_for_each_thing(path: str) -> None:
         move(path, 8, (4, 11), kind=FOLLOWED, made=None),
         lines={1, 2, 3, 4, 5, 6, 7, 8},
     )
+    return seen, findings
+
+
+def test_a_line_for_each_thing(path: str) -> None:
+    seen, findings = one_of_each(path)
     seen.elsewhere.append(("a forked process", None))
     joined = match(seen, findings, {}, [("odd\x1b.py", "not a Python file")])
     assert text.short(joined, LOOK).splitlines() == [
@@ -268,14 +278,7 @@ def test_routes(path: str) -> None:
 
 
 def test_the_page_says_all_of_it(path: str) -> None:
-    findings = [finding(path, 6, 6), finding(path, 7, 6, made=4), finding(path, 9, 9)]
-    seen = record(
-        path,
-        move(path, 6, (6, 10), count=3),
-        move(path, 5, (5, 18)),
-        move(path, 8, (4, 11), kind=FOLLOWED, made=None),
-        lines={1, 2, 3, 4, 5, 6, 7, 8},
-    )
+    seen, findings = one_of_each(path)
     seen.elsewhere.append(("a <forked> process", None))
     made = page(match(seen, findings, {}, []), LOOK, 0.5, ["-m", "a<b"])
     for part in ("Confirmed", "Not flagged", "Did not move", "Not reached", "Bytes copied"):
