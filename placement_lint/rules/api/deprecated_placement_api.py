@@ -25,14 +25,14 @@ class DeprecatedPlacementApi(OldApiRule):
 
     ## What it does
     Finds `jax.experimental.pjit.pjit`, `jax.experimental.shard_map`, `with mesh:`, `jax.host_id()`
-    and other names, arguments and attributes that the JAX the code is meant for has deprecated.
-    That JAX is read from the project's dependencies, or said by `--target-jax`; without either it
-    is the newest that is known. Of `with mesh:` and of `pxla.thread_resources` there is one finding
-    a file, at the first, with the others as related places.
+    and other names, arguments and attributes that are deprecated in the supported versions of JAX.
+    These are read from the project's dependencies, or set by `--target-jax`; by default, only the
+    newest known version. For `with mesh:` and for `pxla.thread_resources` there is one finding for
+    each file, at the first, with the others as related places.
 
     ## Why is this bad?
-    One of the next releases removes it, and then the line, or the whole module, fails (JDP601).
-    Until then every run prints a warning.
+    A coming release removes it, and then the line, or the whole module, fails (JDP601). Until then
+    every run prints a warning.
 
     ## Example
     ```python
@@ -49,22 +49,22 @@ class DeprecatedPlacementApi(OldApiRule):
     ```
 
     ## Fix safety
-    Safe, where another name can stand in the same place: an import of one name becomes that of the
-    new one under the name that the file uses. Unsafe for `pjit`, which under `with mesh:` puts its
-    results on the mesh, as `jax.jit` does only under `jax.set_mesh`. No fix is offered where the
-    code around it has to change too, as for `jax.shard_map`, and for `pjit` with `in_shardings` or
-    `out_shardings`, of which `jax.jit` takes no PartitionSpec there; or where not all versions that
-    the project supports have the new name.
+    Safe if another name can be used in the same place: an import of one name becomes an import of
+    the new one, under the name that the file uses. Unsafe for `pjit`, which under `with mesh:` puts
+    its results on the mesh, as `jax.jit` does only under `jax.set_mesh`. No fix if the surrounding
+    code must change too, as for `jax.shard_map`; for `pjit` with `in_shardings` or `out_shardings`,
+    where `jax.jit` does not accept a PartitionSpec; or if some version that the project supports
+    lacks the new name.
 
     ## What it does not flag
-    What is deprecated only in a version that is newer than those the project supports; where it
-    supports older ones too, what they have no replacement for. Code under a test of the version
-    or `hasattr`, or behind one that leaves; in a `try` that catches the ImportError, or in its
-    handler. An attribute of anything that is not surely an array.
+    Names that are deprecated only in versions newer than the supported ones, or, if older versions
+    are supported too, that have no replacement there. Code under a condition on the version or
+    `hasattr`, or after one that returns; code in a `try` that catches the ImportError, or in its
+    handler. An attribute of an object that is not certainly an array.
 
     ## Verified by
-    The proof calls `jax.host_id()` and catches the warning. After the fix there is none. Each row
-    of the table is executed on every JAX of the matrix.
+    The proof calls `jax.host_id()` and gets the warning. After the fix there is none. Each row of
+    the table is executed on every JAX version of the test matrix.
 
     ## References
     - [JAX's changelog](https://docs.jax.dev/en/latest/changelog.html)

@@ -25,12 +25,13 @@ class RemovedPlacementApi(OldApiRule):
 
     ## What it does
     Finds `jax.device_put_sharded`, `jax.lib.xla_bridge`, `PositionalSharding`, `x.device_buffer`,
-    `x.device()` and some hundred other names, arguments and attributes that were removed: as they
-    are used, or where they are imported. Which JAX the code is meant for is read from the project's
-    dependencies, or said by `--target-jax`; without either it is the newest that is known.
+    `x.device()` and about a hundred other names, arguments and attributes that were removed, where
+    they are used or imported. The supported versions of JAX are read from the project's
+    dependencies, or set by `--target-jax`; by default, only the newest known version.
 
     ## Why is this bad?
-    The line raises AttributeError or ImportError; for an import, the whole module does.
+    The line raises AttributeError or ImportError; if it is an import, the whole module cannot be
+    imported.
 
     ## Example
     ```python
@@ -52,20 +53,20 @@ class RemovedPlacementApi(OldApiRule):
     ```
 
     ## Fix safety
-    Safe, where another name can stand in the same place: `jax.host_id()`, `x.device_buffer`, an
-    import of one such name. No fix is offered where the code around it has to change too (what
-    `use_mesh` gives is entered later, and `jax.set_mesh` acts at once), or where
-    not all versions that the project supports have the new name.
+    Safe if another name can be used in the same place: `jax.host_id()`, `x.device_buffer`, an
+    import of one such name. No fix if the surrounding code must change too (the result of
+    `use_mesh` is entered later, while `jax.set_mesh` takes effect at once), or if some version that
+    the project supports lacks the new name.
 
     ## What it does not flag
-    What the project's versions still have (JDP602 says what they warn of). Code under a question
-    for the version or `hasattr`, or behind one that leaves; in a `try` that catches the
-    AttributeError or ImportError, or in its handler. An attribute of anything that is not surely
-    an array.
+    Names that all supported versions still have (for deprecation warnings see JDP602). Code under a
+    condition on the version or `hasattr`, or after one that returns; code in a `try` that catches
+    the AttributeError or ImportError, or in its handler. An attribute of an object that is not
+    certainly an array.
 
     ## Verified by
-    The proof reads `.device_buffer` of an array: AttributeError. After the fix there is a buffer.
-    Each row of the table is executed on every JAX of the matrix.
+    The proof reads `.device_buffer` of an array, which raises AttributeError. After the fix it
+    returns a buffer. Each row of the table is executed on every JAX version of the test matrix.
 
     ## References
     - [JAX's changelog](https://docs.jax.dev/en/latest/changelog.html)

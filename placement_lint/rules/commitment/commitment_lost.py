@@ -25,16 +25,17 @@ _FROM_NUMPY = ("jax.device_put", "jax.numpy.array", "jax.numpy.asarray")
 
 
 class CommitmentLost(Rule):
-    """A computation whose operand is committed to a device, and whose result is not.
+    """A computation whose operand is committed to a device, while its result is not.
 
     ## What it does
     Finds, for arrays committed to another device than the default one: functions under `jax.jit` or
     `jax.vmap` that take only the shape of their argument (`jax.jit(jnp.zeros_like)(w)`); jitted
-    `init` of an optax optimizer that keeps moments; the way to NumPy and back
+    `init` of an optax optimizer that keeps moments; a round trip through NumPy
     (`jnp.asarray(np.asarray(w))`), `pickle.loads(pickle.dumps(w))` and
-    `equinox.tree_deserialise_leaves(path, w)`. All but the optimizer state is reported only where
-    the result is then computed with beside arrays that are committed to that device. The jitted
-    function, the NumPy array or the pickle may come from another function or file of the run.
+    `equinox.tree_deserialise_leaves(path, w)`. Except for the optimizer state, a finding is
+    reported only if the result is then used together with arrays that are committed to that device.
+    The jitted function, the NumPy array or the pickle may come from another function or file of the
+    run.
 
     ## Why is this bad?
     A computation runs where its committed *operands* are. An argument whose values are not used is
@@ -70,24 +71,25 @@ class CommitmentLost(Rule):
     ```
 
     For an optimizer: `jax.jit(optimizer.init, out_shardings=…)(params)` with the sharding of the
-    parameters, or `optimizer.init(params)` outside of jit, where each moment follows its parameter.
+    parameters, or `optimizer.init(params)` outside jit, which puts each moment on the device of its
+    parameter.
 
     ## Fix safety
     Display-only, and only for a single array: only the author knows whether the result was meant to
     stay on the device.
 
     ## What it does not flag
-    Results that never meet an array which is committed to that device: to go by NumPy may be how
-    someone moves an array to the accelerator, and `jax.device_put(jax.device_get(w))` says just
-    that. Results that meet it only where the default device is
-    that device too. What is put somewhere afterwards. Functions that use
-    their argument; `jnp.zeros_like(w)` outside of jit, which follows. Calls with `out_shardings` or
-    `keep_unused`. Optimizers without moments. Arrays whose device is not known, or that are spread
-    over a mesh: for those that are split see JDP706.
+    Results that are never used with an array that is committed to that device: a round trip through
+    NumPy may be meant to move an array to the accelerator, as `jax.device_put(jax.device_get(w))`
+    is. Results that are used with such an array only where the default device is that device too,
+    or that are put on a device later. Functions that use the values of their argument;
+    `jnp.zeros_like(w)` outside jit, whose result is on the device of `w`. Calls with
+    `out_shardings` or `keep_unused`. Optimizers without moments. Arrays whose device is not known.
+    Arrays on a mesh: for those that are split over it see JDP706.
 
     ## Verified by
-    The proof makes momentum for a matrix that is committed to the host and takes a step: the
-    momentum is uncommitted, and JAX's device-to-device transfer guard names a copy of all of it.
+    The proof makes the momentum for a matrix that is committed to the host and takes a step: the
+    momentum is uncommitted, and JAX's device-to-device transfer guard reports a copy of all of it.
     After the fix it is committed to the host, and nothing is copied.
 
     ## References

@@ -22,15 +22,15 @@ class CommittedDevicesMixed(Rule):
 
     ## What it does
     Finds operators, `jnp`, `jax.lax` and `jax.random` functions, `x.at[…].set(…)`, and calls of
-    jitted, mapped or differentiated functions, two of whose operands are committed to devices that
-    are known and differ; through names, attributes, functions and the files of a run. An operand
-    may be a tree: of a jitted function those parts count that its result depends on, as
-    `params["kernel"]` does in `x @ params["kernel"]`.
+    jitted, mapped or differentiated functions, if two of the operands are known to be committed to
+    different devices. Operands are followed through names, attributes, functions and the files of a
+    run. An operand may be a tree: for a jitted function, only the leaves count that its result
+    depends on, such as `params["kernel"]` in `x @ params["kernel"]`.
 
     ## Why is this bad?
-    A computation runs where its committed operands are, and JAX never moves a committed array by
-    itself. With two such places there is none to run at: `ValueError: Received incompatible devices
-    for jitted computation`. The usual causes are parameters put on the host beside a batch put on
+    A computation runs where its committed operands are, and JAX never moves a committed array
+    implicitly. With operands committed to two devices it raises `ValueError: Received incompatible
+    devices for jitted computation`. Typical causes are parameters on the host used with a batch on
     the accelerator, and results of a function that was jitted for another backend.
 
     ## Example
@@ -58,19 +58,19 @@ class CommittedDevicesMixed(Rule):
     ```
 
     ## Fix safety
-    No fix: which of the arrays is in the wrong place, and whether it should be moved here or put
-    elsewhere to begin with, only the author knows.
+    No fix: only the author knows which array is in the wrong place, and whether to move it here or
+    to put it elsewhere from the start.
 
     ## What it does not flag
-    Operands of which one is uncommitted, or a NumPy array: those are moved. NumPy functions that
-    convert (`np.add(a, b)`). An argument of a jitted function that the result does not surely
-    depend on: since JAX 0.4.34 it does not count. What a traced function closes over. Indices in
-    brackets: a mask is read on the host. Devices that may be the same one. What is expected to
-    fail, or caught, also by every caller of the function that it is in.
+    An uncommitted operand or a NumPy array, which JAX moves. NumPy functions that convert
+    (`np.add(a, b)`). An argument of a jitted function if the result does not certainly depend on
+    it: since JAX 0.4.34 it does not count. Arrays that a traced function closes over. Indices in
+    brackets: a mask is read on the host. Devices that may be the same one. An exception that is
+    expected or caught, also by every caller of the function.
 
     ## Verified by
-    The proof puts two arrays on two devices and multiplies them: ValueError. With both on one
-    device it returns.
+    The proof puts two arrays on two devices and multiplies them, which raises ValueError. With both
+    on one device it works.
 
     ## References
     - jax-ml/jax#1914: results of `jit(backend="cpu")` beside arrays of the default device

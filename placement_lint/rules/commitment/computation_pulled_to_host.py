@@ -61,18 +61,18 @@ class ComputationPulledToHost(Rule):
     """A computation that runs on the host because one of its operands is committed there.
 
     ## What it does
-    Finds calls of jitted, mapped and differentiated functions, `jax.lax.scan` and its like, and
-    operators and `jnp` functions on large arrays, where one operand is committed to the host and
-    another one is an uncommitted array of the accelerator; through names, attributes, objects,
-    functions and the files of a run. The finding is at the operand that is on the host; related
-    places are where it was committed, and the operands that are copied.
+    Finds calls of jitted, mapped and differentiated functions, `jax.lax.scan` and similar
+    functions, and operators and `jnp` functions on large arrays, if one operand is committed to the
+    host and another is an uncommitted array on the accelerator. Operands are followed through
+    names, attributes, objects, functions and the files of a run. The finding is at the operand on
+    the host. Related places are where it was committed, and the operands that are copied.
 
     ## Why is this bad?
     A computation runs where its committed operands are. One batch of a dataset that was put on the
     host with `jax.device_put` is enough: the whole training step runs on the CPU, and JAX silently
     copies the parameters there. The results of the step are committed to the host too. After
-    `params = step(params, batch)` the parameters are on the host, nothing is copied any more, and
-    every later step runs there while the accelerator is idle.
+    `params = step(params, batch)` the parameters are on the host, so nothing needs to be copied,
+    and every later step runs there while the accelerator is idle.
 
     ## Example
     ```python
@@ -108,7 +108,7 @@ class ComputationPulledToHost(Rule):
         params = step(params, jax.device_put(tokens[i], jax.devices()[0]))
     ```
 
-    Or keep the dataset in NumPy: a NumPy operand goes where the others are.
+    Or keep the dataset in NumPy: a NumPy operand is copied to the device of the others.
 
     ## Fix safety
     Display-only: only the author knows whether the computation belongs on the accelerator. The fix
@@ -116,18 +116,21 @@ class ComputationPulledToHost(Rule):
     is an operand in a loop, which should not be committed to the host at all.
 
     ## What it does not flag
-    Evaluation on the host on purpose, which is legitimate: a result that goes to NumPy, a file, a
-    print or a test, into a call that is not known, or is put on a device by `jax.device_put`. What
-    is under `jax.default_device` of the host, or in a program that is pinned to the CPU. What
-    is kept on the host: an average, a buffer or moments that a jitted function updates with arrays
-    of the accelerator. A function that is given the same arrays of the host in each iteration, such
-    as the weights of an actor, unless it computes gradients. Unless the result replaces an operand:
-    a call that puts an operand on the host itself, `evaluate(params, jax.device_put(batch, cpu))`,
-    or is given an array of the accelerator that was put there by its name. Operands that are keys,
-    numbers, indices, or small by the source. Arrays of which the device is not surely the host;
-    parameters of which nothing is known, as those that a library initialises. Operators and
-    functions that are not jitted, on arrays whose size the source does not say. What follows from a
-    computation that is reported already; benchmarks that only wait for the result; tests.
+    Intended evaluation on the host: a result that is passed to NumPy, a file, `print`, a test or an
+    unknown call, or is put on a device by `jax.device_put`. Code under `jax.default_device` of the
+    host, or in a program that is pinned to the CPU. State that is kept on the host: an average, a
+    buffer or moments that a jitted function updates with arrays of the accelerator. A function that
+    gets the same host arrays in each iteration, such as the weights of an actor, unless it computes
+    gradients.
+
+    Unless the result replaces an operand: a call whose argument is put on the host in the call
+    itself, `evaluate(params, jax.device_put(batch, cpu))`, or by its name.
+
+    Operands that are keys, numbers or indices, or are small according to the source. Arrays that
+    are not certainly on the host; parameters of unknown placement, such as those that a library
+    initialises. Operators and functions that are not jitted, on arrays of unknown size.
+    Consequences of a computation that is already reported; benchmarks that only wait for the
+    result; tests.
 
     ## Verified by
     The proof runs two steps of training with batches of an array that is committed to the host: the

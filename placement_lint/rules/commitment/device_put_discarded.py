@@ -37,12 +37,12 @@ class DevicePutDiscarded(Rule):
 
     ## What it does
     Finds `jax.device_put(x, device)`, and `x.to_device(device)` of a JAX array, as a statement of
-    its own; and `jax.tree.map` of a function that does nothing but put its argument.
+    its own; and `jax.tree.map` of a function that only puts its argument on a device.
 
     ## Why is this bad?
-    JAX arrays never change: `device_put` returns a *new* array on the device and leaves its
-    operand where it was. If the result is not bound, the copy is made and discarded, and the next
-    line still uses the old array in the old place.
+    JAX arrays are immutable: `device_put` returns a *new* array on the device and leaves its
+    operand where it was. If the result is not assigned, the copy is discarded, and the next line
+    still uses the old array in the old place.
 
     ## Example
     ```python
@@ -63,21 +63,22 @@ class DevicePutDiscarded(Rule):
     ```
 
     ## Fix safety
-    Safe if the operand is a plain name and the device is not known: the result is bound to the
-    name, as the line was meant to do. Unsafe if computations with it are known to run on another
-    device then, and for an attribute or an item, since assigning to it may run code or raise. No
-    fix if arrays on another device would be copied for such a computation, or if JAX would raise
-    because another operand is committed elsewhere.
+    Safe if the operand is a plain name and the device is not known: the result is assigned to the
+    name, as the author intended. Unsafe if computations with it are then known to run on another
+    device, and for an attribute or an item, since assigning to it may run code or raise. No fix if
+    arrays on another device would be copied for such a computation, or if JAX would raise because
+    another operand is committed elsewhere.
 
     ## What it does not flag
-    A call that is expected to fail (`with pytest.raises(…)`, `assertRaises`, `try` in a test); a
-    warm-up that is waited for, as in `jax.device_put(x, d).block_until_ready()`; numbers that are
-    written out, as in `jax.device_put(0)`, which try whether a device is there. The last expression
-    of a notebook's cell, which is shown, unless a semicolon ends it; and what `%timeit` measures.
+    A call that is expected to fail (`with pytest.raises(…)`, `assertRaises`, `try` in a test). A
+    warm-up that is waited for, as in `jax.device_put(x, d).block_until_ready()`. Literal numbers,
+    as in `jax.device_put(0)`, which test whether a device is available. The last expression of a
+    notebook cell, which is displayed, unless a semicolon follows it; and statements under
+    `%timeit`.
 
     ## Verified by
-    The proof puts an array on another device in a statement of its own and looks where the name's
-    array is afterwards: still on the first device. After the fix it is on the second, committed.
+    The proof puts an array on another device in a statement of its own, and then finds the name's
+    array still on the first device. After the fix it is on the second, committed.
 
     ## References
     - [jax.device_put](https://docs.jax.dev/en/latest/_autosummary/jax.device_put.html): "returns a

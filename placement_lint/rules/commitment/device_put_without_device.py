@@ -38,16 +38,16 @@ class DevicePutWithoutDevice(Rule):
     """A `jax.device_put(x)` that names no device, of an array on another device.
 
     ## What it does
-    Finds `jax.device_put(x)`, or with `None` for the device, where `x` is a JAX array that is
-    uncommitted on another device than the default one, or committed to another device. Also where
-    `x` is a tree of such arrays: a list, a dict that a loop fills, a named tuple, an object of a
-    registered class; and `jax.tree.map(jax.device_put, tree)`.
+    Finds `jax.device_put(x)`, also with `None` for the device, if `x` is a JAX array that is
+    uncommitted on a device other than the default, or committed to another device; also if `x` is a
+    tree of such arrays (a list, a dict that a loop fills, a named tuple, an object of a registered
+    class), and `jax.tree.map(jax.device_put, tree)`.
 
     ## Why is this bad?
-    On a JAX array, `device_put` without a device is the identity: it returns the same array,
-    neither moved nor committed. If the call was meant to keep the array on the host, every later
-    operation still copies it to the accelerator. If it was meant to move the array to the
-    accelerator, later computations run on the host.
+    For a JAX array, `device_put` without a device does nothing: it returns the same array, neither
+    moved nor committed. If the call was meant to keep the array on the host, every later operation
+    still copies it to the accelerator. If it was meant to move the array to the accelerator, later
+    computations run on the host.
 
     ## Example
     ```python
@@ -76,20 +76,20 @@ class DevicePutWithoutDevice(Rule):
     ```
 
     ## Fix safety
-    Safe for an uncommitted array where every computation stays where it runs: it is committed to
-    the device that it is on, which copies nothing, and each part that is taken of it is put back on
-    the default device (as JDP201 does). Unsafe where something is computed with it, which then
-    runs on that device, or where not all uses are seen. None for an array that is committed
-    elsewhere: only the author knows where it was meant to go. None for a tree.
+    Safe for an uncommitted array if every computation runs where it ran: the array is committed to
+    its device, which copies nothing, and each part that is taken from it is put back on the default
+    device (as in JDP201). Unsafe if something is computed with it, which then runs on that device,
+    or if not all uses are known. No fix for an array that is committed elsewhere: only the author
+    knows where it was meant to go. No fix for a tree.
 
     ## What it does not flag
-    NumPy arrays and Python values: to put them on the default device is what the call is for.
-    Arrays that already are on the default device: the call does nothing, and harms nobody. Operands
-    of which nothing is known; of a tree, the leaves that may be something else.
+    NumPy arrays and Python values, which the call puts on the default device as intended. Arrays
+    that are already on the default device: the call is redundant, but harmless. Operands whose
+    placement is unknown, and leaves of a tree that may be something else.
 
     ## Verified by
     The proof makes an array under `jax.default_device`, calls `jax.device_put` on it without a
-    device, and finds it uncommitted as before; after the fix it is committed.
+    device, and finds it still uncommitted. After the fix it is committed.
 
     ## References
     - [jax.device_put](https://docs.jax.dev/en/latest/_autosummary/jax.device_put.html)

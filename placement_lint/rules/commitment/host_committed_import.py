@@ -33,15 +33,15 @@ class HostCommittedImport(Rule):
 
     ## What it does
     Finds `jnp.from_dlpack(x)` and `jax.dlpack.from_dlpack(x)` without a device, and
-    `jax.tree.map(jnp.from_dlpack, x)`, where x is a NumPy array or a tensor that was just brought
-    to the host (`.cpu()`, `.numpy()`), at a place where the default device is another one.
+    `jax.tree.map(jnp.from_dlpack, x)`, if `x` is a NumPy array or a tensor that was just copied to
+    the host (`.cpu()`, `.numpy()`), and the host is not the default device.
 
     ## Why is this bad?
-    DLPack hands over memory where it is, so the array is on the CPU, and, unlike an array made by
-    `jnp.asarray`, it is *committed* to it: `jax.default_device` is ignored, and whatever is
-    computed with it, jitted functions included, runs on the CPU. Nothing fails and the numbers are
-    right; the accelerator is idle. Beside an array that is committed to the accelerator it
-    raises ValueError instead.
+    DLPack shares memory without copying it, so the array is on the CPU. Unlike an array made by
+    `jnp.asarray`, it is *committed* to the CPU: `jax.default_device` is ignored, and all
+    computations with it, including jitted functions, run on the CPU. Nothing fails and the results
+    are right, but the accelerator is idle. Together with an array that is committed to the
+    accelerator, the array raises ValueError.
 
     ## Example
     ```python
@@ -61,18 +61,18 @@ class HostCommittedImport(Rule):
     batch = jax.device_put(images)
     ```
 
-    Or name the device: `jnp.from_dlpack(images, device=jax.devices()[0])`. Where the work belongs
-    on the host, `jax.device_put(images, jax.devices("cpu")[0])` says so.
+    Or pass the device: `jnp.from_dlpack(images, device=jax.devices()[0])`. If the work should run
+    on the host, write `jax.device_put(images, jax.devices("cpu")[0])`.
 
     ## Fix safety
-    Unsafe: what is computed with the array then runs on the default device, and the array is
-    uncommitted there: it goes where other operands are. Tensors of other libraries get no fix:
-    NumPy does not have all of their types.
+    Unsafe: computations with the array then run on the default device, and the array is
+    uncommitted, so it follows other operands. No fix for tensors of other libraries, since NumPy
+    lacks some of their types.
 
     ## What it does not flag
-    A call that names a device. Tensors whose place is not known, and those on an accelerator. What
-    is put on a device straight away, or under its name later on. A call under a default device that
-    is the CPU, and programs that only run there.
+    A call that passes a device. Tensors whose device is not known, or that are on an accelerator.
+    An array that is put on a device immediately, or later under its name. A call under a default
+    device that is the CPU, and programs that only run there.
 
     ## Verified by
     The proof imports a NumPy array and runs a jitted function on it while another device is the

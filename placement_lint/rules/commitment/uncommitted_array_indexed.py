@@ -23,19 +23,18 @@ class UncommittedArrayIndexed(Rule):
 
     ## What it does
     Finds indexing, slicing, unpacking and iteration of an array that was made under
-    `jax.default_device(d)`, or while `jax_default_device` was set, at a place where another device
-    is the default. The finding is at the use; the first related place is the creation. For
-    `jax.default_device(d if condition else None)` the message names the condition, and the
+    `jax.default_device(d)`, or while `jax_default_device` was set, in a place where another device
+    is the default. The finding is at the use; the first related place is where the array was made.
+    For `jax.default_device(d if condition else None)` the message names the condition, and the
     confidence is likely.
 
     ## Why is this bad?
-    A default device is where an array is *made*, not where it stays: the array is *uncommitted*.
-    An operation on uncommitted arrays runs on the current default device, and JAX first copies all
-    of each operand there. So `array[0]`, outside of the block, copies the whole array to the
-    accelerator, takes one row, and discards the copy; the next index does so again. With a 6.5 GB
-    array, an item took 1.2 s; after `jax.device_put(array, cpu)` it took 0.0002 s. Even
-    `float(array[0, 0])` copies everything. If the array does not fit, the program runs out of
-    memory.
+    A default device is where an array is *made*, not where it stays: the array is *uncommitted*. An
+    operation on uncommitted arrays runs on the current default device, and JAX first copies all of
+    each operand there. So `array[0]`, outside the block, copies the whole array to the accelerator,
+    takes one row, and discards the copy; the next index does so again. With a 6.5 GB array, an item
+    took 1.2 s; after `jax.device_put(array, cpu)` it took 0.0002 s. Even `float(array[0, 0])`
+    copies everything. If the array does not fit, the program runs out of memory.
 
     ## Example
     ```python
@@ -74,18 +73,19 @@ class UncommittedArrayIndexed(Rule):
     ```
 
     The dataset stays on the host, one batch is copied for each step, and `params` stays where it
-    was. A batch that is taken from a committed array is committed to the host too: passed to
-    `train` as it is, it would make every step run there. `jax.device_get` and `jax.device_put` put
-    it on the default device, uncommitted. On a mesh, use `jax.device_put(tokens[step], sharding)`.
+    was. A batch that is taken from a committed array is committed to the host too, and would make
+    every step run there if it were passed to `train` directly. `jax.device_get` and
+    `jax.device_put` put it on the default device, uncommitted. On a mesh, use
+    `jax.device_put(tokens[step], sharding)`.
 
     ## Fix safety
     Safe if no computation and no other array moves: the array is committed where it is made, which
-    copies nothing, and each part that is taken of it is put back on the default device, unless it
+    copies nothing, and each part that is taken from it is put back on the default device, unless it
     is only read on the host (`print`, `float`, NumPy) or put on a device anyway.
 
     Unsafe if that is not certain: the array is passed to an unknown function, or stored under a
     name or attribute that other packages may use; a part may have a weak type, which becomes a
-    strong one; or a computation uses the whole array, and then runs on the host, as the fix says.
+    strong type; or a computation uses the whole array, and then runs on the host, as the fix says.
     Also unsafe if the device is an expression that may return another device the second time. No
     fix if arrays on the accelerator would be copied to the host, or if JAX would raise because
     another operand is or may be committed to another device.
@@ -98,9 +98,9 @@ class UncommittedArrayIndexed(Rule):
     themselves to the CPU (`JAX_PLATFORMS=cpu`), or `accelerator = false` in the settings.
 
     ## Verified by
-    The proof makes an array under `jax.default_device`, indexes it outside of the block with JAX's
-    device-to-device transfer guard on, and sees the guard name the whole parent; after the fix
-    nothing moves, and the row is where it was. The data path measures the time of an item.
+    The proof makes an array under `jax.default_device` and indexes it outside the block under JAX's
+    device-to-device transfer guard. The guard reports a copy of the whole array. After the fix
+    nothing is copied, and the row is where it was. The data path measures the time of an item.
 
     ## References
     - [jax.Array.committed](https://docs.jax.dev/en/latest/_autosummary/jax.Array.committed.html)

@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 
 class UncommittedArrayMoved(Rule):
-    """An uncommitted array on the host that is computed with where the host is not the default
-    device.
+    """An uncommitted array on the host that is used in a computation where the host is not the
+    default device.
 
     ## What it does
     Finds arithmetic, `jnp` functions, methods that compute, jitted functions, and the NumPy
-    functions that call the array's own method (`np.sum`, `np.mean`, `np.reshape` …), given an array
-    that was made under `jax.default_device(d)` at a place where another device is the default.
+    functions that call the array's own method (`np.sum`, `np.mean`, `np.reshape` …), on an array
+    that was made under `jax.default_device(d)`, in a place where another device is the default.
 
     ## Why is this bad?
-    The array is *uncommitted*: nothing keeps it on the device that it was made on. The operation
-    runs on the default device, and the whole array is first copied there. The array itself stays
-    where it was, so the next operation copies it again. A jitted function that a loop calls with
-    such parameters copies all of them to the accelerator in every step.
+    The array is *uncommitted*: nothing keeps it on the device where it was made. The operation runs
+    on the default device, and JAX first copies the whole array there. The array itself stays where
+    it was, so the next operation copies it again. If the parameters of a jitted function that a
+    loop calls are such arrays, every step copies all of them to the accelerator.
 
     ## Example
     ```python
@@ -62,29 +62,29 @@ class UncommittedArrayMoved(Rule):
     cpu)`: computations with it then run there.
 
     ## Fix safety
-    Safe where a part is taken (`jnp.take`, `jax.lax.dynamic_slice`): the array is committed where
-    it is made, and the part is put back on the default device, so that every computation stays
-    where it runs.
+    Safe if a part is taken (`jnp.take`, `jax.lax.dynamic_slice`): the array is committed where it
+    is made, and the part is put back on the default device, so that every computation runs where it
+    ran.
 
-    Unsafe for all else, also where the array is only rearranged (`reshape`, `T`): the array is
-    committed where it is made, and what is computed with it then runs on the host, as the fix says.
-    No fix where another operand is an array of the accelerator, which would be copied to the host,
-    or is or may be committed to another device, where JAX would refuse the operation.
+    Unsafe for everything else, even if the array is only rearranged (`reshape`, `T`): the array is
+    committed where it is made, and computations with it then run on the host, as the fix says. No
+    fix if another operand is an array on the accelerator, which would be copied to the host, or if
+    another operand is or may be committed to another device, so that JAX would raise.
 
     ## What it does not flag
     Parameters made on the host and then put or sharded elsewhere (`jax.device_put`,
     `jax.tree.map(lambda a: jax.device_put(a, s), params)`, `jit(f, out_shardings=…)`,
-    `make_array_from_callback`): one move, on purpose. Nor those that the first iteration of a loop
-    takes along, `params = step(params, batch)`, or the first call of a method that replaces them:
-    what comes around is on the accelerator. What converts to NumPy (`np.asarray`,
-    `np.stack`, `jax.device_get`), reads metadata, prints or saves. The other direction: an array of
-    the default device used in a host block. PRNG keys and scalars. What is only used under the same
-    default device. A device that may be the accelerator itself.
+    `make_array_from_callback`), which is one intended copy. Parameters that the first iteration of
+    a loop moves, `params = step(params, batch)`, or the first call of a method that replaces them:
+    after that they are on the accelerator. Operations that convert to NumPy (`np.asarray`,
+    `np.stack`, `jax.device_get`), read metadata, print or save. The other direction: an array on
+    the default device used in a block of the host. PRNG keys and scalars. Arrays that are only used
+    under the same default device. A device that may be the accelerator itself.
 
     ## Verified by
-    The proof makes an array under `jax.default_device` and computes with it outside of the block
-    with JAX's device-to-device transfer guard on: the guard names the whole array; after the fix
-    nothing moves.
+    The proof makes an array under `jax.default_device` and computes with it outside the block under
+    JAX's device-to-device transfer guard. The guard reports a copy of the whole array. After the
+    fix nothing is copied.
 
     ## References
     - [jax.Array.committed](https://docs.jax.dev/en/latest/_autosummary/jax.Array.committed.html)

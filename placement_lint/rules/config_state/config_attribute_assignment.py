@@ -36,14 +36,14 @@ class ConfigAttributeAssignment(Rule):
 
     ## What it does
     Finds `jax.config.jax_platform_name = "cpu"`, and every other assignment to an option of
-    `jax.config` as an attribute: augmented, in a tuple, by `setattr`, `del`; also where the prefix
-    `jax_` is missing (`jax.config.enable_x64 = True`).
+    `jax.config` as an attribute: also augmented, in a tuple, by `setattr` or by `del`; and without
+    the prefix `jax_` (`jax.config.enable_x64 = True`).
 
     ## Why is this bad?
-    Options are set by `jax.config.update`. An assignment either raises AttributeError, or makes a
-    new attribute that nothing reads: so for `jax_platform_name`, `jax_xla_backend`,
-    `jax_cuda_visible_devices` and for every name that is no option. Reading it back shows the new
-    value, while JAX goes on with the old one.
+    Options are set by `jax.config.update`. An assignment either raises AttributeError, or creates
+    an attribute that JAX never reads. The latter happens with `jax_platform_name`,
+    `jax_xla_backend`, `jax_cuda_visible_devices` and every name that is not an option. Reading the
+    attribute returns the new value, while JAX still uses the old one.
 
     ## Example
     ```python
@@ -62,17 +62,16 @@ class ConfigAttributeAssignment(Rule):
     ```
 
     ## Fix safety
-    Safe: an assignment of one option becomes `jax.config.update` of it with the same value. No fix
-    is offered for augmented, several or unpacked targets, for `del`, and for names of which JAX has
-    no option.
+    Safe: an assignment to one option becomes `jax.config.update` with the same value. No fix for
+    augmented, multiple or unpacked targets, for `del`, or for names that are not options of JAX.
 
     ## What it does not flag
-    Attributes of other objects called `config`; names that are no options and do not look like
-    one; a stand-in for a method of `jax.config` in a test; `monkeypatch.setattr`. An assignment
-    whose failure is expected, or caught.
+    Attributes of other objects called `config`; names that are not options and do not look like
+    one; a replacement for a method of `jax.config` in a test; `monkeypatch.setattr`. An assignment
+    that is expected to fail, or whose exception is caught.
 
     ## Verified by
-    The proof assigns to `jax.config.jax_default_device` and sees the AttributeError. After the fix
+    The proof assigns to `jax.config.jax_default_device` and gets the AttributeError. After the fix
     the next array is on the host. A test assigns to every option of the installed JAX.
 
     ## References

@@ -37,14 +37,14 @@ class ConfigContextAroundDefinition(Rule):
 
     ## What it does
     Finds `function = jax.jit(…)`, `return jax.jit(…)` and `@jax.jit` functions in the body of a
-    `with jax.default_device(device):`, or of another configuration context of JAX, where the
-    function is not used inside of the block.
+    `with jax.default_device(device):`, or of another configuration context of JAX, if the function
+    is not used inside the block.
 
     ## Why is this bad?
-    `jax.jit` compiles nothing: it waits for the first call. By then the block is left, so that the
-    function is traced and run on the caller's default device, as if the block were not there. What
-    was to run on the CPU, because the accelerator cannot do it or has no room for it, runs on the
-    accelerator.
+    `jax.jit` does not compile until the first call. By then the block has exited, so the function
+    is traced and run on the caller's default device, as if the block did not exist. A function that
+    should run on the CPU, because the accelerator does not support it or lacks the memory, runs on
+    the accelerator.
 
     ## Example
     ```python
@@ -66,19 +66,19 @@ class ConfigContextAroundDefinition(Rule):
     Or enter the context around the calls.
 
     ## Fix safety
-    Unsafe: the function is wrapped in the context, which then is in force in every call. That is
+    Unsafe: the function is wrapped in the context, which is then in effect in every call. This is
     what the block was written for, but it changes where the function runs, and the wrapper has no
-    methods such as `lower`. No fix is offered for a context that was made before the `with`.
+    methods such as `lower`. No fix for a context that was created before the `with`.
 
     ## What it does not flag
     Functions that are used in the block: called, or lowered and compiled, which does take the
-    block's device. Functions of which every call in sight is inside of such a block. `jax.jit` of
-    what a call gives (`jax.jit(make_step(params))`), since that call may make arrays. Functions
-    that are not compiled.
+    block's device. Functions whose calls are all inside such a block, as far as the run sees.
+    `jax.jit` of the result of a call (`jax.jit(make_step(params))`), since that call may make
+    arrays. Functions that are not compiled.
 
     ## Verified by
-    The proof jits a function inside of the host's block, calls it outside, and finds its result on
-    the accelerator. After the fix it is on the host.
+    The proof jits a function inside the host's block, calls it outside, and finds its result on the
+    accelerator. After the fix it is on the host.
 
     ## References
     - [facebookresearch/fmmax](https://github.com/facebookresearch/fmmax), `utils.py`: `jax.jit` of

@@ -30,15 +30,15 @@ class ConfigContextDecoratorInert(Rule):
     """`@jax.default_device(…)` on a generator function, or on an `async def`.
 
     ## What it does
-    Finds `jax.default_device(device)`, and every other configuration context of JAX, used as a
-    decorator of a function with `yield` in it, or of an `async def`; and the same as a call,
+    Finds `jax.default_device(device)`, and every other configuration context of JAX, as a decorator
+    of a generator function or of an `async def`; and the same as a call,
     `jax.default_device(device)(generator)`.
 
     ## Why is this bad?
-    The decorator enters the context around the *call*. But calling such a function runs nothing of
-    its body: it only makes a generator or a coroutine, and the context is left again. The body runs
-    later, on whatever device its consumer has as the default then, which may be the accelerator or
-    that of another block. Nothing warns of it.
+    The decorator enters the context for the duration of the *call*. Calling a generator function or
+    an `async def` does not run its body: it only creates a generator or a coroutine, and then the
+    context has already exited. The body runs later, on the default device of its consumer, which
+    may be the accelerator. There is no warning.
 
     ## Example
     ```python
@@ -61,19 +61,19 @@ class ConfigContextDecoratorInert(Rule):
             yield batch
     ```
 
-    The `yield` is outside of the block: inside of it the consumer would run on the CPU too.
+    The `yield` is outside the block. If it were inside, the consumer would run on the CPU too.
 
     ## Fix safety
-    No fix: which parts of the body are to run on the device, and where it may be suspended, has to
-    be decided.
+    No fix: only the author knows which parts of the body should run on the device, and where it may
+    be suspended.
 
     ## What it does not flag
-    Plain functions, methods and jitted functions, with which the decorator works. A generator
-    function below a decorator that is not known, since that one may run the generator to its end.
+    Plain functions, methods and jitted functions, for which the decorator works. A generator
+    function below an unknown decorator, which may run the generator to its end.
 
     ## Verified by
-    The proof decorates a generator function with the host's device and finds what it yields on the
-    accelerator. With the block inside the body it is on the host.
+    The proof decorates a generator function with the host's device and finds the yielded array on
+    the accelerator. With the block inside the body it is on the host.
 
     ## References
     - [contextlib.ContextDecorator](https://docs.python.org/3/library/contextlib.html), which

@@ -25,15 +25,15 @@ class ConfigContextDiscarded(Rule):
     """A call of `jax.default_device`, or of another configuration context, as a statement.
 
     ## What it does
-    Finds `jax.default_device(device)`, `jax.disable_jit()`, `jax.debug_nans(True)` and their like
-    as statements of their own, and `jax.default_device(device).__enter__()` whose object is
-    dropped.
+    Finds `jax.default_device(device)`, `jax.disable_jit()`, `jax.debug_nans(True)` and similar
+    calls as statements of their own, and `jax.default_device(device).__enter__()` on an object that
+    is not kept.
 
     ## Why is this bad?
-    The call looks like a setter, but it only builds a context manager, which the statement throws
-    away: nothing changes, and arrays go on being made on the accelerator. The form with
-    `__enter__()` is worse: it has no effect up to JAX 0.5.1, and from 0.5.3 on the device stays in
-    force for good, with nothing left to end it.
+    The call looks like a setter, but it only returns a context manager, which the statement
+    discards. Nothing changes, and arrays are still made on the accelerator. The form with
+    `__enter__()` is worse: it has no effect up to JAX 0.5.1, but from 0.5.3 on the device stays in
+    effect permanently, because nothing can exit the context.
 
     ## Example
     ```python
@@ -52,10 +52,10 @@ class ConfigContextDiscarded(Rule):
     For a part of the program: `with jax.default_device(jax.devices("cpu")[0]):`.
 
     ## Fix safety
-    Safe: the call becomes `jax.config.update` of the option behind the context with the same value,
-    which is what a statement that sets something reads like. For a dropped `__enter__()` the fix is
-    unsafe, because on some versions of JAX the line did have an effect. No fix is offered with
-    starred arguments, and where `jax.config` cannot be imported.
+    Safe: the call becomes `jax.config.update` of the corresponding option with the same value,
+    which is what the statement looks like. The fix of an `__enter__()` is unsafe, because on some
+    versions of JAX the line had an effect. No fix for starred arguments, or if `jax.config` cannot
+    be imported.
 
     ## What it does not flag
     A context that is kept: assigned, returned, yielded, passed on (`stack.enter_context(…)`), used

@@ -29,18 +29,17 @@ class ConfigContextInTraced(Rule):
     """A `with jax.default_device(…)` inside a function that JAX compiles.
 
     ## What it does
-    Finds `jax.default_device(device)` entered in a function that is given to `jax.jit`,
-    `jax.pmap`, `jax.shard_map`, `jax.checkpoint`, `jax.lax.scan`, `cond`, `while_loop` and their
-    like, by a decorator or by a call; also the wrappers of flax.nnx and equinox; and in a function
-    that only such functions call, of any file of the run. The same for
-    `jax.debug_nans`, `jax.debug_infs`, `jax.log_compiles` and `jax.transfer_guard` in what is
-    compiled; and for `jax.jit(jax.default_device(device)(function))`, also with decorators.
+    Finds `jax.default_device(device)` entered in a function that is passed to `jax.jit`,
+    `jax.pmap`, `jax.shard_map`, `jax.checkpoint`, `jax.lax.scan`, `cond`, `while_loop` and similar
+    functions, or to the wrappers of flax.nnx and equinox, by a decorator or by a call; and in a
+    function of any file that only such functions call. It finds the same for `jax.debug_nans`,
+    `jax.debug_infs`, `jax.log_compiles` and `jax.transfer_guard` in compiled functions, and for
+    `jax.jit(jax.default_device(device)(function))`, also with decorators.
 
     ## Why is this bad?
-    Such a function runs in Python once, to record its operations. No array is made while the
-    context is in force; the compiled program runs later, as a whole, where its committed arguments
-    are, or else on the default device of the *caller*. So the block moves nothing, and nothing
-    says so.
+    JAX runs such a function in Python only once, to trace it. No array is made while the context is
+    in effect. The compiled program runs later, as a whole, where its committed arguments are, or
+    else on the default device of the *caller*. So the block has no effect, and JAX does not warn.
 
     ## Example
     ```python
@@ -65,25 +64,25 @@ class ConfigContextInTraced(Rule):
         return table @ x
     ```
 
-    To run it all on the CPU, enter the context around the *call*, or put the arguments there:
+    To run the function on the CPU, enter the context around the *call*, or put the arguments there:
     `normalise(jax.device_put(x, jax.devices("cpu")[0]))`.
 
     ## Fix safety
-    The fix is shown only: it takes the context away, which changes nothing but the look of it;
-    what was meant has to be done by the caller.
+    Display-only: it removes the context, which does not change what the program does. What was
+    intended must be done by the caller.
 
     ## What it does not flag
-    Functions given to `jax.vmap`, `jax.grad`, `jax.vjp`, `jax.custom_vjp` or `jnp.vectorize` alone:
-    those run operation by operation, and the context does have its effect. Contexts that JAX
-    reads while it traces: `default_matmul_precision`, `enable_x64`, `numpy_dtype_promotion`,
-    `disable_jit`. A function that is also called as it is; the Python function of a
-    `jax.pure_callback`, which runs on the host; `jax.ensure_compile_time_eval`, which does make
-    arrays; a context around the call of a compiled function.
+    Functions passed only to `jax.vmap`, `jax.grad`, `jax.vjp`, `jax.custom_vjp` or `jnp.vectorize`:
+    these run operation by operation, and the context works. Contexts that JAX reads while it
+    traces: `default_matmul_precision`, `enable_x64`, `numpy_dtype_promotion`, `disable_jit`. A
+    function that is also called directly; the Python function of a `jax.pure_callback`, which runs
+    on the host; `jax.ensure_compile_time_eval`, which does make arrays; a context around the call
+    of a compiled function.
 
     ## Verified by
     The proof makes an array in such a block of a jitted function and finds it on the accelerator.
-    In the fix the block is around the call, and the array is on the host. Every call that traces
-    is executed by a test, with the context and with `jax.device_put` inside.
+    In the fix the block is around the call, and the array is on the host. A test executes every
+    function that traces, with the context and with `jax.device_put` inside.
 
     ## References
     - [jax-ml/jax#26000](https://github.com/jax-ml/jax/issues/26000): placement inside of jit is not

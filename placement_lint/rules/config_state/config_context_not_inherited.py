@@ -70,17 +70,17 @@ class ConfigContextNotInherited(Rule):
     """A thread or a process that is started inside `with jax.default_device(…)`.
 
     ## What it does
-    Finds calls that start a worker in the body of a `with jax.default_device(device):`, where the
-    worker's function makes JAX arrays: `threading.Thread` and `Timer` that are started in it,
-    objects of a class that derives from `Thread`, `submit` and `map` of an executor or a pool,
-    `asyncio.to_thread`, `loop.run_in_executor`; and processes, in a file that asks for the start
-    method "spawn" or "forkserver".
+    Finds calls in the body of a `with jax.default_device(device):` that start a worker whose
+    function makes JAX arrays: `threading.Thread` and `Timer` that are started in the block, objects
+    of a subclass of `Thread`, `submit` and `map` of an executor or a pool, `asyncio.to_thread` and
+    `loop.run_in_executor`; and processes, in a file that selects the start method "spawn" or
+    "forkserver".
 
     ## Why is this bad?
-    The default device of a `with` block belongs to the thread that entered it. Other threads do
-    not inherit it, not even through `contextvars`, and new processes do not either: the worker
-    makes its arrays on the system's default device. The loader threads that were to fill the
-    host's memory fill that of the accelerator.
+    The default device of a `with` block belongs to the thread that entered it. Other threads do not
+    inherit it, not even through `contextvars`, and neither do new processes. The worker makes its
+    arrays on the system's default device: a loader thread that should fill the host's memory fills
+    the accelerator's.
 
     ## Example
     ```python
@@ -114,18 +114,18 @@ class ConfigContextNotInherited(Rule):
     For all threads of the process: `jax.config.update("jax_default_device", device)`.
 
     ## Fix safety
-    No fix: the worker has to enter the context, and whoever else calls its function would run
-    under it too.
+    No fix: the worker's function must enter the context itself, which also affects its other
+    callers.
 
     ## What it does not flag
-    Workers whose function makes no array that can be seen, or enters a context of its own; an
-    executor with an `initializer`; processes that may be forked, which do inherit it; programs
-    that set `jax_default_device` by `jax.config.update`, which all threads see; a block of the
-    device that is the default anyway.
+    Workers whose function makes no visible array, or enters a context of its own; an executor with
+    an `initializer`; processes that may be forked, which do inherit the device; programs that set
+    `jax_default_device` by `jax.config.update`, which applies to all threads; a block of the device
+    that is the default anyway.
 
     ## Verified by
     The proof starts a thread in the host's block and finds the array that it makes on the
-    accelerator. With the block inside of the worker's function it is on the host.
+    accelerator. With the block inside the worker's function it is on the host.
 
     ## References
     - [Transfer guard](https://docs.jax.dev/en/latest/transfer_guard.html), on contexts: "a newly

@@ -39,16 +39,16 @@ class ConfigContextSuspended(Rule):
     """A `yield` or an `await` inside `with jax.default_device(…)`.
 
     ## What it does
-    Finds `yield`, `await`, `async for` and `async with` in the body of a
-    `with jax.default_device(device):`, and of every other configuration context of JAX. One finding
-    a block, at the first of them.
+    Finds `yield`, `await`, `async for` and `async with` in the body of a `with
+    jax.default_device(device):`, and of every other configuration context of JAX. There is one
+    finding for each block, at the first of them.
 
     ## Why is this bad?
     The context belongs to the thread, not to the generator or the task. While a generator is
-    suspended at a `yield`, the code that consumes it runs under the generator's device: its arrays
-    are made there. While a task waits, so do all other tasks. Blocks that overlap leave in the
-    wrong order: after `zip(batches(), batches())`, or two such tasks, the thread stays on the
-    device for good.
+    suspended at a `yield`, the code that consumes it also runs under the generator's device, so its
+    arrays are made there. While a task waits, all other tasks run under the device too. Overlapping
+    blocks exit in the wrong order: after `zip(batches(), batches())`, or after two such tasks, the
+    device stays in effect for the thread permanently.
 
     ## Example
     ```python
@@ -72,20 +72,20 @@ class ConfigContextSuspended(Rule):
     ```
 
     ## Fix safety
-    Unsafe: where the block ends with `yield expression`, the value is bound inside and yielded
-    behind the block, so that the consumer runs on its own device, which it may have come to rely
-    on. No fix is offered for any other shape.
+    Unsafe: if the block ends with `yield expression`, the value is computed inside the block and
+    yielded after it. The consumer then runs on its own device, although it may rely on the other
+    one. No fix for any other shape.
 
     ## What it does not flag
-    A context that an `ExitStack` holds which is no `with` of the same function. Functions decorated
-    with `contextlib.contextmanager`, `asynccontextmanager` or as a fixture of
-    pytest, whose purpose it is to hold the context while others run. `yield` in a function inside
-    of the block. `jax.default_device(None)`, which sets the system's default. A private generator
-    that is always run to its end at once, as in `list(_rows())`.
+    A context that is held by an `ExitStack`, unless the stack is a `with` of the same function.
+    Functions decorated with `contextlib.contextmanager`, `asynccontextmanager` or a pytest fixture,
+    whose purpose is to hold the context while other code runs. A `yield` in a function defined
+    inside the block. `jax.default_device(None)`, which selects the system's default. A private
+    generator that is always consumed at once, as in `list(_rows())`.
 
     ## Verified by
     The proof makes an array between two items of such a generator and finds it on the generator's
-    device. After the fix it is where it belongs.
+    device. After the fix it is on the consumer's device.
 
     ## References
     - [PEP 568](https://peps.python.org/pep-0568/), on what a `with` around `yield` does to its

@@ -38,19 +38,19 @@ class ConfigStateAssignment(Rule):
     """An assignment to `jax.default_device`, or to another configuration context of JAX.
 
     ## What it does
-    Finds everything that binds one of JAX's configuration contexts to something else:
-    `jax.default_device = device`, also in a tuple, by `setattr`, `del`, `for`, `with … as` or an
-    augmented assignment; and a name imported by `from jax import default_device` that is bound
-    again in the same scope. The contexts are `default_device`, `default_matmul_precision`,
-    `disable_jit`, `debug_nans`, `enable_x64`, `transfer_guard` and some thirty more. An assignment
-    and its reset (`= None`, or the value saved before) are one finding.
+    Finds every statement that binds one of JAX's configuration contexts to something else:
+    `jax.default_device = device`, also in a tuple, in a `for`, in `with … as`, by an augmented
+    assignment, by `setattr` or by `del`; and a second binding, in the same scope, of a name that
+    `from jax import default_device` imports. The contexts are `default_device`,
+    `default_matmul_precision`, `disable_jit`, `debug_nans`, `enable_x64`, `transfer_guard` and some
+    thirty more. An assignment and its reset (`= None`, or the value saved before) are one finding.
 
     ## Why is this bad?
-    `jax.default_device` is not a setting but an object that makes context managers. Assigning to it
-    sets nothing: arrays go on being made where they were made before, so that the data that was
-    meant for the host fills the accelerator. And the object is gone for the whole process: every
-    later `with jax.default_device(…)`, your own or that of a library, dies with
-    `TypeError: 'Device' object is not callable`.
+    `jax.default_device` is not a setting: calling it returns a context manager. Assigning to it
+    does not change where arrays are made, so data that was meant for the host fills the
+    accelerator. The assignment also replaces the object for the whole process: every later `with
+    jax.default_device(…)`, in your code or in a library, raises `TypeError: 'Device' object is not
+    callable`.
 
     ## Example
     ```python
@@ -74,21 +74,21 @@ class ConfigStateAssignment(Rule):
     For the whole process: `jax.config.update("jax_default_device", jax.devices("cpu")[0])`.
 
     ## Fix safety
-    Safe: an assignment with its reset further down in the same block, or last in the `finally` of a
-    `try`, becomes a `with` block around the statements in between; any other becomes
-    `jax.config.update` with the same value, and so do its resets. What was saved for the reset
-    alone, in a function, goes with it. No fix is offered for unpacking, `setattr`, `del` and loop
-    targets, for a reset alone, where code reads what was assigned as a variable, and where
-    `jax.config` cannot be imported beside what the file imports of JAX.
+    Safe: if the reset follows in the same block, or is the last statement of the `finally` of a
+    `try`, the two become a `with` block around the statements in between. Any other assignment
+    becomes `jax.config.update` with the same value, and so do its resets. In a function, a variable
+    that only saves the old value for the reset is removed too. No fix for unpacking, `setattr`,
+    `del` and loop targets, for a reset without an assignment, if code reads the assigned value as a
+    variable, or if `jax.config` cannot be imported next to the file's other imports of JAX.
 
     ## What it does not flag
-    Stand-ins: a mock, a function, a class or a lambda assigned in place of the context, as tests
-    do; `monkeypatch.setattr` and `mock.patch`. Fallbacks for a JAX without the context, under
-    `hasattr` or in `except AttributeError`. Attributes of anything that is not surely JAX.
+    Replacements in tests: a mock, a function, a class or a lambda assigned in place of the context,
+    `monkeypatch.setattr` and `mock.patch`. Fallbacks for a JAX without the context, under `hasattr`
+    or in `except AttributeError`. Attributes of an object that is not certainly JAX.
 
     ## Verified by
-    The proof assigns the CPU to `jax.default_device`, makes an array, and sees it on the
-    accelerator; then it enters `jax.default_device` and sees the TypeError. After the fix the array
+    The proof assigns the CPU to `jax.default_device`, makes an array, and finds it on the
+    accelerator; then it enters `jax.default_device` and gets the TypeError. After the fix the array
     is on the CPU, and the context works.
 
     ## References

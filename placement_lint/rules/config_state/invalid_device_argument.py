@@ -56,17 +56,18 @@ class InvalidDeviceArgument(Rule):
     """An argument that should be a device, and is a list, a string, a number or a sharding.
 
     ## What it does
-    Finds, where JAX takes one device: a list of devices (`jax.default_device(jax.devices("cpu"))`),
+    Where JAX takes one device, finds a list of devices (`jax.default_device(jax.devices("cpu"))`),
     a string (`jax.device_put(x, "cpu")`, `jax.default_device("cuda:0")`), a number, and a
-    `SingleDeviceSharding` given to `jax.default_device`. And, where JAX takes the name of a
-    backend: `jax.local_devices("cpu")`, whose first parameter is a process, and
-    `jax.devices("gpu:0")`, which is no backend.
+    `SingleDeviceSharding` passed to `jax.default_device`. Where JAX takes the name of a backend,
+    finds `jax.local_devices("cpu")`, whose first parameter is a process, and
+    `jax.devices("gpu:0")`, which is not the name of a backend.
 
     ## Why is this bad?
-    None of these works. `jax.default_device` and `jax.device_put` raise ValueError, the former
-    before JAX 0.4.36 for every string; a `SingleDeviceSharding` passes `jax.default_device`, and
-    the first array after it raises AttributeError; `jnp.zeros(…, device="cpu")` fails inside of JAX
-    with a message that does not name the argument; `jax.local_devices("cpu")` raises TypeError.
+    None of these works. `jax.default_device` and `jax.device_put` raise ValueError
+    (`jax.default_device` for every string before JAX 0.4.36). `jax.default_device` accepts a
+    `SingleDeviceSharding`, but the first array after it raises AttributeError. `jnp.zeros(…,
+    device="cpu")` fails inside JAX with a message that does not name the argument.
+    `jax.local_devices("cpu")` raises TypeError.
 
     ## Example
     ```python
@@ -85,22 +86,22 @@ class InvalidDeviceArgument(Rule):
     ```
 
     ## Fix safety
-    Safe: of a list of devices the first one is taken; a string becomes the device that it names
-    (`"cuda:1"` becomes `jax.devices("cuda")[1]`); a sharding becomes its device;
-    `jax.local_devices("cpu")` gets the keyword `backend=`. Unsafe for a number, which is taken for
-    the place of a device in `jax.devices()`. No fix is offered for `jax.devices("gpu:0")`, for a
-    string that names no backend, and for a string in a variable.
+    Safe: a list of devices is replaced by its first device, a string by the device that it names
+    (`"cuda:1"` becomes `jax.devices("cuda")[1]`), and a sharding by its device;
+    `jax.local_devices("cpu")` gets the keyword `backend=`. Unsafe for a number, which is read as an
+    index into `jax.devices()`. No fix for `jax.devices("gpu:0")`, for a string that names no
+    backend, or for a string in a variable.
 
     ## What it does not flag
     `jax.default_device("cpu")`, `"gpu"` and `"tpu"`, which work from JAX 0.4.36 on, unless
-    `target-jax` or the project's dependency supports older ones. Shardings, memory kinds, `None`,
-    and lists of devices given to `jax.device_put` together with a list of arrays, or with something
-    that may be one: one device for each. Anything that may be a device after all; a failure that is
-    expected or caught.
+    `target-jax` or the project's dependency supports older versions. Shardings, memory kinds,
+    `None`, and a list of devices passed to `jax.device_put` together with a list of arrays, or with
+    something that may be one: one device for each array. An argument that may be a device; a
+    failure that is expected or caught.
 
     ## Verified by
-    The proof gives `jax.default_device` the list of the host's devices and sees the ValueError.
-    After the fix the array is there, on the host.
+    The proof gives `jax.default_device` the list of the host's devices and gets the ValueError.
+    After the fix the array is made on the host.
 
     ## References
     - [jax.default_device](https://docs.jax.dev/en/latest/_autosummary/jax.default_device.html)

@@ -26,14 +26,14 @@ class BackendProbeUnguarded(Rule):
 
     ## What it does
     Finds `jax.devices("gpu")`, `jax.local_devices(backend="gpu")` and the same for other platforms
-    than the CPU, where the code asks whether there are any: as a condition, under `not`, `and` and
-    `or`, in `len`, `bool` and `any`, compared with `[]`. So too where the list has a name, which
-    nothing else has, and the name is asked: `if gpus:`, `len(gpus) > 0`.
+    than the CPU, if the code uses the result to test whether there are any: as a condition, under
+    `not`, `and` or `or`, in `len`, `bool` or `any`, or compared with `[]`. It also finds tests of a
+    variable that only ever holds that list: `if gpus:`, `len(gpus) > 0`.
 
     ## Why is this bad?
-    JAX never answers with an empty list. Where the backend is missing, `jax.devices("gpu")` raises
-    `RuntimeError: Unknown backend`: the program dies on exactly the machines for which the question
-    was written, such as a laptop or the continuous integration.
+    JAX never returns an empty list. If the backend is missing, `jax.devices("gpu")` raises
+    `RuntimeError: Unknown backend`. The program fails on exactly those machines that the test was
+    written for, such as a laptop or continuous integration.
 
     ## Example
     ```python
@@ -51,7 +51,7 @@ class BackendProbeUnguarded(Rule):
         print("training on the GPU")
     ```
 
-    Where the GPU need not be the default backend, or where the list is needed:
+    If the GPU need not be the default backend, or if the list is needed:
 
     ```python
     import jax
@@ -63,21 +63,20 @@ class BackendProbeUnguarded(Rule):
     ```
 
     ## Fix safety
-    Unsafe: in a condition the call becomes a comparison of `jax.default_backend()`, which is
-    another question where there is a GPU that is not the default backend. No fix is offered where
-    the list itself, or its length, is used.
+    Unsafe: in a condition, the call becomes a comparison with `jax.default_backend()`, which gives
+    another answer if there is a GPU that is not the default backend. No fix if the list itself, or
+    its length, is used.
 
     ## What it does not flag
     A call in a `try` that catches RuntimeError (or Exception), or in
-    `contextlib.suppress(RuntimeError)`; one that is reached only where `jax.default_backend()`, or
-    a device's `.platform`, was compared before; one that is expected to raise, as in
-    `pytest.raises`; plain use of the devices by code that needs them, such as
-    `jax.devices("gpu")[0]`, or how many a variable holds; `jax.devices("cpu")`, which is always
-    there; a platform that is no literal.
+    `contextlib.suppress(RuntimeError)`. A call that is reached only after a comparison of
+    `jax.default_backend()` or of a device's `.platform`. A call that is expected to raise, as in
+    `pytest.raises`. Code that requires the devices, such as `jax.devices("gpu")[0]`, or stores how
+    many there are. `jax.devices("cpu")`, which always exists. A platform that is not a literal.
 
     ## Verified by
-    The proof asks `if jax.devices("gpu"):` on a JAX without GPU and sees the RuntimeError. After
-    the fix it is answered.
+    The proof runs `if jax.devices("gpu"):` on a JAX without a GPU and gets the RuntimeError. After
+    the fix the condition is False.
 
     ## References
     - [jax-ml/jax#6459](https://github.com/jax-ml/jax/issues/6459): the wish for a probe that does

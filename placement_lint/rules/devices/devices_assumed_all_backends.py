@@ -34,16 +34,17 @@ class DevicesAssumedAllBackends(Rule):
     """`jax.devices()` used as a list of all devices, the CPU included.
 
     ## What it does
-    Finds `jax.devices()` and `jax.local_devices()`, asked for no backend, where the CPU is looked
-    for among them: a comprehension, a `filter` or a loop that keeps the devices whose platform or
-    kind is `"cpu"`, or has it in it. And, inside `with jax.default_device(cpu):`, a use that
-    expects `jax.devices()` to give the CPU: a comparison, or a name such as `cpu_device`.
+    Finds `jax.devices()` and `jax.local_devices()`, called without a backend, if the CPU is
+    searched for in the result: a comprehension, a `filter` or a loop that keeps the devices whose
+    platform or kind is or contains `"cpu"`. Inside `with jax.default_device(cpu):`, it also finds a
+    use that expects `jax.devices()` to return the CPU: a comparison, or a name such as
+    `cpu_device`.
 
     ## Why is this bad?
-    `jax.devices()` lists the devices of the *default backend* only. On a machine with a GPU the CPU
-    is not in it: the filter finds nothing, and taking its first element raises IndexError; on the
-    machine without one, where it was written, it works. A `with jax.default_device(…)` block does
-    not change the list.
+    `jax.devices()` lists the devices of the *default backend* only. On a machine with a GPU, the
+    CPU is not among them: the filter finds nothing, and taking the first element raises IndexError.
+    On a machine without a GPU, where the code was written, it works. A `with jax.default_device(…)`
+    block does not change the list.
 
     ## Example
     ```python
@@ -60,21 +61,21 @@ class DevicesAssumedAllBackends(Rule):
     ```
 
     ## Fix safety
-    Safe: a list comprehension that does nothing but keep the CPUs, and `next` of such a generator,
-    become `jax.devices("cpu")` and its first element; in any other filter, only the call is asked
-    for the CPU. Unsafe in a loop that does more than filter, and for a name inside a host block,
-    where the intent is read from the name.
+    Safe: a list comprehension that only keeps the CPUs, and `next` of such a generator, become
+    `jax.devices("cpu")` and its first element. In any other filter, only the call becomes
+    `jax.devices("cpu")`. Unsafe in a loop that does more than filter, and for a name inside a block
+    of the host, where the intent is inferred from the name.
 
     ## What it does not flag
-    Filters for an accelerator, or for anything but the CPU; checks for a machine without one
-    (`jax.devices()[0].platform == "cpu"` outside of a host block); a program that makes the CPU its
-    default backend (`JAX_PLATFORMS=cpu`, `jax.config.update("jax_platforms", "cpu")`); inside a
-    host block, a use that does not expect the CPU, such as
-    `jax.device_put(x, jax.devices()[0])`, which reaches the accelerator.
+    Filters for an accelerator, or for anything but the CPU. Checks for a machine without an
+    accelerator (`jax.devices()[0].platform == "cpu"` outside a block of the host). A program that
+    makes the CPU its default backend (`JAX_PLATFORMS=cpu`, `jax.config.update("jax_platforms",
+    "cpu")`). Inside a block of the host, a use that does not expect the CPU, such as
+    `jax.device_put(x, jax.devices()[0])`, which puts `x` on the accelerator.
 
     ## Verified by
-    The proof takes the first CPU out of `jax.devices()` where there is an accelerator, and sees the
-    IndexError. After the fix the CPU is found.
+    The proof takes the first CPU from `jax.devices()` on a machine with an accelerator, and gets
+    the IndexError. After the fix it gets the CPU.
 
     ## References
     - [jax.devices](https://docs.jax.dev/en/latest/_autosummary/jax.devices.html)

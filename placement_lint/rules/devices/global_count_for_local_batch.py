@@ -23,13 +23,15 @@ class GlobalCountForLocalBatch(Rule):
     """`jax.device_count()` where the devices of one process are meant.
 
     ## What it does
-    In a program that calls `jax.distributed.initialize`: finds `jax.device_count()` as the leading
-    size in a `reshape`, and in what is assigned to a name that says local, per host or per process.
+    In a program that calls `jax.distributed.initialize`, finds `jax.device_count()` as the leading
+    size in a `reshape`, and in a value assigned to a name that contains local, per host or per
+    process.
 
     ## Why is this bad?
-    `jax.device_count()` counts the devices of all processes. A process that splits *its* batch by
-    it gets pieces for devices that it does not have: the reshape fails, or each process works on a
-    fraction of its data. With one process nobody notices.
+    `jax.device_count()` counts the devices of all processes. A process that splits *its own* batch
+    by this number makes pieces for devices that it does not have: the reshape fails, or each
+    process works on a fraction of its data. With one process the two counts are equal, so the
+    mistake is not noticed.
 
     ## Example
     ```python
@@ -54,17 +56,17 @@ class GlobalCountForLocalBatch(Rule):
     ```
 
     ## Fix safety
-    Display-only, on this page: whether the batch is that of one process or of all is
-    not written there.
+    Display-only: this page shows the fix, but the finding has none, since the code does not say
+    whether the batch belongs to one process or to all.
 
     ## What it does not flag
-    Programs that never call `jax.distributed.initialize`. Counts for a mesh, for logging, for the
-    size of a global batch; a count that is divided by `jax.process_count()`; code under a question
-    for the process. It is pedantic, for it goes by names.
+    Programs that never call `jax.distributed.initialize`. Counts for a mesh, for logging or for the
+    size of a global batch; a count that is divided by `jax.process_count()`; code under a condition
+    on the process. The rule is off by default, because it relies on names.
 
     ## Verified by
-    The proof runs two processes of two devices each, which reshape four rows of their own: by the
-    count of all the pieces have one row, by the local count two.
+    The proof runs two processes of two devices each, which reshape four rows of their own. By the
+    count of all devices the pieces have one row, by the local count two.
 
     ## References
     - [Multi-process JAX](https://docs.jax.dev/en/latest/multi_process.html)

@@ -52,18 +52,18 @@ class GlobalDeviceInMultiprocess(Rule):
     """`jax.devices()[0]` used to place arrays in a program of several processes.
 
     ## What it does
-    Finds `jax.devices()[i]` and `jax.devices("cpu")[i]` as the target of `jax.device_put`,
-    `jax.default_device`, `jax.config.update("jax_default_device", …)`, `x.to_device`,
-    `SingleDeviceSharding` or a `device=`, in a program that calls `jax.distributed.initialize`; or
-    given to a function that puts arrays on what it is given. So it is as the only device of a mesh,
-    as in `Mesh(jax.devices()[:1], …)`, or of `jax.pmap`; and `.memory_stats()` of it, or of each of
-    `jax.devices()`.
+    In a program that calls `jax.distributed.initialize`, finds `jax.devices()[i]` and
+    `jax.devices("cpu")[i]` as the target of `jax.device_put`, `jax.default_device`,
+    `jax.config.update("jax_default_device", …)`, `x.to_device`, `SingleDeviceSharding` or a
+    `device=`, or passed to a function that puts arrays on its argument. It also finds such a device
+    as the only one of a mesh, as in `Mesh(jax.devices()[:1], …)`, or of `jax.pmap`, and
+    `.memory_stats()` of it or of each of `jax.devices()`.
 
     ## Why is this bad?
-    `jax.devices()` lists the devices of *all* processes, those of process 0 first, and
-    `jax.devices("cpu")` does so too. In every other process the first one is somebody else's. Up to
-    JAX 0.6.2 putting an array there is an error; from 0.7.2 on it succeeds, and gives an array that
-    its own process cannot read. `memory_stats()` of another process's device raises RuntimeError.
+    `jax.devices()` and `jax.devices("cpu")` list the devices of *all* processes, those of process 0
+    first. In every other process, the first device belongs to process 0. Putting an array there
+    raises an error up to JAX 0.6.2. From 0.7.2 on it succeeds, and returns an array that its own
+    process cannot read. `memory_stats()` of another process's device raises RuntimeError.
 
     ## Example
     ```python
@@ -84,17 +84,17 @@ class GlobalDeviceInMultiprocess(Rule):
     ```
 
     ## Fix safety
-    Safe: in a process of its own `jax.local_devices()` is the same list.
+    Safe: in a program with one process, `jax.local_devices()` is the same list.
 
     ## What it does not flag
-    Programs that never call `jax.distributed.initialize`. An index that is no number, such as
-    `jax.devices()[jax.process_index()]`. Code under a question for the process or for how many
-    there are, or for whether there is but one device. Devices that are listed for a mesh of
-    several, or looked at. `memory_stats()` in a `try` that catches what it raises.
+    Programs that never call `jax.distributed.initialize`. An index that is not a number, such as
+    `jax.devices()[jax.process_index()]`. Code under a condition on the process, the number of
+    processes or a single device. Devices that are listed for a mesh of several devices, or only
+    inspected. `memory_stats()` in a `try` that catches the exception.
 
     ## Verified by
-    The proof runs two processes: in the second one the array is on a device of the first, and not
-    addressable. After the fix it is on its own.
+    The proof runs two processes. In the second one the array is on a device of the first, and not
+    addressable. After the fix it is on its own device.
 
     ## References
     - [JAX's changelog, jaxlib 0.4.21](https://docs.jax.dev/en/latest/changelog.html):

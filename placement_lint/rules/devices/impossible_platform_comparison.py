@@ -62,16 +62,16 @@ class ImpossiblePlatformComparison(Rule):
     """A comparison with a platform name that JAX never returns.
 
     ## What it does
-    Finds comparisons whose outcome is always the same: of `jax.default_backend()` or
+    Finds comparisons whose result is always the same: of `jax.default_backend()` or
     `device.platform` with `"cuda"`, `"rocm"`, `"GPU"` or `"gpu:0"`; of a device itself with a
     string (`jax.devices()[0] == "cpu"`, `x.device == "cpu"`, `"gpu" in jax.devices()`); and of the
     text of devices (`"gpu" in str(jax.devices())`). Also as a `case` of a `match`.
 
     ## Why is this bad?
-    On a machine with a GPU, of whatever make, both `jax.default_backend()` and `device.platform`
-    are `"gpu"`; a GPU's device is written `CudaDevice(id=0)`; and a device is never equal to a
-    string. So `==` is always False and `!=` always True: the program takes the path for machines
-    without an accelerator, or skips its tests, and says nothing.
+    On a machine with a GPU of any vendor, both `jax.default_backend()` and `device.platform` are
+    `"gpu"`. The text of a GPU device is `CudaDevice(id=0)`. A device is never equal to a string. So
+    `==` is always False and `!=` is always True: the program silently takes the path for machines
+    without an accelerator, or skips its tests.
 
     ## Example
     ```python
@@ -88,20 +88,21 @@ class ImpossiblePlatformComparison(Rule):
     ```
 
     ## Fix safety
-    Safe: the name that JAX gives is put in its place, and a device that is compared with a string
-    is asked for its platform. Unsafe for `"rocm"`, since `"gpu"` is true for CUDA too, for names
-    with a number, and where the text of devices is searched, which becomes a comparison of
-    `jax.default_backend()`. No fix is offered in a `match`.
+    Safe: the name is replaced by the one that JAX returns, and a device that is compared with a
+    string is replaced by its platform. Unsafe for `"rocm"`, since `"gpu"` is also true for CUDA;
+    for names with a number; and for a search in the text of devices, which becomes a comparison of
+    `jax.default_backend()`. No fix in a `match`.
 
     ## What it does not flag
-    Names of plug-ins (`"METAL"`, `"neuron"`). A name beside others of which one is possible:
-    `in ("gpu", "cuda")`, `== "gpu" or … == "cuda"`. `jax.devices("cuda")` and `JAX_PLATFORMS=cuda`,
-    which are right. `.platform` of what is not surely a JAX device.
+    Names of plug-ins (`"METAL"`, `"neuron"`). A name next to others of which one is possible: `in
+    ("gpu", "cuda")`, `== "gpu" or … == "cuda"`. `jax.devices("cuda")` and `JAX_PLATFORMS=cuda`,
+    which are correct. `.platform` of an object that is not certainly a JAX device.
 
     ## Verified by
     The proof compares the accelerator's platform with `"cuda"` and takes the path for machines
-    without one. After the fix it takes the other. On virtual devices the accelerator's platform is
-    emulated, by the name that a GPU has; that CUDA and ROCm are called so is in jaxlib's source.
+    without an accelerator. After the fix it takes the other path. On virtual devices the name of
+    the accelerator's platform is emulated. That JAX uses this name for CUDA and ROCm is stated in
+    jaxlib's source.
 
     ## References
     - [jaxlib/py_client.h](https://github.com/jax-ml/jax/blob/main/jaxlib/py_client.h),

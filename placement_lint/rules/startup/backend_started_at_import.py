@@ -25,17 +25,17 @@ class BackendStartedAtImport(Rule):
     """Top-level code of a package that starts JAX's backend.
 
     ## What it does
-    Finds arrays, keys and questions for devices that are made while a module of a package is
-    imported: at its top, in a class body, in a decorator, as a default value of a parameter, in a
-    function of the module that is called at its top. One finding for a module, at the first of
-    them, with the next ones as related places.
+    Finds arrays, keys and device queries that run while a module of a package is imported: at the
+    top level, in a class body, in a decorator, in the default value of a parameter, or in a
+    function of the module that is called at the top level. There is one finding for each module, at
+    the first of them, with the next ones as related places.
 
     ## Why is this bad?
-    Whoever imports the module, directly or from three packages away, has then started the backend:
-    the platform is chosen, three quarters of the GPU's memory are taken, also by a process that
-    only wanted a type. Afterwards `jax_platforms` means nothing, `jax.distributed.initialize` and
-    `jax_num_cpu_devices` raise RuntimeError, and a forked worker may hang. The value itself lives
-    on whatever device was the default then.
+    Importing the module, directly or through other packages, starts the backend. JAX then chooses
+    the platform and takes three quarters of the GPU's memory, even in a process that only needed a
+    type. After that, `jax_platforms` has no effect, `jax.distributed.initialize` and
+    `jax_num_cpu_devices` raise RuntimeError, and a forked worker may hang. The value itself is on
+    the device that was the default at the time of the import.
 
     ## Example
     ```python
@@ -55,24 +55,28 @@ class BackendStartedAtImport(Rule):
     MASK = np.ones(SIZE)
     ```
 
-    For what has to be an array of JAX, a function that makes it when it is first needed
-    (`functools.cache`); for a default value, `None`.
+    If it must be a JAX array, make it in a function when it is first needed (`functools.cache`).
+    For a default value, use `None`.
 
     ## Fix safety
-    Display-only, on this page: a NumPy array does not behave as one of JAX everywhere.
+    Display-only: this page shows a fix, but the finding has none, since a NumPy array does not
+    always behave like a JAX array.
 
     ## What it does not flag
-    Programs, unless another file of the run imports them: a file with a guard on `__main__`, with
-    `#!` as its first line, or that works at its top: prints, reads arguments, calls `main()`, has a
-    loop that does more than to fill tables. Files in a directory of examples, scripts or
-    benchmarks; tests; notebooks, and scripts in cells (`# %%`); a file that nothing marks as a
-    module of a package: neither an `__init__.py` beside it nor a relative import in it. What starts
-    nothing: types such as `jnp.float32`, `jax.jit`, `jax.eval_shape`, `jax.nn.initializers`, NumPy.
-    Bodies of lambdas, and of functions that are not called at the top.
+    Programs, unless another file of the run imports them: a file with `if __name__ == "__main__":`,
+    with `#!` as its first line, or that does work at the top level, such as printing, reading
+    arguments, calling `main()` or running a loop that does more than fill tables. Files in a
+    directory of examples, scripts or benchmarks; tests; notebooks, and scripts with cells (`# %%`).
+    A file that is not recognisable as a module of a package: it has neither an `__init__.py` next
+    to it nor a relative import.
+
+    Expressions that do not start the backend: types such as `jnp.float32`, `jax.jit`,
+    `jax.eval_shape`, `jax.nn.initializers`, NumPy. Bodies of lambdas, and of functions that are not
+    called at the top level.
 
     ## Verified by
-    The proof imports a package whose module has an array at its top, and then asks for two virtual
-    devices: refused, because the backend has started. With NumPy there are two.
+    The proof imports a package whose module has an array at the top level, and then asks for two
+    virtual devices, which raises because the backend has started. With NumPy it gets two.
 
     ## References
     - instadeepai/flashbax#65 and pyro-ppl/numpyro#517: packages that took the GPU on import

@@ -25,15 +25,15 @@ class DistributedInitializedTooLate(Rule):
     """`jax.distributed.initialize()` after the backend has started.
 
     ## What it does
-    Finds `jax.distributed.initialize` after a call that certainly came before it and that starts
-    the backend: `jax.devices()`, `jax.process_count()`, an array, a key. What a project's own
-    module does while it is imported counts, and what a function of it does that is called before;
-    and what comes before each call of the function that initialises, in any file.
+    Finds `jax.distributed.initialize` after a call that certainly runs earlier and starts the
+    backend: `jax.devices()`, `jax.process_count()`, an array, a key. Calls count that the project's
+    own modules make while they are imported, that a function makes which is called earlier, and
+    that come before each call of the function that initialises, in any file.
 
     ## Why is this bad?
-    A backend that has started knows only its own process. `initialize` then raises RuntimeError
-    (before JAX 0.4.20 it did not, and each process trained alone). It is easily overlooked that
-    *asking* starts the backend: `if jax.process_count() > 1:` is such a question.
+    A backend that has started knows only its own process, so `initialize` raises RuntimeError.
+    (Before JAX 0.4.20 it did not raise, and each process trained alone.) It is easy to miss that a
+    *query* such as `if jax.process_count() > 1:` starts the backend.
 
     ## Example
     ```python
@@ -55,13 +55,13 @@ class DistributedInitializedTooLate(Rule):
     No fix: the code between the two lines may decide whether, and how, to initialise.
 
     ## What it does not flag
-    A call before which the backend need not have started: in another branch, in a function that may
-    be called at any time. `jax.distributed.is_initialized()` and settings, which start nothing. A
-    failure that is caught or expected.
+    A call before which the backend may not have started: in another branch, or in a function that
+    may be called at any time. `jax.distributed.is_initialized()` and settings, which do not start
+    the backend. A failure that is caught or expected.
 
     ## Verified by
-    The proof makes an array and then initialises a service of one process: RuntimeError. In the
-    other order it works.
+    The proof makes an array and then initialises a service of one process, which raises
+    RuntimeError. In the other order it works.
 
     ## References
     - [jax-ml/jax#18237](https://github.com/jax-ml/jax/issues/18237) and

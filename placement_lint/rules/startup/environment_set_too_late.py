@@ -25,18 +25,18 @@ _BEFORE_TESTS = frozenset({"setUpClass", "setUpModule", "setup_class", "setup_mo
 
 
 class EnvironmentSetTooLate(Rule):
-    """An environment variable of JAX or XLA that is set after it was read.
+    """An environment variable of JAX or XLA that is set after JAX or XLA has read it.
 
     ## What it does
     Finds `os.environ["JAX_PLATFORMS"] = …` and other `JAX_…` variables set after `import jax`, and
-    `XLA_FLAGS`, `XLA_PYTHON_CLIENT_…` and `CUDA_VISIBLE_DEVICES` set after a call that has started
-    the backend. Also by `setdefault`, `update`, `os.putenv`; and where jax is imported, or the
-    backend started, by a module of the project that is imported first.
+    `XLA_FLAGS`, `XLA_PYTHON_CLIENT_…` and `CUDA_VISIBLE_DEVICES` set after a call that starts the
+    backend. It also finds `setdefault`, `update` and `os.putenv`, and cases in which a module of
+    the project that is imported earlier imports jax or starts the backend.
 
     ## Why is this bad?
     JAX reads its `JAX_…` variables while it is imported, and XLA and CUDA read theirs when the
-    backend starts. What is set later is never read, and nothing says so: the program runs on the
-    wrong platform, with one device in place of eight, or takes the memory that it was to leave.
+    backend starts. Later changes are silently ignored: the program runs on the wrong platform, with
+    one device instead of eight, or takes the memory that it was meant to leave.
 
     ## Example
     ```python
@@ -64,22 +64,21 @@ class EnvironmentSetTooLate(Rule):
     ```
 
     ## Fix safety
-    Unsafe: the line is moved above the first import of jax in its block, where it then has the
-    effect that it never had. No fix is offered where the value is no literal, where a comment would
-    move with it, or where the import is elsewhere.
+    Unsafe: the line is moved above the first import of jax in its block, where it has an effect for
+    the first time. No fix if the value is not a literal, if a comment would move with it, or if the
+    import is elsewhere.
 
     ## What it does not flag
-    `XLA_FLAGS` and its like between `import jax` and the first use of JAX: that works. Variables in
-    a file that starts other processes, which inherit them; a test that sets one; a variable whose
-    option is set by `jax.config.update` in the same file as well; a line that is guarded by
-    `sys.modules`, or after which modules are loaded again; other variables than those that JAX is
-    known to read, and those
-    that no version reads which `target-jax` or the project's dependency on jax supports.
+    `XLA_FLAGS` and similar variables between `import jax` and the first use of JAX, which works.
+    Variables in a file that starts other processes, which inherit them. Tests that set a variable.
+    A variable whose option the same file also sets by `jax.config.update`. A line that is guarded
+    by `sys.modules`, or followed by code that reloads modules. Variables that JAX is not known to
+    read, or that no version reads which `target-jax` or the project's dependency on jax supports.
 
     ## Verified by
-    The proof sets `JAX_ENABLE_X64` after the import and finds 32-bit numbers; set before it, they
-    have 64 bits. Every other variable, but for `CUDA_VISIBLE_DEVICES`, was set before the import,
-    after it, and after the start, on six versions from 0.4.30 to 0.12, and looked for.
+    The proof sets `JAX_ENABLE_X64` after the import and gets 32-bit numbers. Set before the import,
+    they have 64 bits. Every other variable, except `CUDA_VISIBLE_DEVICES`, was tested before the
+    import, after it, and after the start of the backend, on six versions from 0.4.30 to 0.12.
 
     ## References
     - [jax-ml/jax#23208](https://github.com/jax-ml/jax/issues/23208): the variable must be set

@@ -38,15 +38,15 @@ class ForkAfterBackend(Rule):
     """A process forked after JAX's backend has started.
 
     ## What it does
-    Finds `os.fork()` after a call that certainly came before it and that starts the backend: an
-    array, a key, `jax.devices()`. So too a process or a pool of `multiprocessing` that is made by
-    the method `fork`; by the default method only where the function that it runs uses JAX. The
-    start may be in a function of another file, or before each call of the one that forks.
+    Finds `os.fork()` after a call that certainly runs earlier and starts the backend: an array, a
+    key, `jax.devices()`. It also finds a process or a pool of `multiprocessing` with the start
+    method `fork`; with the default method, only if the function that it runs uses JAX. The backend
+    may be started in a function of another file, or before each call of the function that forks.
 
     ## Why is this bad?
-    JAX's backend is many threads. A fork copies one of them and all the locks, in whatever state
-    they are: a child that touches JAX hangs (measured on JAX 0.5.3 to 0.12; JAX itself
-    warns "this will likely lead to a deadlock"). With a GPU the child cannot use it either.
+    JAX's backend uses many threads. A fork copies one of them and all locks, in whatever state they
+    are, so a child that uses JAX hangs. This was measured on JAX 0.5.3 to 0.12, and JAX itself
+    warns that it "will likely lead to a deadlock". A child cannot use a GPU of its parent either.
 
     ## Example
     ```python
@@ -77,19 +77,19 @@ class ForkAfterBackend(Rule):
     ```
 
     ## Fix safety
-    No fix: a spawned process gets its arguments pickled and imports the program again, which not
-    every program stands.
+    No fix: the arguments of a spawned process are pickled, and it imports the program again, which
+    does not work for every program.
 
     ## What it does not flag
-    A fork before JAX was used, or where that is not known. The methods `spawn` and `forkserver`,
-    chosen anywhere in the file. Pools by the default method whose functions are not to be seen or
-    use no JAX, or where another file of the program calls `set_start_method`: the default is
-    `fork` only on Linux and up to Python 3.13. `os.fork` beside `os.exec…`, and `subprocess`: the
-    child is another program.
+    A fork before JAX is used, or where this is not known. The methods `spawn` and `forkserver`,
+    selected anywhere in the file. Pools with the default method whose functions are unknown or do
+    not use JAX, or if another file of the program calls `set_start_method`: the default is `fork`
+    only on Linux and up to Python 3.13. `os.fork` followed by `os.exec…`, and `subprocess`, which
+    run another program.
 
     ## Verified by
-    The proof starts the backend and forks: JAX's warning is there. Without JAX before the fork
-    there is none.
+    The proof starts the backend and forks, and JAX warns. If JAX is not used before the fork, there
+    is no warning.
 
     ## References
     - [jax-ml/jax#18852](https://github.com/jax-ml/jax/issues/18852) and

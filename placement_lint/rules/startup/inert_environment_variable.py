@@ -35,26 +35,25 @@ _ALLOCATOR, _PREALLOCATE = "XLA_PYTHON_CLIENT_ALLOCATOR", "XLA_PYTHON_CLIENT_PRE
 
 
 class InertEnvironmentVariable(Rule):
-    """An environment variable that has no effect, or a value of it with another effect than
-    intended.
+    """An environment variable that has no effect, or that has a value with an unintended effect.
 
     ## What it does
-    Finds settings of `JAX_TRANSFER_GUARD_DEVICE_TO_DEVICE` and its two sisters; of
-    `JAX_CUDA_VISIBLE_DEVICES`, `JAX_ROCM_VISIBLE_DEVICES`, `JAX_CPU_ENABLE_ASYNC_DISPATCH` and
-    other names of options that are not read; of `XLA_PYTHON_CLIENT_MEM_FRACTION` together with
-    `XLA_CLIENT_MEM_FRACTION`; `JAX_PLATFORMS` (and the option `jax_platforms`) with `gpu` in it
-    or a name in capitals; flags of XLA in `TF_XLA_FLAGS`, in a file that imports JAX; values
-    that `XLA_PYTHON_CLIENT_PREALLOCATE`, `XLA_PYTHON_CLIENT_ALLOCATOR` and the memory fractions
-    do not have.
+    Finds settings of `JAX_TRANSFER_GUARD_DEVICE_TO_DEVICE`, `…_HOST_TO_DEVICE` and
+    `…_DEVICE_TO_HOST`; of `JAX_CUDA_VISIBLE_DEVICES`, `JAX_ROCM_VISIBLE_DEVICES`,
+    `JAX_CPU_ENABLE_ASYNC_DISPATCH` and other option names that JAX does not read; of
+    `XLA_PYTHON_CLIENT_MEM_FRACTION` together with `XLA_CLIENT_MEM_FRACTION`; of `JAX_PLATFORMS`
+    (and the option `jax_platforms`) with `gpu` or an upper-case name; of `TF_XLA_FLAGS` with flags
+    of XLA, in a file that imports JAX; and invalid values of `XLA_PYTHON_CLIENT_PREALLOCATE`,
+    `XLA_PYTHON_CLIENT_ALLOCATOR` and the memory fractions.
 
     ## Why is this bad?
-    The transfer guards by direction are documented, read, and overwritten at once: a program that
-    was to be guarded is not. Most options of JAX can be set by a variable of their name, but
-    not those that it defines as flags. `JAX_PLATFORMS=gpu` stands for CUDA *and* ROCm *and*
-    others, each of which must be there, so that it fails on every machine; `cuda` is meant.
-    XLA's own flags (`--xla_…`) are read from `XLA_FLAGS`; `TF_XLA_FLAGS` is one of TensorFlow.
-    The name of an allocator in `…_PREALLOCATE` turns preallocation on, because everything but
-    `false` does. Two memory fractions are a ValueError.
+    The variables for transfer guards by direction are documented and read, but overwritten at once:
+    the guard is not in effect. Most options of JAX can be set by a variable of the same name, but
+    not those that it defines as flags. `JAX_PLATFORMS=gpu` means CUDA, ROCm *and* others, all of
+    which must be available, so it fails on every machine; `cuda` is meant. XLA's own flags
+    (`--xla_…`) are read from `XLA_FLAGS`; `TF_XLA_FLAGS` belongs to TensorFlow. The name of an
+    allocator in `…_PREALLOCATE` enables preallocation, as every value except `false` does. Setting
+    both memory fractions raises ValueError.
 
     ## Example
     ```python
@@ -75,17 +74,17 @@ class InertEnvironmentVariable(Rule):
     ```
 
     ## Fix safety
-    No fix: which kind of GPU, which allocator, or which of two fractions is meant is not written
-    there.
+    No fix: only the author knows which kind of GPU, which allocator, or which of two fractions is
+    meant.
 
     ## What it does not flag
-    `TF_XLA_FLAGS` with flags of TensorFlow's, `--tf_xla_…`. `JAX_TRANSFER_GUARD`, which works, and
-    the options by direction. `cuda`, `cuda,cpu`, names of plugins. `platform` as the
-    *allocator*. Values that are no literals. A failure that is expected.
+    `TF_XLA_FLAGS` with TensorFlow's own flags, `--tf_xla_…`. `JAX_TRANSFER_GUARD`, which works, and
+    the options by direction. `cuda`, `cuda,cpu`, names of plug-ins. `platform` as the *allocator*.
+    Values that are not literals. A failure that is expected.
 
     ## Verified by
-    The proof sets the variable and then the option for the transfers between devices, and looks at
-    which guard is in force. The other claims are measured on JAX 0.4.30 to 0.12 or read in jaxlib's
+    The proof sets the variable and then the option for device-to-device transfers, and reads which
+    guard is in effect. The other claims were measured on JAX 0.4.30 to 0.12 or read in jaxlib's
     `xla_client.py`.
 
     ## References

@@ -28,13 +28,13 @@ class PlatformConfiguredTooLate(Rule):
 
     ## What it does
     Finds `jax.config.update` of `jax_platforms`, `jax_platform_name` and `jax_num_cpu_devices`
-    after a call that certainly came before it and that starts the backend: `jax.devices()`, an
-    array, a key. What a project's own module does while it is imported counts.
+    after a call that certainly runs earlier and starts the backend: `jax.devices()`, an array, a
+    key. Calls that the project's own modules make while they are imported count.
 
     ## Why is this bad?
-    JAX chooses its platforms once, when the first array is made or the first device asked for.
-    Afterwards the first two options are taken without a word and mean nothing: the program goes on
-    where it was. The third one raises RuntimeError.
+    JAX selects its platforms once, when the first array is made or the devices are first listed.
+    After that, the first two options are accepted but have no effect: the program continues on the
+    same platform. The third one raises RuntimeError.
 
     ## Example
     ```python
@@ -58,14 +58,14 @@ class PlatformConfiguredTooLate(Rule):
     No fix: the code between the two lines may need the backend, or decide on the platform.
 
     ## What it does not flag
-    A call before which the backend need not have started: in another branch, in a function that may
-    be called at any time. One after `jax.extend.backend.clear_backends()`, which starts again. A
-    failure that is expected or caught.
+    A call before which the backend may not have started: in another branch, or in a function that
+    may be called at any time. A call after `jax.extend.backend.clear_backends()`, which resets the
+    backend. A failure that is expected or caught.
 
     ## Verified by
-    The proof makes two virtual devices by `jax_num_cpu_devices` after and before the devices were
-    asked for: it is refused, and it works. `jax_platforms` is taken and ignored on JAX 0.4.30 to
-    0.12, as measured.
+    The proof asks for two virtual devices by `jax_num_cpu_devices` after listing the devices, which
+    raises, and before, which works. That `jax_platforms` is accepted and ignored was measured on
+    JAX 0.4.30 to 0.12.
 
     ## References
     - [jax-ml/jax#10320](https://github.com/jax-ml/jax/issues/10320): the platform is not meant to

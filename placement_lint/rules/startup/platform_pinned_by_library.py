@@ -39,14 +39,14 @@ class PlatformPinnedByLibrary(Rule):
 
     ## What it does
     Finds `jax.config.update("jax_platforms", "cpu")`, `jax_default_device`, and the environment
-    variables `JAX_PLATFORMS` and `CUDA_VISIBLE_DEVICES`, set at the top of a module of a package,
-    or of one that another file of the run imports.
+    variables `JAX_PLATFORMS` and `CUDA_VISIBLE_DEVICES`, set at the top level of a module of a
+    package, or of a module that another file of the run imports.
 
     ## Why is this bad?
-    The setting is one of the whole process. A program that imports the module, perhaps three
-    packages away and for one function of it, runs on the CPU from then on, or on the first GPU
-    only, and nothing says so. What the program has chosen itself is replaced, or raises an error,
-    depending on the order of the imports.
+    The setting applies to the whole process. A program that imports the module, perhaps through
+    other packages and for a single function, silently runs on the CPU from then on, or only on the
+    first GPU. The program's own choice is replaced, or raises an error, depending on the order of
+    the imports.
 
     ## Example
     ```python
@@ -73,22 +73,22 @@ class PlatformPinnedByLibrary(Rule):
             return kernels.solve(x, y)
     ```
 
-    Or set the platform in the program: below `if __name__ == "__main__":`, or in the shell.
+    Or set the platform in the program, below `if __name__ == "__main__":`, or in the shell.
 
     ## Fix safety
-    Display-only, on this page: whether the program or the functions of the module are to say where
-    they run is not written there.
+    Display-only: this page shows a fix, but the finding has none. Only the author knows whether the
+    program or the functions of the module should choose the device.
 
     ## What it does not flag
-    Programs that nothing imports, code under a guard on `__main__` or in a function, tests,
-    examples, notebooks. A setting under an `if`, by `setdefault`, or in a file that asks for the
-    variable or removes it again. A module that does nothing else, which is imported for that,
-    unless it is the package's `__init__.py` that imports it.
-    `CUDA_VISIBLE_DEVICES` in a file that does not import JAX. Values that are not known; `None`.
+    Programs that nothing imports, code below `if __name__ == "__main__":` or in a function, tests,
+    examples, notebooks. A setting under an `if`, by `setdefault`, or in a file that reads the
+    variable or removes it again. A module that does nothing else, and is imported for this purpose,
+    unless the package's `__init__.py` imports it. `CUDA_VISIBLE_DEVICES` in a file that does not
+    import JAX. Unknown values; `None`.
 
     ## Verified by
-    The proof registers a second backend, as an accelerator's is, and imports a package of which one
-    module sets `jax_platforms`: the second backend is not started. Without the setting it is.
+    The proof registers a second backend, as that of an accelerator, and imports a package with a
+    module that sets `jax_platforms`. The second backend is not started. Without the setting it is.
 
     ## References
     - [Configuration options](https://docs.jax.dev/en/latest/config_options.html): they hold for the

@@ -54,14 +54,14 @@ class TensorflowTakesAccelerator(Rule):
     """A program that uses TensorFlow beside JAX, and lets TensorFlow take the GPU.
 
     ## What it does
-    In a script that is run (with a guard on `__main__`, or `absl.app.run`) and that works with JAX:
-    finds the first import of TensorFlow or TensorFlow Datasets, where neither the script nor any
-    other module of the program hides the GPU from TensorFlow or lets it take memory as it needs.
+    In a script that is run (with `if __name__ == "__main__":` or `absl.app.run`) and that uses JAX,
+    finds the first import of TensorFlow or TensorFlow Datasets, if neither the script nor any other
+    module of the program hides the GPU from TensorFlow or enables memory growth.
 
     ## Why is this bad?
-    TensorFlow takes all of the GPU's memory with its first operation, also where it only reads
-    data. JAX wants three quarters of it. Whoever comes second runs out of memory, or the program
-    starts and dies at the first large batch.
+    TensorFlow takes all of the GPU's memory at its first operation, even if it only reads data. JAX
+    takes three quarters of it. The second of the two runs out of memory, or the program starts and
+    fails at the first large batch.
 
     ## Example
     ```python
@@ -95,22 +95,22 @@ class TensorflowTakesAccelerator(Rule):
     ```
 
     ## Fix safety
-    Display-only, on this page: the line has to stand before TensorFlow's first
-    operation, wherever that is, and TensorFlow may be meant to compute.
+    Display-only: this page shows a fix, but the finding has none. The line must come before
+    TensorFlow's first operation, wherever that is, and TensorFlow may be meant to use the GPU.
 
     ## What it does not flag
-    Modules and tests. A script that uses no JAX. A program in which anything is said of
-    TensorFlow's devices: `set_visible_devices`, `set_memory_growth`, `TF_FORCE_GPU_ALLOW_GROWTH`,
-    `CUDA_VISIBLE_DEVICES`; or in which TensorFlow is meant to compute there: `jax2tf`,
+    Modules and tests. A script that does not use JAX. A program that configures TensorFlow's
+    devices in any way: `set_visible_devices`, `set_memory_growth`, `TF_FORCE_GPU_ALLOW_GROWTH`,
+    `CUDA_VISIBLE_DEVICES`. A program in which TensorFlow is meant to use the GPU: `jax2tf`,
     `tf.distribute`, `list_logical_devices`. An import in a function, for a type checker, or that
-    may fail. TensorFlow's summaries, files, checkpoints and messages alone: `tf.io`, `tf.summary`,
-    `tf.train.load_checkpoint`, `tf.train.Example`, `tf.make_ndarray`.
+    may fail. A program that uses only TensorFlow's summaries, files, checkpoints and messages:
+    `tf.io`, `tf.summary`, `tf.train.load_checkpoint`, `tf.train.Example`, `tf.make_ndarray`.
 
     ## Verified by
-    On virtual devices there is no GPU whose memory TensorFlow could take, so the proof simulates
-    TensorFlow: a stand-in that takes, with its first operation, every GPU that is visible to it, as
-    TensorFlow's guide says of itself. It sees what a script leaves it. JAX's own side is in jaxlib:
-    memory is allocated beforehand unless `XLA_PYTHON_CLIENT_PREALLOCATE` says no
+    Virtual devices have no GPU memory that TensorFlow could take, so the proof uses a stand-in for
+    TensorFlow, which at its first operation takes every GPU that is visible to it, as TensorFlow's
+    guide documents. The proof observes what is left. JAX's own behaviour is in jaxlib's source:
+    memory is preallocated unless `XLA_PYTHON_CLIENT_PREALLOCATE` disables it
     (`generate_pjrt_gpu_plugin_options`, jaxlib/xla_client.py:191 of 0.12.0.1).
 
     ## References

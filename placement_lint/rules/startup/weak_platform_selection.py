@@ -32,10 +32,9 @@ class WeakPlatformSelection(Rule):
     `JAX_PLATFORM_NAME` set to `cpu`.
 
     ## Why is this bad?
-    The name only says which backend is the *default*. JAX still starts every backend that it finds:
-    on a machine with a GPU a program that was told to run on the CPU takes most of the GPU's memory
-    and holds it, and it fails where the GPU cannot be had. `jax_platforms` says which backends are
-    started at all.
+    The option only selects the *default* backend. JAX still starts every backend that it finds. On
+    a machine with a GPU, a program that should run on the CPU takes most of the GPU's memory, and
+    it fails if the GPU is not available. `jax_platforms` selects which backends are started.
 
     ## Example
     ```python
@@ -52,19 +51,19 @@ class WeakPlatformSelection(Rule):
     ```
 
     ## Fix safety
-    Safe: the option (or the variable) is replaced by the one that means what the line says. Unsafe
-    where the variable is only a default (`setdefault`, or under a question for it): a user who sets
-    it to `gpu` gets an error once `JAX_PLATFORMS` says `cpu`.
+    Safe: the option or variable is replaced by the one that does what the line says. Unsafe if the
+    variable is only a default (`setdefault`, or under a condition on it): a user who sets it to
+    `gpu` then gets an error, because `JAX_PLATFORMS` is `cpu`.
 
     ## What it does not flag
-    Other values than `cpu`: `jax_platforms` takes other names, and fails where they are missing. A
-    file that asks for the devices of another platform, for there the accelerator is wanted. A file
-    that also sets `JAX_PLATFORMS` or `jax_platforms`, or asks what they are: its author knows the
-    difference. A setting that comes too late to do anything: that is JDP501's and JDP502's.
+    Values other than `cpu`: `jax_platforms` takes other names, and fails if a platform is missing.
+    A file that uses the devices of another platform, and so needs the accelerator. A file that also
+    sets or reads `JAX_PLATFORMS` or `jax_platforms`, whose author knows the difference. A setting
+    that is too late to have an effect (JDP501, JDP502).
 
     ## Verified by
-    The proof registers a second backend, sets the option, and asks for the CPU: the second backend
-    is started. After the fix it is not.
+    The proof registers a second backend, sets the option, and lists the CPUs. The second backend is
+    started. After the fix it is not.
 
     ## References
     - [jax-ml/jax#7468](https://github.com/jax-ml/jax/issues/7468): all platforms are initialised,

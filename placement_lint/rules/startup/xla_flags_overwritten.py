@@ -44,18 +44,18 @@ _MOST_SETTINGS = 50
 
 
 class XlaFlagsOverwritten(Rule):
-    """`XLA_FLAGS` set to a new value, which discards the flags that were in it.
+    """`XLA_FLAGS` set to a new value, which discards the flags that it contained.
 
     ## What it does
     Finds `os.environ["XLA_FLAGS"] = "--xla_…"` in a module of a package, or in one that another
-    file of the run imports; and in any file where it throws away flags that the same file has set
-    just before. Also by `os.environ.update` and `os.putenv`.
+    file of the run imports; and, in any file, an assignment that discards flags which the same file
+    has set earlier. Also `os.environ.update` and `os.putenv`.
 
     ## Why is this bad?
-    All flags of XLA share one variable. Whoever imports such a module loses the flags that were
-    set in the shell, by a launcher or by another module: the number of virtual devices, a
-    work-around for a bug of the compiler, the directory for dumps. Nothing says so, and which
-    module wins depends on the order of imports.
+    All flags of XLA share one variable. A program that imports such a module loses the flags that
+    were set in the shell, by a launcher or by another module: the number of virtual devices, a
+    workaround for a compiler bug, the directory for dumps. There is no warning, and which module
+    wins depends on the order of the imports.
 
     ## Example
     ```python
@@ -75,20 +75,20 @@ class XlaFlagsOverwritten(Rule):
     os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_gpu_triton_gemm_any=true"
     ```
 
-    XLA takes the last of several values of one flag, so that the module's own flags still apply.
-    Put them first to let those of the user win.
+    If a flag is given several times, XLA uses the last value, so the module's own flags still
+    apply. Put them first to give the user's flags precedence.
 
     ## Fix safety
-    Safe: the flags are appended; without others in the variable nothing changes. Unsafe where the
-    file has set the other flags itself: these apply for the first time then, and may change the
+    Safe: the flags are appended, which changes nothing if the variable was empty. Unsafe if the
+    file has set the other flags itself: these then apply for the first time, and may change the
     number of devices.
 
     ## What it does not flag
-    Programs, which are started in a process of their own: scripts that nothing imports, code
-    under a guard on `__main__`, functions named `main`. Tests, examples and notebooks, unless they
-    throw away flags of their own. A file that reads the variable, asks whether it is set, restores
-    it or starts other processes; `setdefault`; an empty value, which clears it on purpose. Values
-    of which a part is not known: it may be what was there. A second value with the same flags.
+    Programs, which run in a process of their own: scripts that nothing imports, code below `if
+    __name__ == "__main__":`, functions named `main`. Tests, examples and notebooks, unless they
+    discard their own flags. A file that reads the variable, tests whether it is set, restores it or
+    starts other processes; `setdefault`; an empty value, which clears it on purpose. Values with an
+    unknown part, which may be the old value. A second value with the same flags.
 
     ## Verified by
     The proof sets a flag for two virtual devices, and then another flag: JAX has one device. After

@@ -40,16 +40,16 @@ class CapturedArrayConstant(Rule):
     """A large array that a jitted function captures, instead of taking it as an argument.
 
     ## What it does
-    Finds a jitted function that reads a variable of the function or module around it which holds
-    what a loader gives (`np.load`, `jnp.load`, `load_file` …), or an array of 65,536 elements or
-    more, put on a device or not. Also such an array bound by `functools.partial`.
+    Finds a jitted function that reads a variable of the enclosing function or module which holds
+    the result of a loader (`np.load`, `jnp.load`, `load_file` …), or an array of 65,536 elements or
+    more, on a device or not; and such an array bound by `functools.partial`.
 
     ## Why is this bad?
-    What is no argument is a constant of the compiled program: all of it is written into the
-    program's text, so that tracing and compiling take time and memory for each byte of it, once for
-    every shape that the function is called with, and every compiled program keeps its own copy on
-    the device. XLA may also compute with it while it compiles: summing 16 MiB took it half a
-    minute. Later changes to the variable are not seen.
+    A captured array becomes a constant of the compiled program, which contains all of its values.
+    Tracing and compiling then take time and memory for each byte, once for every shape that the
+    function is called with, and every compiled program keeps its own copy on the device. XLA may
+    also compute with the constant at compile time: the sum of 16 MiB took half a minute. Later
+    changes to the variable have no effect.
 
     ## Example
     ```python
@@ -76,17 +76,17 @@ class CapturedArrayConstant(Rule):
     ```
 
     ## Fix safety
-    The fix is shown only: it makes the array a parameter, which every call has to pass.
+    Display-only: it makes the array a parameter, which every call then has to pass.
 
     ## What it does not flag
-    Arrays whose size is not known, or is known to be small; reads of their shape or type; names
-    that are assigned more than once; attributes. Arrays with one value everywhere (`jnp.ones`), of
-    which the program holds that value only. Arrays that the compiled function makes itself;
-    functions that only vmap or grad trace. Tests.
+    Arrays that are small, or whose size is not known; reads of their shape or type; names that are
+    assigned more than once; attributes. Constant arrays (`jnp.ones`), for which the program stores
+    a single value. Arrays that the compiled function makes itself; functions that only vmap or grad
+    traces. Tests.
 
     ## Verified by
-    The proof lowers a function that captures an array of 4 MiB, and finds 4 MiB of
-    program; as an argument, it is a few kilobytes.
+    The proof lowers a function that captures an array of 4 MiB, and the program's text has 4 MiB.
+    With the array as an argument, it has a few kilobytes.
 
     ## References
     - [Handling of closed-over constants](https://docs.jax.dev/en/latest/internals/constants.html),

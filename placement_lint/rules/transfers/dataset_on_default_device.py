@@ -44,9 +44,9 @@ class DatasetOnDefaultDevice(Rule):
 
     ## What it does
     Finds `safetensors.flax.load_file` and `load`, `jnp.load` of a `.npy` file, and `jnp.array` or
-    `jnp.asarray` of all of a NumPy or HDF5 file, where no default device was chosen and something
-    says that a dataset is loaded: a word in the path, the key, the name it is bound to or the
-    function (`train`, `dataset`, `tokens`, `images` …), or that it is indexed in a loop.
+    `jnp.asarray` of a whole NumPy or HDF5 file, if no default device was chosen and there is
+    evidence that a dataset is loaded: a word (`train`, `dataset`, `tokens`, `images` …) in the
+    path, the key, the variable's name or the function's name, or an index in a loop.
 
     ## Why is this bad?
     These loaders put every array on the default device: the whole dataset is in the accelerator's
@@ -75,27 +75,27 @@ class DatasetOnDefaultDevice(Rule):
         batch = jax.device_put(jax.device_get(tokens[i]))
     ```
 
-    Each batch is put on the accelerator, where the parameters are: computed with as it is taken, it
-    would make every step run on the host. Or keep NumPy, which never leaves the host:
+    Each batch is put on the accelerator, where the parameters are; a batch of the committed dataset
+    would otherwise make every step run on the host. Or load NumPy arrays, which stay on the host:
     `safetensors.numpy.load_file`, `np.load`, and `jax.device_put(tokens[i])`.
 
     ## Fix safety
-    Unsafe: computations with the whole array then run on the host. Each part that is taken of it is
-    put on the accelerator, so that computations with parts stay there. No fix if arrays on the
+    Unsafe: computations with the whole array then run on the host. Each part that is taken from it
+    is put on the accelerator, so that computations with parts stay there. No fix if arrays on the
     accelerator would be copied to the host, or if JAX would raise.
 
     ## What it does not flag
-    Model weights, by a word such as `params`, `weights`, `model` or `checkpoint` in the same
-    places, or by their use (`model.apply(loaded, …)`). Files about whose contents nothing is said.
-    Loads under any `jax.default_device`, loads that are put somewhere at once, and loads inside a
-    jitted function; `.npz` files, which `jnp.load` returns as NumPy arrays; slices of a file;
-    tests; files that ship with the code (a path made from `__file__`). If the dataset is meant for
-    the accelerator and fits, load it under `with jax.default_device(jax.devices()[0])`, or add
-    `# noqa: JDP401`.
+    Model weights, recognised by a word such as `params`, `weights`, `model` or `checkpoint` in the
+    same places, or by their use (`model.apply(loaded, …)`). Files without evidence of their
+    contents. Loads under any `jax.default_device`, loads that are put on a device at once, and
+    loads inside a jitted function. `.npz` files, which `jnp.load` returns as NumPy arrays; slices
+    of a file; tests; files that ship with the code (a path made from `__file__`). If the dataset is
+    meant for the accelerator and fits, load it under `with jax.default_device(jax.devices()[0])`,
+    or add `# noqa: JDP401`.
 
     ## Verified by
-    The proof writes a token file, loads it, and finds the array on the accelerator; loaded as the
-    fix does, it is on the host, committed, and an item of it too.
+    The proof writes a token file, loads it, and finds the array on the accelerator. Loaded as in
+    the fix, the array and its items are on the host, committed.
 
     ## References
     - safetensors#399: a request for a device argument of the loader for Flax

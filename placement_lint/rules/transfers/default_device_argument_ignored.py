@@ -22,16 +22,16 @@ class DefaultDeviceArgumentIgnored(Rule):
     """A `device=` or `backend=` argument of a loader that does not choose where the arrays go.
 
     ## What it does
-    Finds `safe_open(path, framework="flax", device="cpu")` of safetensors where no default device
-    was chosen, and `safetensors.flax.load_file` with a `backend=` that names a device or with a
+    Finds `safe_open(path, framework="flax", device="cpu")` of safetensors if no default device was
+    chosen, and `safetensors.flax.load_file` with a `backend=` that names a device, or with a
     `device=`.
 
     ## Why is this bad?
-    For JAX, safetensors takes the `device` argument of `safe_open` and ignores it: every tensor is
-    made on JAX's default device, the accelerator, though the line says CPU. The `backend` of
-    `load_file` (from safetensors 0.8) chooses how the *file* is read, by `mmap` or `pread`, and
-    refuses the name of a device; there is no `device`. So these lines put the data where they say
-    it is not, or do not run.
+    For JAX, safetensors ignores the `device` argument of `safe_open`: every tensor is made on JAX's
+    default device, the accelerator, even if the line says CPU. The `backend` of `load_file` (from
+    safetensors 0.8) selects how the *file* is read, `mmap` or `pread`, and the name of a device is
+    an error; there is no `device` argument. So these lines put the data on another device than they
+    say, or raise.
 
     ## Example
     ```python
@@ -53,17 +53,18 @@ class DefaultDeviceArgumentIgnored(Rule):
     ```
 
     ## Fix safety
-    Display-only, on this page: whether the arrays are to be committed to the host, kept
-    as NumPy (`framework="np"`) or left on the accelerator is the author's to say.
+    Display-only: this page shows a fix, but the finding has none. Only the author knows whether the
+    arrays should be committed to the host, kept as NumPy arrays (`framework="np"`) or left on the
+    accelerator.
 
     ## What it does not flag
-    `safe_open` for other frameworks, which do as they are told. One whose tensors are read under
-    `jax.default_device` or a `jax_default_device` setting: there the arrays land where that says.
-    An argument that is no literal.
+    `safe_open` for other frameworks, which use the argument. A file whose tensors are read under
+    `jax.default_device` or a `jax_default_device` setting, which decides where they are. An
+    argument that is not a literal.
 
     ## Verified by
     The proof opens a file for JAX with `device="cpu"` and finds the tensor on the accelerator,
-    uncommitted; read as above it is on the host, committed. Measured on safetensors 0.4.5, 0.5.3,
+    uncommitted. Read as above, it is on the host, committed. Measured on safetensors 0.4.5, 0.5.3,
     0.6.2, 0.7.0 and 0.8.0.
 
     ## References

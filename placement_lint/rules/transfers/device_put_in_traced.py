@@ -31,17 +31,16 @@ class DevicePutInTraced(Rule):
     """A `jax.device_put` to a device inside a function that JAX compiles.
 
     ## What it does
-    Finds `jax.device_put(x, jax.devices("cpu")[0])`, `x.to_device(device)` and
-    `jnp.zeros(…, device=device)` with a single device, in a function that is given to `jax.jit`,
-    `jax.pmap`, `jax.lax.scan`, `cond`, `while_loop`, `jax.shard_map` and their like, by a decorator
-    or by a call; also the wrappers of flax.nnx and equinox. And in a function or method of any file
+    Finds `jax.device_put(x, jax.devices("cpu")[0])`, `x.to_device(device)` and `jnp.zeros(…,
+    device=device)` with a single device, in a function that is passed to `jax.jit`, `jax.pmap`,
+    `jax.lax.scan`, `cond`, `while_loop`, `jax.shard_map` and similar functions, or to the wrappers
+    of flax.nnx and equinox, by a decorator or by a call; and in a function or method of any file
     that only compiled code calls.
 
     ## Why is this bad?
-    A compiled program runs on one set of devices, that of its arguments. A device in the middle of
-    it is ignored by the compiler, without a word: what was to be offloaded to the host, or to be
-    spread over two accelerators, stays where it is. In `jax.shard_map` outside of jit it raises
-    ValueError.
+    A compiled program runs on one set of devices, that of its arguments. The compiler silently
+    ignores a device inside it: an array that should be offloaded to the host, or moved to a second
+    accelerator, stays where it is. In `jax.shard_map` outside jit, the call raises ValueError.
 
     ## Example
     ```python
@@ -70,24 +69,24 @@ class DevicePutInTraced(Rule):
         return state, jax.device_put(state.history, cpu)
     ```
 
-    Inside of a compiled function, memory kinds do have a meaning:
-    `jax.device_put(x, sharding.with_memory_kind("pinned_host"))`. Shardings have one for
-    `jax.lax.with_sharding_constraint` only: see JDP705.
+    Inside a compiled function, memory kinds do work: `jax.device_put(x,
+    sharding.with_memory_kind("pinned_host"))`. Shardings work only in
+    `jax.lax.with_sharding_constraint`: see JDP705.
 
     ## Fix safety
-    The fix is shown only: it takes the call away, which changes nothing; what was meant has to be
-    done by the caller.
+    Display-only: it removes the call, which does not change what the program does. What was
+    intended must be done by the caller.
 
     ## What it does not flag
-    Shardings (JDP705), memory kinds, and anything that may be one; `jax.device_put(x)`. Functions
-    given to `jax.vmap`, `jax.grad` or `jax.checkpoint` alone: outside of jit, `jax.device_put`
-    works in those. `jnp.arange`, `linspace` and `asarray` with `device=`, which newer versions
-    obey. A function that is also called as it is; the Python function of a `jax.pure_callback`.
+    Shardings (JDP705), memory kinds, and arguments that may be either; `jax.device_put(x)`.
+    Functions passed only to `jax.vmap`, `jax.grad` or `jax.checkpoint`, in which `jax.device_put`
+    works outside jit. `jnp.arange`, `linspace` and `asarray` with `device=`, which works in newer
+    versions. A function that is also called directly; the Python function of a `jax.pure_callback`.
 
     ## Verified by
     The proof puts an array on the host in a jitted function and finds the result on the
-    accelerator. In the fix the result is put there, and is on the host. Every call that traces is
-    executed by a test with `jax.device_put` inside.
+    accelerator. In the fix the caller puts the result there, and it is on the host. A test executes
+    every function that traces with `jax.device_put` inside.
 
     ## References
     - [jax-ml/jax#6040](https://github.com/jax-ml/jax/issues/6040): `device_put` does not work in

@@ -29,13 +29,12 @@ class HostArrayResent(Rule):
     """A NumPy array that a loop passes to a jitted function again on every iteration.
 
     ## What it does
-    Finds a NumPy array that is made before a loop, is never changed, and is an argument of a jitted
+    Finds a NumPy array that is made before a loop, is never changed, and is passed to a jitted
     function on every iteration of the loop.
 
     ## Why is this bad?
-    A NumPy array lives on the host. Each call sends it to the device again: all of it, on every
-    step, however often it was sent before. The JAX array that was made of it is dropped after the
-    call.
+    A NumPy array is in the host's memory. Each call copies the whole array to the device again. The
+    JAX array that the call makes from it is discarded after the call.
 
     ## Example
     ```python
@@ -71,18 +70,18 @@ class HostArrayResent(Rule):
     ```
 
     ## Fix safety
-    Unsafe: the name stands for a JAX array from then on, which stays in the device's memory. No
-    fix where the array belongs to another scope than the loop.
+    Unsafe: the name then refers to a JAX array, which stays in the device's memory. No fix if the
+    array belongs to another scope than the loop.
 
     ## What it does not flag
-    Arrays of fewer than 65,536 elements, where the source says so. Arrays that may change: written
-    to anywhere, given to a function that is not known, aliased, views of others, memory maps.
-    Static arguments; functions that are not surely jitted, or are told where their arguments
-    go; calls under an `if`, or after a `continue`; a program that is pinned to the CPU; tests.
+    Arrays that are known to have fewer than 65,536 elements. Arrays that may change: written to
+    anywhere, passed to an unknown function, aliased, views of others, memory maps. Static
+    arguments; functions that are not certainly jitted, or whose arguments have shardings; calls
+    under an `if`, or after a `continue`; a program that is pinned to the CPU; tests.
 
     ## Verified by
-    The proof counts the transfers from host to device that JAX logs: one on each of four
-    iterations; after the fix, one.
+    The proof counts the host-to-device transfers that JAX logs: one on each of four iterations;
+    after the fix, one in total.
 
     ## References
     - [Transfer guard](https://docs.jax.dev/en/latest/transfer_guard.html): a NumPy argument of a

@@ -43,14 +43,15 @@ class HostSyncInLoop(Rule):
 
     ## What it does
     Finds `float(loss)`, `int(…)`, `loss.item()`, `.tolist()`, `np.asarray(…)`, `jax.device_get(…)`,
-    `print(loss)` and `f"{loss}"` on what a jitted function gives, on every iteration of a loop that
-    also calls that function, where the value is only kept or shown: appended, summed up, stored
+    `print(loss)` and `f"{loss}"` on the result of a jitted function, on every iteration of a loop
+    that also calls that function, if the value is only kept or shown: appended, summed up, stored
     in a list or a dictionary, logged, printed.
 
     ## Why is this bad?
-    JAX hands work to the device and goes on at once, so that the next step is prepared while this
-    one runs. Reading a result waits for the device to be done: it is idle until the host has
-    loaded the next batch, dispatched the next step, and so on at every step.
+    JAX dispatches work to the device and returns at once, so that the host prepares the next step
+    while the device runs this one. Reading a result waits until the device has finished. The device
+    is then idle until the host has loaded the next batch and dispatched the next step, and so on at
+    every step.
 
     ## Example
     ```python
@@ -87,20 +88,21 @@ class HostSyncInLoop(Rule):
     Or read it every hundred steps: `if number % 100 == 0: print(loss)`.
 
     ## Fix safety
-    No fix: when the value is needed is for the author to say.
+    No fix: only the author knows when the value is needed.
 
     ## What it does not flag
     A value that is read under an `if`, after a `continue`, or after the loop. A value that the host
-    needs to go on: in a test, of that or of another result of the same call; as an argument of a
-    call that is not known; yielded; or given back into the loop. Loops that look at a clock, which
-    have to wait for what they measure. What runs on the CPU: a function jitted for it, a loop under
-    `jax.default_device` of it, a program that is pinned to it. Tests; functions that are not surely
-    jitted; `block_until_ready`, which says what it does, and what is read of the same step beside
-    it. Of several reads of one step, the first is flagged: the others find the device done.
+    needs to continue: in a condition on it or on another result of the same call; as an argument of
+    an unknown call; yielded; or used by the next iteration. Loops that read a clock, which have to
+    wait for what they measure. Computations on the CPU: a function jitted for it, a loop under its
+    `jax.default_device`, a program that is pinned to it. Tests; functions that are not certainly
+    jitted. `block_until_ready`, which is explicit, and other reads of the same step. Of several
+    reads in one step, only the first is flagged, since the device has finished by then.
 
     ## Verified by
-    The proof runs a few long steps in a loop. With `float(loss)` the last is done when the loop
-    ends; with the losses kept as they are, the loop ends while it is still under way.
+    The proof runs a few long steps in a loop. With `float(loss)`, the last step has finished when
+    the loop ends. With the losses kept as they are, the loop ends while the last step is still
+    running.
 
     ## References
     - [Asynchronous dispatch](https://docs.jax.dev/en/latest/async_dispatch.html)

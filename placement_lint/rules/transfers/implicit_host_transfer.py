@@ -38,12 +38,12 @@ class ImplicitHostTransfer(Rule):
 
     ## What it does
     Finds `jnp.array` and `jnp.asarray` of a NumPy array, and a NumPy array as an argument of a
-    jitted function, outside of loops. For those who want every transfer spelt out.
+    jitted function, outside loops. The rule is off by default; it is for projects that want every
+    transfer to be explicit.
 
     ## Why is this bad?
-    All of the array is copied from the host to the device that happens to be the default one, and
-    the line does not show it. Where a program must not do so unseen, JAX can forbid it by
-    `jax.transfer_guard("disallow")`, but only when the line runs.
+    The whole array is copied from the host to the default device, and the line does not show it.
+    `jax.transfer_guard("disallow")` makes JAX raise on such a copy, but only when the line runs.
 
     ## Example
     ```python
@@ -66,18 +66,18 @@ class ImplicitHostTransfer(Rule):
     ```
 
     ## Fix safety
-    No fix: where the array is to go is for the author to say.
+    No fix: only the author knows where the array should go.
 
     ## What it does not flag
-    Lists and numbers; values that are not surely NumPy arrays; loops, where each iteration has
-    a new batch (JDP406 finds those that bring the same one). A call with `device=`, inside of
+    Lists and numbers; values that are not certainly NumPy arrays; loops, in which each iteration
+    has a new batch (JDP406 finds those that pass the same one). A call with `device=`, inside
     `jax.device_put`, or in a block that sets the default device or a transfer guard. Static
-    arguments, and those of functions that are told where they go; what is traced; a program
-    that is pinned to the CPU; tests.
+    arguments, and arguments of functions that have shardings for them; traced code; a program that
+    is pinned to the CPU; tests.
 
     ## Verified by
-    The proof gives a NumPy array to a jitted function while implicit transfers are refused, and
-    sees it stopped; put on the device by `jax.device_put`, it passes.
+    The proof passes a NumPy array to a jitted function while implicit transfers are disallowed, and
+    JAX raises. Put on the device by `jax.device_put`, the array is accepted.
 
     ## References
     - [Transfer guard](https://docs.jax.dev/en/latest/transfer_guard.html): what is implicit

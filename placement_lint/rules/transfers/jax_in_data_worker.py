@@ -36,17 +36,17 @@ class JaxInDataWorker(Rule):
     """A JAX computation in the worker processes of a data loader.
 
     ## What it does
-    Finds the first JAX computation in what a `torch.utils.data.DataLoader` with workers, or a
-    `grain` one, runs in them: the `collate_fn`, the `worker_init_fn`, the methods of the dataset
-    (`__getitem__`, `__iter__`), the operations. Functions and classes of the same file or of
-    another one of the run, and what these call in their file. `jnp.array` and `jnp.asarray` count
-    as well.
+    Finds the first JAX computation in code that a `torch.utils.data.DataLoader` with workers, or a
+    `grain` loader, runs in its workers: the `collate_fn`, the `worker_init_fn`, the methods of the
+    dataset (`__getitem__`, `__iter__`), the operations. These are functions and classes of the same
+    file or of another file of the run, and what they call in their own file. `jnp.array` and
+    `jnp.asarray` count as computations.
 
     ## Why is this bad?
-    Each worker is a process of its own. One that was forked has the locks of JAX's threads and not
-    the threads, and hangs at its first computation, or does so now and then; one that was
-    spawned starts JAX again, and takes the accelerator, or three quarters of its memory, from the
-    program that trains.
+    Each worker is a separate process. A forked worker inherits the locks of JAX's threads but not
+    the threads, so it hangs, always or sometimes, at its first computation. A spawned worker
+    initialises JAX again and takes the accelerator, or three quarters of its memory, from the
+    training process.
 
     ## Example
     ```python
@@ -72,23 +72,23 @@ class JaxInDataWorker(Rule):
         return DataLoader(dataset, batch_size=32, num_workers=4, collate_fn=collate)
     ```
 
-    Then put each batch on the accelerator in the process that trains.
+    Then put each batch on the accelerator in the training process.
 
     ## Fix safety
-    No fix: whether NumPy has the function, and computes the same, is for the author to say.
+    No fix: only the author knows whether NumPy has the function, with the same result.
 
     ## What it does not flag
     Loaders without workers. Types (`jnp.float32`) and other names that compute nothing. Workers
-    that are kept off the accelerator: where the file sets `JAX_PLATFORMS` to `cpu` and the loader
-    spawns its workers. Datasets and functions that are not known.
+    that do not use the accelerator, because the file sets `JAX_PLATFORMS` to `cpu` and the loader
+    spawns its workers. Unknown datasets and functions.
 
     ## Verified by
-    The proof runs JAX, lets a loader fork two workers, and waits for a batch: with the computation
-    in the collating function there is none after twelve seconds; with NumPy there it comes at once.
-    Where PyTorch is not installed, a loader of a few lines stands in for its own, which forks too.
+    The proof runs JAX, lets a loader fork two workers, and waits for a batch. With the computation
+    in the collate function there is no batch after twelve seconds. With NumPy there is one at once.
+    If PyTorch is not installed, a loader of a few lines stands in for it, which also forks.
 
-    A conversion is enough: in a forked child `jnp.array` of a NumPy array stood still with JAX
-    0.7.2, 0.10.2 and 0.12.0.1, `jnp.asarray` with the last two.
+    A conversion is enough: in a forked child, `jnp.array` of a NumPy array hung with JAX 0.7.2,
+    0.10.2 and 0.12.0.1, and `jnp.asarray` with the last two.
 
     ## References
     - jax-ml/jax#18852: a forked process of a program that runs JAX may deadlock

@@ -32,16 +32,16 @@ class JaxInHostCallback(Rule):
     """A JAX computation in the Python function of a host callback.
 
     ## What it does
-    Finds the first JAX computation in a function given to `jax.pure_callback`,
+    Finds the first JAX computation in a function that is passed to `jax.pure_callback`,
     `jax.experimental.io_callback` or `jax.debug.callback`: in the function itself, in a lambda, or
-    in a function that it calls, of the same file or, directly, of another file of the run. Also a
-    callback that is a jitted function.
+    in a function that it calls, of the same file or, directly, of another file of the run; and a
+    callback that is itself a jitted function.
 
     ## Why is this bad?
-    The device waits for the callback, and the callback waits for the device. While few steps are
-    under way there is a thread left for it, and all seems well; with some thirty dispatched ahead
-    of it, as in any training loop, the program deadlocks, without a message. Seen on every
-    measured version from 0.5.3 to 0.10.2.
+    The device waits for the callback, and the computation in the callback waits for the device.
+    While few steps are pending, a thread is free to run it, and the program works. With about
+    thirty steps dispatched ahead, as in any training loop, the program deadlocks, without a
+    message. This was measured on every version tried from 0.5.3 to 0.10.2.
 
     ## Example
     ```python
@@ -71,21 +71,23 @@ class JaxInHostCallback(Rule):
     ```
 
     ## Fix safety
-    No fix: whether NumPy has the function, and computes the same, is for the author to say.
+    No fix: only the author knows whether NumPy has the function, with the same result.
 
     ## What it does not flag
-    What computes nothing on a device: types (`jnp.float32`), shapes, `jax.ShapeDtypeStruct`,
-    `jax.device_get`, tree functions over NumPy functions, `np.asarray`. Functions that the callback
-    only defines; callbacks that are not known. What runs only while
-    JAX traces, which a callback is not: the handler of `jax.errors.TracerArrayConversionError` and
-    its like, or behind `isinstance(x, jax.core.Tracer)`. Arithmetic on what
-    the callback is given, `x[0]` of it, and `np.sum(x)`, which calls a method of it: these are
-    JAX computations as well, since a callback is given JAX arrays, and stop a program in the same
-    way. Begin each callback with `x = np.asarray(x)`.
+    Expressions that compute nothing on a device: types (`jnp.float32`), shapes,
+    `jax.ShapeDtypeStruct`, `jax.device_get`, tree functions over NumPy functions, `np.asarray`.
+    Functions that the callback only defines; unknown callbacks. Code that runs only while JAX
+    traces, which is not the case in a callback: the handler of
+    `jax.errors.TracerArrayConversionError` and similar, or code behind `isinstance(x,
+    jax.core.Tracer)`.
+
+    Arithmetic on the callback's arguments, `x[0]`, and `np.sum(x)`, which calls a method of `x`,
+    are not flagged either, although a callback gets JAX arrays, so that they are JAX computations
+    and can deadlock in the same way. Begin each callback with `x = np.asarray(x)`.
 
     ## Verified by
-    The proof dispatches 64 steps and waits for them. With the computation in the callback they are
-    not ready after twelve seconds; with NumPy there they all are, within one or two.
+    The proof dispatches 64 steps and waits for them. With the computation in the callback they have
+    not finished after twelve seconds. With NumPy they all finish within one or two.
 
     ## References
     - [External callbacks](https://docs.jax.dev/en/latest/external-callbacks.html): a callback is to

@@ -40,11 +40,11 @@ class JitDeviceArgument(Rule):
     decorator, through `functools.partial`, and of `pjit`, `equinox.filter_jit` and `flax.nnx.jit`.
 
     ## Why is this bad?
-    The two arguments are deprecated: every version of JAX since 0.4.30 warns of them, and a later
-    one will refuse them (`flax.nnx.jit` raises ValueError today). And they do more than they say.
-    Arguments are copied to the device in every call, silently, even those that are committed to
-    another one; and the results are *committed* to it, so that an operation with anything that is
-    committed elsewhere raises "Received incompatible devices".
+    Both arguments are deprecated: every version of JAX since 0.4.30 warns about them, and a later
+    one will remove them (`flax.nnx.jit` already raises ValueError). They also do more than they
+    say. Every call silently copies the arguments to the device, even those that are committed to
+    another one. The results are *committed* to the device, so that an operation with an array that
+    is committed elsewhere raises "Received incompatible devices".
 
     ## Example
     ```python
@@ -64,27 +64,27 @@ class JitDeviceArgument(Rule):
         return normalise(jax.device_put(x, jax.devices("cpu")[0]))
     ```
 
-    Where the results are not to be committed, call it inside
-    `with jax.default_device(jax.devices("cpu")[0]):` instead.
+    If the results should not be committed, call the function inside `with
+    jax.default_device(jax.devices("cpu")[0]):` instead.
 
     ## Fix safety
     Unsafe: the argument becomes `out_shardings=SingleDeviceSharding(device)`, which runs the
     function on the device and commits its results there as before, but raises ValueError for an
-    argument that is committed elsewhere, where the old one copied it. No fix where a call in the
-    file gives it one: put the arguments on the device. `backend="cpu"` means the CPU of the process
-    itself, which is `jax.local_devices(backend="cpu")[0]`: `jax.devices("cpu")` begins with the CPU
-    of process 0. For `backend=` outside of a function the fix is only shown: it would start the
-    backend when the module is imported. No fix is offered beside other shardings.
+    argument that is committed elsewhere, which the old argument copied. No fix if a call in the
+    file passes such an argument: put it on the device. `backend="cpu"` means the CPU of the process
+    itself, which is `jax.local_devices(backend="cpu")[0]`; `jax.devices("cpu")` begins with the CPU
+    of process 0. For `backend=` outside a function the fix is display-only, since it would start
+    the backend when the module is imported. No fix next to other shardings.
 
     ## What it does not flag
-    `device=None` and `backend=None`, and what may well be None: an attribute, or a parameter whose
-    default is None, as wrappers of jit pass it on. `jax.pmap(…, backend=…)`, which is not
-    deprecated so. The arguments of other `jit` functions, such as Numba's. A call that is expected
-    to fail.
+    `device=None` and `backend=None`, and values that may be None: an attribute, or a parameter
+    whose default is None, as wrappers of jit pass on. `jax.pmap(…, backend=…)`, which is not
+    deprecated in this way. The arguments of other `jit` functions, such as Numba's. A call that is
+    expected to fail.
 
     ## Verified by
-    The proof makes warnings errors, and sees the DeprecationWarning when a function is jitted for
-    the host. After the fix there is none, and the result is on the host, committed.
+    The proof turns warnings into errors, and gets the DeprecationWarning when a function is jitted
+    for the host. After the fix there is no warning, and the result is on the host, committed.
 
     ## References
     - [jax-ml/jax#1914](https://github.com/jax-ml/jax/issues/1914): the output of

@@ -58,24 +58,26 @@ _SHARDINGS = re.compile(r"^(?!.*(?:repl|single)).*shardings?$", re.IGNORECASE)
 
 
 class StagedThroughDefaultDevice(Rule):
-    """An array that is made on the default device, only to be put elsewhere.
+    """An array that is made on the default device, only to be moved elsewhere.
 
     ## What it does
-    Finds `jax.device_put(jnp.zeros(…), device)` and its like, where the array is made by the
-    operand itself (`zeros`, `arange`, `jax.random.normal`, `jnp.asarray` or `jnp.stack` of NumPy
-    arrays, `jnp.load`, safetensors' `load_file`), also below arithmetic with numbers or a method
-    such as `astype`, or by a statement above whose result is used for nothing else, and the device
-    is not the default one, or is a sharding: also a parameter that is called so. Also where the
-    operand is a dict or a list of such arrays, or the copies of one: `jnp.stack([x] * n)` to a
-    sharding. And `jnp.zeros`, `ones`,
-    `full`, `empty`, `arange` and `eye` with `device=`, and `jnp.zeros_like` and its like of an
-    array that is committed elsewhere, or of each of a tree: `jax.tree.map(jnp.zeros_like, params)`.
+    Finds `jax.device_put(jnp.zeros(…), device)` and similar calls, if the device is not the default
+    one, or is a sharding. A parameter counts as a sharding if its name says so. The array is made
+    by the operand itself (`zeros`, `arange`, `jax.random.normal`, `jnp.asarray` or `jnp.stack` of
+    NumPy arrays, `jnp.load`, safetensors' `load_file`), also below arithmetic with numbers or a
+    method such as `astype`, or by an earlier statement whose result is used for nothing else. The
+    operand may also be a dict or a list of such arrays, or `jnp.stack([x] * n)` that is put to a
+    sharding.
+
+    It also finds `jnp.zeros`, `ones`, `full`, `empty`, `arange` and `eye` with `device=`, and
+    `jnp.zeros_like` and similar functions of an array that is committed elsewhere, or of each leaf
+    of a tree: `jax.tree.map(jnp.zeros_like, params)`.
 
     ## Why is this bad?
-    The operand of `jax.device_put` is computed before the call: all of it is made on the default
-    device, the accelerator, and then copied. An array that is to be spread over eight devices, or
-    that belongs on the host because it is large, must then fit on the first accelerator beside
-    everything else, and often does not. The argument `device=` of these creators does not help:
+    The operand of `jax.device_put` is computed before the call: the whole array is made on the
+    default device, the accelerator, and then copied. An array that should be sharded over eight
+    devices, or kept on the host because it is large, must first fit on one accelerator next to
+    everything else, and often does not. The argument `device=` of these functions does not help:
     every release of JAX makes the array on the default device, and then copies it.
 
     ## Example
@@ -99,29 +101,28 @@ class StagedThroughDefaultDevice(Rule):
         buffer = jax.device_put(jnp.zeros((50_000, 4096)), jax.devices("cpu")[0])
     ```
 
-    For an array that is spread over devices, `jax.jit(make, out_shardings=sharding)()` makes each
-    part where it belongs.
+    For a sharded array, `jax.jit(make, out_shardings=sharding)()` makes each part on its own
+    device.
 
     ## Fix safety
-    Safe where the operand is `jnp.asarray(array)` of a NumPy array that was just made, or that
-    nothing changes: `jax.device_put` takes the array itself, with the same result. Unsafe where
-    that may be changed later, as the memory of a tensor is, of which `.numpy()` gives a view: on
-    the CPU `jax.device_put` makes no copy. Unsafe where NumPy makes the array instead (`jnp.zeros`
-    → `np.zeros`): it then takes memory of the host. No fix is offered for anything else.
+    Safe if the operand is `jnp.asarray(array)` of a NumPy array that was just made, or that is
+    never changed: `jax.device_put` takes the NumPy array itself, with the same result. Unsafe if
+    the array may be changed later, like the memory of a tensor, of which `.numpy()` returns a view:
+    on the CPU, `jax.device_put` makes no copy. Unsafe if NumPy makes the array instead (`jnp.zeros`
+    → `np.zeros`), which takes memory of the host. No fix for anything else.
 
     ## What it does not flag
-    Arrays of fewer than 65,536 elements, where the source says so; scalars; what is made under
+    Arrays that are known to have fewer than 65,536 elements; scalars. Arrays made under
     `jax.default_device` of the same device; devices that may be the default one; functions that JAX
-    traces; operands that may be arrays already, or are read between being made and being put, or
-    made in another block; `jnp.linspace`, `array` and `asarray` with a
-    `device=`, which go straight there; `jnp.zeros`, `ones` and `full` with a sharding, of which
-    only one part is made on the default device; a sharding that splits nothing, as
-    `NamedSharding(mesh, PartitionSpec())`: the first device has all of the array in any case, and
-    keeps the one that was made there.
+    traces. Operands that may already be arrays, that are read between being made and being put, or
+    that are made in another block. `jnp.linspace`, `array` and `asarray` with `device=`, which make
+    the array on that device. `jnp.zeros`, `ones` and `full` with a sharding, which make only one
+    part on the default device. A sharding that splits nothing, such as `NamedSharding(mesh,
+    PartitionSpec())`: the first device holds the whole array in any case.
 
     ## Verified by
-    The proof puts a NumPy array on the host through `jnp.asarray`, with all transfers between
-    devices refused, and sees it stopped. After the fix nothing is stopped.
+    The proof puts a NumPy array on the host through `jnp.asarray` while transfers between devices
+    are disallowed, and JAX raises. After the fix JAX does not raise.
 
     ## References
     - [jax-ml/jax#25396](https://github.com/jax-ml/jax/issues/25396): `device=` builds elsewhere

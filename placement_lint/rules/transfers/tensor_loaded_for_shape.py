@@ -28,12 +28,12 @@ class TensorLoadedForShape(Rule):
 
     ## What it does
     Finds `f.get_tensor(name).shape`, `.dtype`, `.ndim` and `.size`, and names for such a tensor of
-    which nothing else is used, where *f* is a file that safetensors has opened for JAX.
+    which nothing else is used, if `f` is a file that safetensors has opened for JAX.
 
     ## Why is this bad?
-    `get_tensor` reads all of the tensor and copies it to the default device, where it may not even
-    fit. A loop over the names of a checkpoint sends the whole checkpoint there, to keep nothing of
-    it. The header of the file has the shape, and `get_slice` reads nothing else.
+    `get_tensor` reads the whole tensor and copies it to the default device, where it may not fit. A
+    loop over the names of a checkpoint copies the whole checkpoint to the accelerator, only to
+    discard it. The shape is in the header of the file, and `get_slice` reads only the header.
 
     ## Example
     ```python
@@ -52,17 +52,16 @@ class TensorLoadedForShape(Rule):
     ```
 
     ## Fix safety
-    Safe: `get_shape()` gives the same numbers, in a list. The fix is offered where `.shape` follows
-    the call; the name that `get_dtype()` gives is another one than JAX's.
+    Safe: `get_shape()` returns the same numbers, in a list. There is a fix only if `.shape` follows
+    the call: `get_dtype()` returns another name than JAX's.
 
     ## What it does not flag
-    Tensors of which anything else is used. Files opened for NumPy, PyTorch or a framework that is
-    not known. Tensors that are read under `jax.default_device` or another setting of the device,
-    and those of tests.
+    Tensors that are used in any other way. Files opened for NumPy, PyTorch or an unknown framework.
+    Tensors that are read under `jax.default_device` or another setting of the device. Tests.
 
     ## Verified by
-    The proof forbids transfers from the host to devices and reads the shape of a tensor: refused.
-    After the fix it is read.
+    The proof disallows transfers from the host to devices and reads the shape of a tensor, which
+    raises. After the fix it does not raise.
 
     ## References
     - [safetensors](https://huggingface.co/docs/safetensors/index): `safe_open` and `get_slice`
