@@ -21,14 +21,14 @@ class ComputedInHostMemory(Rule):
     """A computation on an array in `pinned_host`, whose result stays there.
 
     ## What it does
-    Finds operators and `jax.numpy` functions of which all array operands surely were put to a
-    sharding of `memory_kind="pinned_host"`, or to `jax.memory.Space.Host`, outside of functions
-    that JAX traces.
+    Finds operators and `jax.numpy` functions outside functions that JAX traces, if all array
+    operands were certainly put to a sharding of `memory_kind="pinned_host"`, or to
+    `jax.memory.Space.Host`.
 
     ## Why is this bad?
-    From JAX 0.10 on the result is in `pinned_host` too; before, it was in the memory of the device.
-    The next operation that it has with an array of the device raises ValueError, and a whole
-    computation may run on memory that is there to keep things.
+    From JAX 0.10 on, the result is in `pinned_host` too; before, it was in the memory of the
+    device. The next operation on the result and an array of the device raises ValueError, and a
+    whole computation may run in memory that is only meant for storage.
 
     ## Example
     ```python
@@ -57,15 +57,15 @@ class ComputedInHostMemory(Rule):
     ```
 
     ## Fix safety
-    No fix is offered: it may be meant, for what the device has no room for.
+    No fix: the computation may be intended, if the device lacks the memory for it.
 
     ## What it does not flag
-    Arrays that are taken to NumPy or put somewhere; `unpinned_host`; an operand that may be
-    elsewhere; compiled functions and what is in them. Tests. Code for JAX before 0.10 only.
+    Arrays that are converted to NumPy or put elsewhere; `unpinned_host`; an operand that may be
+    elsewhere; code inside compiled functions. Tests. Code for JAX before 0.10 only.
 
     ## Verified by
-    The proof multiplies an array that is in `pinned_host` by a number: so is the result. Brought to
-    the device first, it is in the device's memory.
+    The proof multiplies an array in `pinned_host` by a number, and the result is in `pinned_host`.
+    Copied to the device first, it is in the device's memory.
 
     ## References
     - [JAX's notebook on host offloading](https://docs.jax.dev/en/latest/notebooks/host-offloading.html)

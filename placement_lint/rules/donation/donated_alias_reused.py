@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 
 class DonatedAliasReused(Rule):
-    """An array that shares its buffer with a donated one, and is read after that.
+    """An array that shares its buffer with a donated one, and is read after the donation.
 
     ## What it does
-    Finds what is read by another name than it was donated by: after `backup = params`, and after
-    what looks like a copy and is none, such as `jnp.asarray(x)`, `x[:]`, `jax.device_put(x)`,
-    `jax.tree.map(lambda a: a, x)`, `x.addressable_data(0)` and, from one device,
-    `jax.device_put(x, NamedSharding(mesh, PartitionSpec()))`.
+    Finds reads of a donated array by another name: after `backup = params`, and after an expression
+    that looks like a copy but is not, such as `jnp.asarray(x)`, `x[:]`, `jax.device_put(x)`,
+    `jax.tree.map(lambda a: a, x)`, `x.addressable_data(0)` and, from one device, `jax.device_put(x,
+    NamedSharding(mesh, PartitionSpec()))`.
 
     ## Why is this bad?
-    A donation deletes the buffer, whatever names there are for it. The old parameters that were
-    kept for a comparison, an average or a second try are gone with the first step:
-    `RuntimeError: Array has been deleted`.
+    A donation deletes the buffer for all names that refer to it. Old parameters that were kept for
+    a comparison, an average or a retry are gone after the first step: `RuntimeError: Array has been
+    deleted`.
 
     ## Example
     ```python
@@ -66,16 +66,16 @@ class DonatedAliasReused(Rule):
     ```
 
     ## Fix safety
-    Display only: a copy takes as much memory as the donation was to save.
+    Display-only: a copy takes as much memory as the donation was meant to save.
 
     ## What it does not flag
-    Copies: `jnp.array(x)`, `jnp.copy(x)`, `x.copy()`, `copy.deepcopy`, what a jitted function
-    gives, `jax.device_put` to a sharding that splits the array. What may be a copy:
-    `x.astype(dtype)`, `jax.device_put(x, device)`, `dict(x)`. And what donated-array-reused
-    does not flag.
+    Copies: `jnp.array(x)`, `jnp.copy(x)`, `x.copy()`, `copy.deepcopy`, the result of a jitted
+    function, `jax.device_put` to a sharding that splits the array. Possible copies:
+    `x.astype(dtype)`, `jax.device_put(x, device)`, `dict(x)`. And everything that JDP801 does not
+    flag.
 
     ## Verified by
-    The proof keeps `jnp.asarray(x)`, donates `x`, and reads what it kept: JAX raises. With
+    The proof keeps `jnp.asarray(x)`, donates `x`, and reads what it kept, which raises. With
     `jnp.copy(x)` it can be read.
 
     ## References

@@ -21,17 +21,17 @@ class DonatedArrayReused(Rule):
     """An array that is read after its buffer was donated.
 
     ## What it does
-    Follows what is given to functions which are compiled with `donate_argnums`, `donate_argnames`
-    or Equinox's `donate="all"`, on every way through a function: what is computed with after that,
-    printed, indexed, or given to another call. So does a loop that donates and does not rebind. The
-    compiled function may be one of another file: imported, returned by a function there, or an
-    attribute of an object or a base class.
+    Finds an argument of a function that is compiled with `donate_argnums`, `donate_argnames` or
+    Equinox's `donate="all"`, if it is used after the call, on any path through the function: in a
+    computation, printed, indexed, or passed to another call. It also finds a loop that donates and
+    does not assign the result to the donated name. The compiled function may come from another
+    file: imported, returned by a function there, or an attribute of an object or a base class.
 
     ## Why is this bad?
-    The compiled function writes its result into the buffer. JAX deletes the array that was given:
-    to read it raises `RuntimeError: Array has been deleted`, to donate it again raises ValueError.
-    Where no output of the size of the argument takes the buffer the array stays, on some versions
-    with a warning. Such a program fails with the next change of a shape or a type.
+    The compiled function writes its result into the buffer of the argument, and JAX deletes the
+    argument. Reading it raises `RuntimeError: Array has been deleted`, and donating it again raises
+    ValueError. If no output has the size of the argument, JAX keeps the array, on some versions
+    with a warning. Such a program fails as soon as a shape or a type changes.
 
     ## Example
     ```python
@@ -66,26 +66,25 @@ class DonatedArrayReused(Rule):
     ```
 
     ## Fix safety
-    No fix is offered: whether the new value is meant, or a copy of the old one, only the author
-    knows.
+    No fix: only the author knows whether the new value is meant, or a copy of the old one.
 
     ## What it does not flag
-    What is bound again before it is read, on each way that leads there; other arms of an `if`, what
-    only one of them donated behind another `if`, and the handlers of a `try`; a fresh batch in each
-    iteration. `x.shape`, `x.dtype`, `x.sharding`, `x.is_deleted()`, `x.delete()`,
-    `jnp.zeros_like(x)`, `jax.eval_shape`, `step.lower(x)`: they need no data. NumPy arrays, which
-    have nothing to donate. An argument that the compiled function does not use. A donation inside
-    of another compiled function, or under `jax.disable_jit`, which has no effect. The modules that
-    `flax.nnx.jit` is given: they get the new arrays. What is expected to fail (`pytest.raises`,
-    `except RuntimeError`). Code behind `if not x.is_deleted():`. What is donated if a parameter
-    says so (`donate_argnums=(0,) if donate else ()`).
+    Names that are assigned again before they are read, on every path; other branches of an `if`,
+    uses behind an `if` of arrays that only one branch has donated, and the handlers of a `try`; a
+    new batch in each iteration. `x.shape`, `x.dtype`, `x.sharding`, `x.is_deleted()`, `x.delete()`,
+    `jnp.zeros_like(x)`, `jax.eval_shape`, `step.lower(x)`, which do not read the data. NumPy
+    arrays, which have no buffer to donate. An argument that the compiled function does not use. A
+    donation inside another compiled function, or under `jax.disable_jit`, which has no effect.
+    Modules that are passed to `flax.nnx.jit`, which get the new arrays. An exception that is
+    expected (`pytest.raises`, `except RuntimeError`). Code behind `if not x.is_deleted():`. A
+    donation that depends on a parameter (`donate_argnums=(0,) if donate else ()`).
 
-    A finding is definite where an output surely has the shape and type of the argument, else
-    likely.
+    The confidence is definite if an output certainly has the shape and type of the argument, and
+    likely otherwise.
 
     ## Verified by
-    The proof donates an array to a jitted function and adds one to it: JAX raises. Rebound to the
-    result, it can be read.
+    The proof donates an array to a jitted function and adds one to it, which raises. If the name is
+    assigned the result, it can be read.
 
     ## References
     - [jax-ml/jax#9237](https://github.com/jax-ml/jax/issues/9237),

@@ -19,14 +19,13 @@ class DonatedTwice(Rule):
     """A buffer that is passed to a call twice, and donated at least once.
 
     ## What it does
-    Finds calls of compiled functions that donate and are given the same array as two arguments, or
-    a tree with one array in two places: `step({"params": params, "ema": params})`.
+    Finds calls of compiled functions that donate an argument and get the same array as two
+    arguments, or a tree that contains one array twice: `step({"params": params, "ema": params})`.
 
     ## Why is this bad?
-    XLA refuses it when the function runs: `INVALID_ARGUMENT: Attempt to donate the same buffer
-    twice in Execute()`, or `Attempt to use a buffer that was previously donated in the same call`.
-    States that begin with averages, targets or momenta which *are* the parameters do so in their
-    first step.
+    XLA raises when the function runs: `INVALID_ARGUMENT: Attempt to donate the same buffer twice in
+    Execute()`, or `Attempt to use a buffer that was previously donated in the same call`. A state
+    whose averages, targets or momenta initially *are* the parameters fails in its first step.
 
     ## Example
     ```python
@@ -60,16 +59,16 @@ class DonatedTwice(Rule):
     ```
 
     ## Fix safety
-    No fix is offered: a copy takes memory, and which of the two is to be copied is open.
+    No fix: a copy takes memory, and only the author knows which of the two to copy.
 
     ## What it does not flag
-    Arguments of which none is donated; copies; different parts of one tree; NumPy arrays and
-    numbers; an argument that the function does not use; what may be another array on one of the
-    ways that lead there.
+    Arguments none of which is donated; copies; different parts of one tree; NumPy arrays and
+    numbers; an argument that the function does not use; arguments that may be different arrays on
+    one of the paths.
 
     ## Verified by
-    The proof gives a jitted function that donates its argument a dict with one array under two
-    keys: JAX raises. With a copy under one of them it runs.
+    The proof passes a dict with one array under two keys to a jitted function that donates its
+    argument, which raises. With a copy under one of them it runs.
 
     ## References
     - [google-deepmind/optax#1059](https://github.com/google-deepmind/optax/issues/1059),

@@ -19,13 +19,14 @@ class DonationWithoutEffect(Rule):
     """A donation that frees nothing.
 
     ## What it does
-    Finds arguments that a call is to donate and that have no buffer to take, or none that can be
-    taken: NumPy arrays and Python values; parameters that the compiled function never uses;
-    arguments of which no output has the shape.
+    Finds donated arguments of a call that have no buffer to donate, or none that can be used: NumPy
+    arrays and Python values; parameters that the compiled function never uses; arguments whose
+    shape no output has.
 
     ## Why is this bad?
-    The program needs the memory that somebody wanted to save. JAX warns of some of these on some
-    versions only: of an output of another size up to 0.7, of NumPy arrays never.
+    The program still needs the memory that the donation was meant to save. JAX warns about only
+    some of these, on some versions: about an output of another size up to 0.7, about NumPy arrays
+    never.
 
     ## Example
     ```python
@@ -56,15 +57,15 @@ class DonationWithoutEffect(Rule):
     ```
 
     ## Fix safety
-    No fix is offered: the argument may be donated elsewhere, and what is to be saved is open.
+    No fix: other calls may donate an array, and only the author knows what the donation was for.
 
     ## What it does not flag
-    Arguments of which it is not known what they are, and functions of which it is not known what
-    they give. Calls inside of another compiled function, where nothing is donated. Tests.
+    Arguments of unknown type, and functions with unknown results. Calls inside another compiled
+    function, where nothing is donated. Tests.
 
     ## Verified by
-    The proof donates an array to a function that only gives its sum: the array is alive after that.
-    A function that gives an array of the same shape takes it.
+    The proof donates an array to a function that returns its sum, and the array still exists after
+    the call. A function that returns an array of the same shape deletes it.
 
     ## References
     - [jax-ml/jax#9675](https://github.com/jax-ml/jax/issues/9675),

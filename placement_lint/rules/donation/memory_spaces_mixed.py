@@ -26,14 +26,14 @@ class MemorySpacesMixed(Rule):
     """An operation on an array in `pinned_host` and one in the memory of the device.
 
     ## What it does
-    Finds operators and `jax.numpy` functions of which one operand surely was put to a sharding of
-    `memory_kind="pinned_host"`, or to `jax.memory.Space.Host`, and another one surely is an array
-    of the devices' own memory, or a NumPy array: eagerly, and in functions that JAX traces.
+    Finds operators and `jax.numpy` functions if one operand was certainly put to a sharding of
+    `memory_kind="pinned_host"`, or to `jax.memory.Space.Host`, and another is certainly an array in
+    the devices' own memory, or a NumPy array; outside functions that JAX traces, and in them.
 
     ## Why is this bad?
-    Arrays of different memories are not computed with together: `ValueError: memory_space of all
-    inputs passed to `add` must be the same`. Moments or a cache that are kept on the host have to
-    be brought to the device for each update, and put back.
+    JAX does not compute with arrays in different memories: `ValueError: memory_space of all inputs
+    passed to `add` must be the same`. Moments or a cache that are kept on the host must be copied
+    to the device for each update, and put back.
 
     ## Example
     ```python
@@ -64,18 +64,19 @@ class MemorySpacesMixed(Rule):
     ```
 
     ## Fix safety
-    No fix is offered: which of the two memories is meant only the author knows, and how often the
-    array may travel.
+    No fix: only the author knows which of the two memories is meant, and how often the array may be
+    copied.
 
     ## What it does not flag
-    Scalars, which may be in any memory, and whatever may be one; `unpinned_host`, which is computed
-    with like the device's own; memory kinds that are not known. Arguments of compiled functions,
-    which may be brought to the device inside; policies of `jax.checkpoint`. What was computed of
-    `pinned_host` alone, where JAX before 0.10 is meant: there it is in the device's memory.
+    Scalars, which may be in any memory, and operands that may be scalars; `unpinned_host`, which
+    JAX treats like the device's own memory; unknown memory kinds. Arguments of compiled functions,
+    which may be copied to the device inside; policies of `jax.checkpoint`. Results of computations
+    on arrays that are all in `pinned_host`, if the project supports JAX before 0.10, where they are
+    in the device's memory.
 
     ## Verified by
-    The proof adds an array that is in `pinned_host` and one that is not: ValueError. Brought to the
-    device first, it is added.
+    The proof adds an array in `pinned_host` and one that is not, which raises ValueError. Copied to
+    the device first, it is added.
 
     ## References
     - [jax-ml/jax#34041](https://github.com/jax-ml/jax/issues/34041),

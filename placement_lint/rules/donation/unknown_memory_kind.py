@@ -32,14 +32,14 @@ class UnknownMemoryKind(Rule):
 
     ## What it does
     Finds `memory_kind="host"` of `NamedSharding` and `SingleDeviceSharding`,
-    `sharding.with_memory_kind("pinned")` and `TransferToMemoryKind("hbm")`, also where the string
-    comes by a name, a default or another function, if it is none of `"device"`, `"pinned_host"` and
-    `"unpinned_host"`.
+    `sharding.with_memory_kind("pinned")` and `TransferToMemoryKind("hbm")`, if the string is none
+    of `"device"`, `"pinned_host"` and `"unpinned_host"`; also if it comes from a variable, a
+    default value or another function.
 
     ## Why is this bad?
-    JAX raises `ValueError: Could not find memory addressable by device cpu` as soon as the sharding
-    is made. The strings are checked nowhere else, and JAX's `jax.memory.Space.Host`
-    suggests that there is a kind of this name.
+    JAX raises `ValueError: Could not find memory addressable by device cpu` when the sharding is
+    made. It does not check the strings earlier, and the name of `jax.memory.Space.Host` suggests
+    that there is a kind `"host"`.
 
     ## Example
     ```python
@@ -62,18 +62,18 @@ class UnknownMemoryKind(Rule):
     ```
 
     ## Fix safety
-    Safe: the code raises as it is. The kind that is nearest is written, `"pinned_host"` for
-    `"host"` and `"cpu"`, and `"device"` for `"gpu"` or `"hbm"`.
+    Safe: the code raises as it is. The fix writes the nearest kind: `"pinned_host"` for `"host"`
+    and `"cpu"`, and `"device"` for `"gpu"` or `"hbm"`.
 
     ## What it does not flag
-    The three kinds, though not every backend has each of them: `"pinned_host"` is missing on CPUs
-    before JAX 0.7.1. A string that is one of several, that comes from a configuration or from the
-    device itself (`device.default_memory().kind`). Policies of `jax.checkpoint`. Where the
-    ValueError is caught or expected.
+    The three kinds, although not every backend supports each of them: `"pinned_host"` is missing on
+    CPUs before JAX 0.7.1. A string that may be one of several, or that comes from a configuration
+    or from the device itself (`device.default_memory().kind`). Policies of `jax.checkpoint`. A
+    ValueError that is caught or expected.
 
     ## Verified by
-    The proof makes a sharding of the memory kind `"host"`: ValueError. Of `"pinned_host"` it is
-    made, and an array put there.
+    The proof makes a sharding of the memory kind `"host"`, which raises ValueError. With
+    `"pinned_host"` it works, and an array is put there.
 
     ## References
     - [jax-ml/jax#22346](https://github.com/jax-ml/jax/issues/22346),

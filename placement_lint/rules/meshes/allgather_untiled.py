@@ -32,9 +32,9 @@ class AllgatherUntiled(Rule):
     `jax.make_array_from_process_local_data` or `host_local_array_to_global_array`.
 
     ## Why is this bad?
-    Such an array is one array of all processes already. Up to JAX 0.7.2 it was gathered as with
-    `tiled=True`; from 0.8.0 on the call raises ValueError in a program of several processes, and
-    works on the machine of its author, where there is one.
+    Such an array is already one array of all processes. Up to JAX 0.7.2, the call gathers it as
+    with `tiled=True`. From 0.8.0 on it raises ValueError in a program of several processes, but
+    works with one process, as on the author's machine.
 
     ## Example
     ```python
@@ -59,16 +59,16 @@ class AllgatherUntiled(Rule):
     ```
 
     ## Fix safety
-    Safe: it is what JAX up to 0.7.2 does with such an array, and what later versions accept.
+    Safe: this is what JAX up to 0.7.2 does with such an array, and what later versions accept.
 
     ## What it does not flag
-    Arrays of which it is not known that they span processes: NumPy arrays and local ones are
-    stacked without `tiled`, and put behind one another with it. A `tiled` that is a variable. Code
-    for versions before 0.8.0 only. A ValueError that is caught, or expected by a test.
+    Arrays that are not known to span processes: NumPy arrays and local ones are stacked without
+    `tiled`, and concatenated with it. A `tiled` that is a variable. Code for versions before 0.8.0
+    only. A ValueError that is caught, or expected by a test.
 
     ## Verified by
-    The proof runs two processes, which make one array of their parts and gather it: ValueError.
-    After the fix both have the whole array.
+    The proof runs two processes, which make one array of their parts and gather it, which raises
+    ValueError. After the fix both have the whole array.
 
     ## References
     - [JAX's changelog, 0.8.0](https://docs.jax.dev/en/latest/changelog.html)

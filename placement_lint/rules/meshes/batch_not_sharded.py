@@ -29,16 +29,16 @@ _SPLITTING = (
 
 
 class BatchNotSharded(Rule):
-    """A computation on a mesh of which no argument is split over it.
+    """A computation on a mesh, none of whose arguments is split over it.
 
     ## What it does
-    Finds calls of jitted functions of which one argument surely is replicated over a mesh, another
-    one is a NumPy array or a JAX array on the default device, and none is split.
+    Finds calls of jitted functions if one argument is certainly replicated over a mesh, another is
+    a NumPy array or a JAX array on the default device, and none is split.
 
     ## Why is this bad?
-    The computation runs on all devices of the mesh, and all of them do the whole of it: eight
+    The computation runs on all devices of the mesh, and each of them computes all of it. Eight
     devices take as long as one, or longer, since each gets a copy of the batch at every call. JAX
-    says nothing. A batch that is split over the mesh is what makes each of them do its part.
+    does not warn. If the batch is split over the mesh, each device computes its part.
 
     ## Example
     ```python
@@ -66,19 +66,18 @@ class BatchNotSharded(Rule):
     ```
 
     ## Fix safety
-    No fix is offered: which dimension of the array is the batch only the author knows.
+    No fix: only the author knows which dimension of the array is the batch.
 
     ## What it does not flag
-    Calls with an argument of which it is not known where it is, or how it is split; calls of which
-    all arguments are on the mesh, as an update of replicated parameters; scalars and keys beside
-    them. Functions with `in_shardings` or `out_shardings`, and programs that split arrays inside of
-    compiled code, by `with_sharding_constraint`, `shard_map` and their like, or that set a mesh.
-    Tests. Evaluation and sampling often do this on purpose, which is why the rule is not on by
-    default.
+    Calls with an argument of unknown placement or sharding; calls whose arguments are all on the
+    mesh, such as an update of replicated parameters; scalars and keys next to them. Functions with
+    `in_shardings` or `out_shardings`, and programs that split arrays inside compiled code, by
+    `with_sharding_constraint`, `shard_map` and similar functions, or that set a mesh. Tests. The
+    rule is off by default because evaluation and sampling often do this on purpose.
 
     ## Verified by
-    The proof multiplies a NumPy batch by parameters that are replicated over eight devices: each of
-    these has the whole result. With a batch that is split each has an eighth.
+    The proof multiplies a NumPy batch by parameters that are replicated over eight devices, and
+    each device has the whole result. With a batch that is split, each has an eighth.
 
     ## References
     - [jax-ml/jax#28372](https://github.com/jax-ml/jax/issues/28372): data parallelism in which

@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 
 class DeviceSetsMixed(Rule):
-    """An operation on arrays that are on different sets of devices, or on one set in two orders.
+    """An operation on arrays on different sets of devices, or on one set in two orders.
 
     ## What it does
     Finds operators, `jnp`, `jax.lax` and `jax.random` functions, `x.at[…].set(…)`, and calls of
-    jitted, mapped or differentiated functions, of which one operand is on a mesh, and another one
-    on a single device, on a mesh of other devices, or on one of the same devices in another order;
-    through names, attributes, functions and the files of a run. Of a mesh it has to be known which
-    devices it is of: `jax.devices()`, a literal slice of them, some that are listed, or all by
-    `jax.make_mesh` and `create_device_mesh`. It also finds operations on an array that is on a
-    single device, or on another mesh, where the program has set a mesh by `jax.set_mesh`: there it
-    is refused alone.
+    jitted, mapped or differentiated functions, if one operand is on a mesh and another is on a
+    single device, on a mesh of other devices, or on a mesh of the same devices in another order.
+    Operands are followed through names, attributes, functions and the files of a run. The devices
+    of a mesh must be known: `jax.devices()`, a literal slice of them, a list of devices, or all
+    devices by `jax.make_mesh` and `create_device_mesh`. If the program has set a mesh by
+    `jax.set_mesh`, it also finds operations on an array on a single device or on another mesh,
+    which raise even without a second operand.
 
     ## Why is this bad?
-    JAX never moves a committed array by itself, and an array on a mesh is committed to all of its
-    devices. `ValueError: Received incompatible devices for jitted computation`, also where both
-    arrays are replicated. On a machine with one device it works, so the error first appears where
-    the program is meant to run. The usual causes are parameters, a moving average or a restored
-    checkpoint that are on one device, beside a batch that is split over all of them.
+    JAX never moves a committed array implicitly, and an array on a mesh is committed to all of its
+    devices. JAX raises `ValueError: Received incompatible devices for jitted computation`, even if
+    both arrays are replicated. On a machine with one device it works, so the error first appears
+    where the program is meant to run. Typical causes are parameters, a moving average or a restored
+    checkpoint on one device, used with a batch that is split over all of them.
 
     ## Example
     ```python
@@ -64,19 +64,19 @@ class DeviceSetsMixed(Rule):
     ```
 
     ## Fix safety
-    No fix: which of the arrays is in the wrong place only the author knows.
+    No fix: only the author knows which array is in the wrong place.
 
     ## What it does not flag
-    Operands of which one is uncommitted, or a NumPy array: those are copied to the mesh. Two meshes
-    of the same devices in the same order, whatever their shapes and the names of their axes. Two
-    meshes that `jax.make_mesh` or `create_device_mesh` makes: the order depends on the machine.
-    Meshes of one device, and devices that are chosen when the program runs. An argument of a jitted
-    function that the result does not surely depend on, and what a traced function closes over. What
-    is expected to fail, or caught, also by every caller of the function that it is in.
+    An uncommitted operand or a NumPy array, which JAX copies to the mesh. Two meshes of the same
+    devices in the same order, whatever their shapes and the names of their axes. Two meshes that
+    `jax.make_mesh` or `create_device_mesh` makes, whose order depends on the machine. Meshes of one
+    device, and devices that are selected at run time. An argument of a jitted function if the
+    result does not certainly depend on it, and arrays that a traced function closes over. An
+    exception that is expected or caught, also by every caller of the function.
 
     ## Verified by
     The proof multiplies an array that is split over eight devices by one that is on a single
-    device: ValueError. With both on the mesh the product is there.
+    device, which raises ValueError. With both on the mesh it works.
 
     ## References
     - [jax-ml/jax#15903](https://github.com/jax-ml/jax/issues/15903): replicated over the same

@@ -33,15 +33,14 @@ class ExplicitMeshMisused(Rule):
     """A `with_sharding_constraint` along an Explicit axis of a mesh.
 
     ## What it does
-    Finds `jax.lax.with_sharding_constraint(x, NamedSharding(mesh, spec))` where the spec names an
-    axis of which the program says that it is Explicit, as in
-    `jax.make_mesh(shape, names, axis_types=(AxisType.Explicit, …))`, wherever in the program the
-    mesh comes from.
+    Finds `jax.lax.with_sharding_constraint(x, NamedSharding(mesh, spec))` if the spec names an axis
+    that the program makes Explicit, as in `jax.make_mesh(shape, names,
+    axis_types=(AxisType.Explicit, …))`, wherever in the program the mesh is made.
 
     ## Why is this bad?
-    A constraint is a hint to the compiler, and along an Explicit axis there is nothing to hint: the
-    types of the arrays say how they are split. JAX raises ValueError, "can only refer to Auto axes
-    of the mesh".
+    A constraint is a hint to the compiler. Along an Explicit axis the compiler decides nothing: the
+    types of the arrays determine how they are split. JAX raises ValueError, "can only refer to Auto
+    axes of the mesh".
 
     ## Example
     ```python
@@ -69,22 +68,22 @@ class ExplicitMeshMisused(Rule):
         return jax.sharding.reshard(hidden, NamedSharding(mesh, PartitionSpec("data")))
     ```
 
-    `jax.sharding.reshard` takes arrays that are on the mesh. Where the compiler is to decide, make
+    `jax.sharding.reshard` accepts arrays that are on the mesh. If the compiler should decide, make
     the axes Auto.
 
     ## Fix safety
-    No fix is offered: which of the two is meant is for the author to say.
+    No fix: only the author knows which of the two is meant.
 
     ## What it does not flag
-    Constraints along the Auto axes of a mesh that has both; a spec without axes, as
-    `PartitionSpec()`; meshes from elsewhere, of which the types are not known; those of
-    `jax.make_mesh` without `axis_types`, for which see JDP712. What may run
-    under `jax.set_mesh`, where the constraint asserts how an array is split, which may be meant.
-    Bodies of `jax.shard_map`, where axes are manual. What is expected to fail, or caught.
+    Constraints along the Auto axes of a mesh that has both; a spec without axes, such as
+    `PartitionSpec()`; meshes with unknown axis types; meshes of `jax.make_mesh` without
+    `axis_types` (JDP712). Constraints that may run under `jax.set_mesh`, where they assert how an
+    array is split. Bodies of `jax.shard_map`, where axes are Manual. An exception that is expected
+    or caught.
 
     ## Verified by
-    The proof constrains an array along an Explicit axis of a mesh of eight devices: ValueError.
-    With `reshard` it is split.
+    The proof constrains an array along an Explicit axis of a mesh of eight devices, which raises
+    ValueError. With `reshard` it is split.
 
     ## References
     - [Explicit sharding](https://docs.jax.dev/en/latest/notebooks/explicit-sharding.html)

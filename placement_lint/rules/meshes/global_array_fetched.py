@@ -33,20 +33,20 @@ _FAILURES = frozenset({"builtins.BaseException", "builtins.Exception", "builtins
 
 
 class GlobalArrayFetched(Rule):
-    """An array that is split over processes, read as if this process had all of it.
+    """An array that is split over processes, read as if this process held all of it.
 
     ## What it does
     Finds `np.asarray(x)`, `np.save(path, x)`, `jax.device_get(x)`, `x.item()`, `x.tolist()`,
-    `pickle.dumps(x)`, `jax.tree.map(np.asarray, tree)` and iteration, where `x` surely is split
+    `pickle.dumps(x)`, `jax.tree.map(np.asarray, tree)` and iteration, if `x` is certainly split
     over a mesh of `jax.devices()`, in a program of several processes: one that calls
-    `jax.distributed.initialize`, or asks for `jax.process_index()` or `jax.process_count()`.
+    `jax.distributed.initialize`, `jax.process_index()` or `jax.process_count()`.
 
     ## Why is this bad?
-    `jax.devices()` lists the devices of all processes, and each of these has only the parts that
-    are on its own: `RuntimeError: Fetching value for jax.Array that spans non-addressable (non
-    process local) devices is not possible`. Iteration ends in a bare AssertionError. On the machine
-    of the author, where there is one process, it works. A test for process 0 does not help: it has
-    no more than the others.
+    `jax.devices()` lists the devices of all processes, and each process holds only the parts on its
+    own devices: `RuntimeError: Fetching value for jax.Array that spans non-addressable (non process
+    local) devices is not possible`. Iteration raises AssertionError without a message. With one
+    process, as on the author's machine, it works. A condition on process 0 does not help, since
+    process 0 does not hold more than the others.
 
     ## Example
     ```python
@@ -84,22 +84,21 @@ class GlobalArrayFetched(Rule):
             np.save(path, every)
     ```
 
-    Every process has to call `process_allgather`. What is there for each of them to save are the
-    parts, `[shard.data for shard in scores.addressable_shards]`.
+    Every process must call `process_allgather`. Without it, each process can save its own parts,
+    `[shard.data for shard in scores.addressable_shards]`.
 
     ## Fix safety
-    No fix is offered: to gather is a step of all processes, and the call may be one of a single
-    one.
+    No fix: all processes must take part in gathering, and the call may run in only one.
 
     ## What it does not flag
-    Replicated arrays, which each process has whole; a mesh of `jax.local_devices()`; an array of
-    which the sharding or the devices are not known, among them what is computed of a split one;
-    parts (`x.addressable_shards`, `x.addressable_data(0)`). An axis that may be of one device. Code
-    that asks for the number of processes, or whether the array is fully addressable; where the
-    RuntimeError is caught; tests. Programs that say nothing of processes.
+    Replicated arrays, which each process holds completely; a mesh of `jax.local_devices()`; an
+    array of unknown sharding or devices, including results of computations; parts
+    (`x.addressable_shards`, `x.addressable_data(0)`). An axis that may have one device. Code under
+    a condition on the number of processes, or on whether the array is fully addressable. A
+    RuntimeError that is caught; tests. Programs without any call for several processes.
 
     ## Verified by
-    The proof runs two processes, which make one array of their parts: `np.asarray` of it raises.
+    The proof runs two processes, which make one array of their parts; `np.asarray` of it raises.
     Gathered first, each process reads all of it.
 
     ## References

@@ -33,13 +33,14 @@ class InShardingsConflict(Rule):
     """An argument whose sharding differs from `in_shardings`.
 
     ## What it does
-    Finds calls of what `jax.jit` made with `in_shardings`, where an argument surely was put to the
-    same mesh with another spec; through names, attributes, functions and files.
+    Finds calls of a function that `jax.jit` made with `in_shardings`, if an argument was certainly
+    put to the same mesh with another spec. Both are followed through names, attributes, functions
+    and files.
 
     ## Why is this bad?
-    `in_shardings` say how arguments that are not committed are to be split. An array that was put
-    somewhere is committed, and JAX never moves it by itself: ValueError, "Sharding passed to jit
-    does not match the sharding on the respective arg", also where the array is replicated.
+    `in_shardings` determines how uncommitted arguments are split. An array that was put to a
+    sharding is committed, and JAX never moves it implicitly. It raises ValueError, "Sharding passed
+    to jit does not match the sharding on the respective arg", even if the array is replicated.
 
     ## Example
     ```python
@@ -76,19 +77,19 @@ class InShardingsConflict(Rule):
     Without `in_shardings` the function takes its arguments as they are.
 
     ## Fix safety
-    The fix is shown only: it puts the argument to the sharding that the function wants before each
-    call. Which of the two shardings is the wrong one only the author knows.
+    Display-only: it puts the argument to the sharding that the function expects before each call.
+    Only the author knows which of the two shardings is wrong.
 
     ## What it does not flag
-    Arrays that are not committed, and NumPy arrays, which are split as it says. Specs that say the
-    same, as `PartitionSpec("data", None)` and `PartitionSpec("data")`, or that differ by an axis of
-    one device. Arguments of which the sharding is not known, among them what was computed of
-    others; other meshes than that of the sharding; trees, where a tree of shardings is wanted. A
-    function with static or bound arguments. What is expected to fail, or caught.
+    Uncommitted arrays and NumPy arrays, which JAX splits as `in_shardings` says. Equivalent specs,
+    such as `PartitionSpec("data", None)` and `PartitionSpec("data")`, or specs that differ by an
+    axis of size 1. Arguments of unknown sharding, including results of computations; meshes other
+    than that of the sharding; trees, for which a tree of shardings is needed. A function with
+    static or bound arguments. An exception that is expected or caught.
 
     ## Verified by
-    The proof passes an array that is replicated over eight devices to a function that wants it
-    split: ValueError. Put to the sharding that is wanted, it is taken.
+    The proof passes an array that is replicated over eight devices to a function that expects it
+    split, which raises ValueError. Put to the expected sharding, it is accepted.
 
     ## References
     - [jax.jit](https://docs.jax.dev/en/latest/_autosummary/jax.jit.html): `in_shardings`

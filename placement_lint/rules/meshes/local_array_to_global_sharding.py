@@ -26,18 +26,19 @@ _FAILURES = frozenset({"builtins.BaseException", "builtins.Exception", "builtins
 
 
 class LocalArrayToGlobalSharding(Rule):
-    """`jax.device_put` of an array of this process to a sharding over the devices of all.
+    """A `jax.device_put` of an array on a device of this process to a sharding over the devices
+    of all processes.
 
     ## What it does
-    Finds `jax.device_put(x, sharding)` where `x` surely is committed to a single device, and the
-    sharding surely splits arrays over a mesh of `jax.devices()`, in a program of several processes:
-    one that calls `jax.distributed.initialize`, or asks for `jax.process_index()` or
+    Finds `jax.device_put(x, sharding)` if `x` is certainly committed to a single device, and the
+    sharding certainly splits arrays over a mesh of `jax.devices()`, in a program of several
+    processes: one that calls `jax.distributed.initialize`, `jax.process_index()` or
     `jax.process_count()`.
 
     ## Why is this bad?
-    An array that is committed to a device of this process cannot be spread over devices that other
-    processes have: `ValueError`. It works with one process, on the machine of the author. Each
-    process has its own part of the data, and JAX makes one array of these parts.
+    An array that is committed to a device of this process cannot be spread over devices of other
+    processes: JAX raises `ValueError`. With one process, as on the author's machine, it works. Each
+    process holds its own part of the data, and JAX can make one array from these parts.
 
     ## Example
     ```python
@@ -64,18 +65,18 @@ class LocalArrayToGlobalSharding(Rule):
     ```
 
     ## Fix safety
-    No fix is offered: `make_array_from_process_local_data` makes a larger array, of the parts of
-    all processes, where `device_put` was meant to split one.
+    No fix: `make_array_from_process_local_data` makes a larger array, from the parts of all
+    processes, while `device_put` was meant to split one.
 
     ## What it does not flag
-    NumPy arrays and uncommitted ones, of which JAX takes the parts that each process needs, if all
-    have the same; replicated shardings; meshes of `jax.local_devices()`, or of devices that are not
-    known. Code that asks for the number of processes; where the ValueError is caught; tests.
-    Programs that say nothing of processes.
+    NumPy arrays and uncommitted arrays, from which JAX takes the parts that each process needs, if
+    all processes have the same; replicated shardings; meshes of `jax.local_devices()`, or of
+    unknown devices. Code under a condition on the number of processes; a ValueError that is caught;
+    tests. Programs without any call for several processes.
 
     ## Verified by
-    The proof runs two processes, which put an array of their own to a sharding over all devices:
-    ValueError. The array that JAX makes of their parts is there.
+    The proof runs two processes, which put an array of their own to a sharding over all devices,
+    which raises ValueError. `make_array_from_process_local_data` returns an array of the two parts.
 
     ## References
     - [JAX's documentation](https://docs.jax.dev/en/latest/multi_process.html) on arrays of several

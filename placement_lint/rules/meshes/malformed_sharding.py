@@ -45,9 +45,9 @@ class MalformedSharding(Rule):
     and `PartitionSpec(0)` and `PartitionSpec("")`.
 
     ## Why is this bad?
-    JAX raises where the part is first used, some with a message about something else
+    JAX raises an exception where the object is first used, sometimes with an unrelated message
     (`AttributeError: 'tuple' object has no attribute 'partitions'`). `PartitionSpec(0)` and
-    `PartitionSpec("")` raise nothing from JAX 0.5.3 on: they mean `PartitionSpec(None)`, and the
+    `PartitionSpec("")` do not raise from JAX 0.5.3 on: they mean `PartitionSpec(None)`, and the
     array is not split.
 
     ## Example
@@ -69,18 +69,17 @@ class MalformedSharding(Rule):
     ```
 
     ## Fix safety
-    Safe where a tuple, a string or None stands in the place of a spec: it becomes a
-    `PartitionSpec` of the same axes. No fix is offered for the others.
+    Safe if a tuple, a string or None is used in place of a spec: it becomes a `PartitionSpec` of
+    the same axes. No fix for the others.
 
     ## What it does not flag
-    Parts of which it is not known what they are; devices whose number of dimensions is not written
-    out; calls with `*` or `**`; a mesh of one name, `Mesh(devices, "data")`, and
-    `Mesh(device, ())`. A tuple of shardings for a function that may return a tuple. What is
-    expected to fail, or caught.
+    Arguments of unknown type; devices whose number of dimensions is not known; calls with `*` or
+    `**`; a mesh with a single name, `Mesh(devices, "data")`, and `Mesh(device, ())`. A tuple of
+    shardings for a function that may return a tuple. An exception that is expected or caught.
 
     ## Verified by
-    The proof makes a sharding of a mesh and a tuple: TypeError or AttributeError. With a
-    PartitionSpec there is a sharding.
+    The proof makes a sharding from a mesh and a tuple, which raises TypeError or AttributeError.
+    With a PartitionSpec it works.
 
     ## References
     - [jax.sharding](https://docs.jax.dev/en/latest/jax.sharding.html)

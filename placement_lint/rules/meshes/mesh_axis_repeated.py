@@ -27,18 +27,18 @@ _CAUGHT = frozenset({
 
 
 class MeshAxisRepeated(Rule):
-    """An axis that is named twice, in one spec or in one mesh.
+    """An axis that occurs twice, in one spec or in one mesh.
 
     ## What it does
-    Finds `NamedSharding(mesh, spec)` where the spec names one axis more than once, and `Mesh(…)`
-    and `jax.make_mesh(…)` with one name for two axes; through names, functions and the files of a
-    run.
+    Finds `NamedSharding(mesh, spec)` if the spec names one axis more than once, and `Mesh(…)` and
+    `jax.make_mesh(…)` with one name for two axes. Specs and meshes are followed through names,
+    functions and the files of a run.
 
     ## Why is this bad?
-    Each device has one place along an axis, so an axis can split one dimension only: JAX raises
-    an exception, "has duplicate entries", where the sharding is made. A mesh with a name twice is
-    accepted, and the first array that is put on it dies with a message that does not say why:
-    "`reshape_dims` and `transpose_perm` should have the same size".
+    Each device has one position along an axis, so an axis can split only one dimension. JAX raises
+    an exception, "has duplicate entries", where the sharding is made. It accepts a mesh that has a
+    name twice, but the first array that is put on it raises an exception whose message does not
+    name the cause: "`reshape_dims` and `transpose_perm` should have the same size".
 
     ## Example
     ```python
@@ -61,15 +61,15 @@ class MeshAxisRepeated(Rule):
     ```
 
     ## Fix safety
-    No fix is offered: which dimension is to be split only the author knows.
+    No fix: only the author knows which dimension should be split.
 
     ## What it does not flag
-    Specs that no mesh is given to, as those with the logical axes of flax; axes that are not
-    written out; what is expected to fail, or caught.
+    Specs without a mesh, such as those with the logical axes of flax; axes that are not literals;
+    an exception that is expected or caught.
 
     ## Verified by
-    The proof makes a sharding that splits two dimensions along one axis: it raises. With two axes
-    there is a sharding.
+    The proof makes a sharding that splits two dimensions along one axis, which raises. With two
+    axes it works.
 
     ## References
     - [jax.sharding.NamedSharding](https://docs.jax.dev/en/latest/jax.sharding.html)

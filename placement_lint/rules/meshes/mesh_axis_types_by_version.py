@@ -32,14 +32,15 @@ class MeshAxisTypesByVersion(Rule):
     """A `jax.make_mesh` without `axis_types`, whose meaning depends on the version of JAX.
 
     ## What it does
-    Finds `jax.make_mesh(shape, names)` where the project supports versions of JAX before 0.9.0 and
-    from 0.9.0 on. Where it supports only the latter, or does not say, it finds those whose mesh is
-    given to `jax.lax.with_sharding_constraint`, through functions, attributes and files.
+    Finds `jax.make_mesh(shape, names)` if the project supports both versions of JAX before 0.9.0
+    and 0.9.0 or later. If it supports only the latter, or does not specify versions, it finds those
+    calls whose mesh reaches `jax.lax.with_sharding_constraint`, through functions, attributes and
+    files.
 
     ## Why is this bad?
-    Before JAX 0.9.0 such a mesh has Auto axes: the compiler decides how arrays are split, and
-    constraints steer it. From 0.9.0 on its axes are Explicit, and the same program raises:
-    `with_sharding_constraint` takes Auto axes only (ValueError), and indexing along a sharded
+    Before JAX 0.9.0, such a mesh has Auto axes: the compiler decides how arrays are split, and
+    constraints guide it. From 0.9.0 on its axes are Explicit, and the same program raises:
+    `with_sharding_constraint` accepts only Auto axes (ValueError), and indexing along a sharded
     dimension, `reshape`, or a matrix product over one raise ShardingTypeError.
 
     ## Example
@@ -69,21 +70,21 @@ class MeshAxisTypesByVersion(Rule):
     ```
 
     ## Fix safety
-    Safe: `axis_types=(AxisType.Auto,) * n` says what was meant before 0.9.0, which is all that the
-    program was written for or can use. No fix is offered where it is not known how many axes there
-    are, or the project supports versions before 0.5.3, which lack `AxisType`.
+    Safe: `axis_types=(AxisType.Auto,) * n` is the meaning of the call before 0.9.0, for which the
+    program was written, or which it needs. No fix if the number of axes is not known, or if the
+    project supports versions before 0.5.3, which lack `AxisType`.
 
     ## What it does not flag
     Calls that pass `axis_types`, or may do so by `**options`; projects for JAX before 0.9.0 only.
-    Calls behind a question for the version or for `AxisType`, or in a `try` that catches what an
-    older version raises. Files that speak of `reshard`, `out_sharding=` or Explicit axes. For JAX
-    from 0.9.0 on: meshes that reach no constraint, and constraints that may run under
+    Calls under a condition on the version or on `AxisType`, or in a `try` that catches the
+    exception of an older version. Files that use `reshard`, `out_sharding=` or Explicit axes. For
+    JAX 0.9.0 or later: meshes that reach no constraint, and constraints that may run under
     `jax.set_mesh`, where they are assertions. `jax.sharding.Mesh`, whose axes are Auto in every
     version.
 
     ## Verified by
-    The proof constrains an array to a mesh of eight devices that `jax.make_mesh` makes:
-    ValueError. With Auto axes it is split.
+    The proof constrains an array to a mesh of eight devices that `jax.make_mesh` makes, which
+    raises ValueError. With Auto axes it is split.
 
     ## References
     - [JAX's changelog](https://docs.jax.dev/en/latest/changelog.html): 0.8.1 announces the change

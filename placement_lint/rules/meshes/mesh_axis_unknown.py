@@ -47,19 +47,19 @@ _AXES = frozenset({"axes", "axis_names", "axis_sizes", "shape"})
 
 
 class MeshAxisUnknown(Rule):
-    """A spec that names an axis that its mesh does not have.
+    """A spec with an axis that its mesh does not have.
 
     ## What it does
-    Finds `NamedSharding(mesh, PartitionSpec("dta"))`, and `jax.shard_map` with such a spec, where
-    the mesh that the program passes there was made with other names, wherever that is: the mesh and
-    the spec are followed through functions, attributes, containers and files. So does it for specs
-    without a mesh, in `with_sharding_constraint(x, PartitionSpec("dta"))` inside `with mesh:` or
-    `with jax.set_mesh(mesh):`, and, in the latter only, in `jax.device_put` and the `in_shardings`
-    and `out_shardings` of `jax.jit`.
+    Finds `NamedSharding(mesh, PartitionSpec("dta"))`, and `jax.shard_map` with such a spec, if no
+    mesh that the program passes there has an axis of this name. The mesh and the spec are followed
+    through functions, attributes, containers and files. It also finds such specs without a mesh, in
+    `with_sharding_constraint(x, PartitionSpec("dta"))` inside `with mesh:` or `with
+    jax.set_mesh(mesh):`, and, in the latter only, in `jax.device_put` and in the `in_shardings` and
+    `out_shardings` of `jax.jit`.
 
     ## Why is this bad?
-    JAX raises ValueError, "Resource axis: dta is not found in mesh", as soon as the line runs: for
-    a mesh that is only made on a large machine, that is after the job has waited for it.
+    JAX raises ValueError, "Resource axis: dta is not found in mesh", when the line runs. If the
+    mesh only exists on a large machine, this is after the job has waited for it.
 
     ## Example
     ```python
@@ -82,19 +82,19 @@ class MeshAxisUnknown(Rule):
     ```
 
     ## Fix safety
-    The fix is shown only: it writes the axis of the mesh with the most similar name, which need not
-    be the one that was meant.
+    Display-only: it writes the axis of the mesh with the most similar name, which may not be the
+    intended one.
 
     ## What it does not flag
-    A mesh or a spec that comes from outside of the program, or of which a name is not known: specs
-    are never compared with the other meshes of a file. A mesh that may be one of several, of which
-    one has the axis. Code that asks for the axes before, as in `if "model" in mesh.axis_names:`;
-    what is expected to fail, or caught. Specs that no mesh is
-    given to, and that no known mesh is in force for; the logical axes of flax.
+    A mesh or a spec that comes from outside the program, or with an unknown name: specs are never
+    compared with the other meshes of a file. A mesh that may be one of several, if one of them has
+    the axis. Code that tests for the axis first, as in `if "model" in mesh.axis_names:`. An
+    exception that is expected or caught. Specs without a mesh, where no known mesh is in effect;
+    the logical axes of flax.
 
     ## Verified by
     The proof makes a sharding over a mesh of eight devices with an axis that the mesh does not
-    have: ValueError. With one that it has there is a sharding.
+    have, which raises ValueError. With an axis of the mesh it works.
 
     ## References
     - [jax.sharding.NamedSharding](https://docs.jax.dev/en/latest/jax.sharding.html)

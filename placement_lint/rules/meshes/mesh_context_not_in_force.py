@@ -19,19 +19,21 @@ if TYPE_CHECKING:
 
 
 class MeshContextNotInForce(Rule):
-    """A spec in a thread or a compiled function where the mesh that was set is no longer in force.
+    """A spec in a thread or a compiled function where the mesh that was set is no longer in
+    effect.
 
     ## What it does
     Finds `jax.lax.with_sharding_constraint(x, PartitionSpec("data"))`, and `jax.device_put` with a
-    spec, in a function that is compiled by `jax.jit` inside `with mesh:` or
-    `with jax.set_mesh(mesh):` and called outside of it, also where the specs are its `in_shardings`
-    or `out_shardings`; and in a function that a thread runs, which is started inside by
-    `threading.Thread` or an executor.
+    spec, in a function that is passed to `jax.jit` inside `with mesh:` or `with
+    jax.set_mesh(mesh):` and called outside; also if the specs are its `in_shardings` or
+    `out_shardings`. It also finds them in a function that runs in a thread which is started inside
+    the block by `threading.Thread` or an executor.
 
     ## Why is this bad?
-    A mesh is in force for the thread that entered it, and where the compiled function is *called*:
-    that is when JAX traces it. Where it was made, or started, does not count. The spec has no mesh
-    then: RuntimeError, "requires a non-empty mesh in context".
+    A mesh is in effect for the thread that entered it, and only while the compiled function is
+    *called*: that is when JAX traces it. Where the function was compiled, or the thread was
+    started, does not matter. The spec then has no mesh: RuntimeError, "requires a non-empty mesh in
+    context".
 
     ## Example
     ```python
@@ -69,18 +71,18 @@ class MeshContextNotInForce(Rule):
     A sharding needs no context: `NamedSharding(mesh, PartitionSpec("data"))`.
 
     ## Fix safety
-    No fix is offered: whether the call moves into the context, or the spec gets its mesh, is for
-    the author to say.
+    No fix: only the author knows whether to move the call into the context or to give the spec its
+    mesh.
 
     ## What it does not flag
-    Functions that are called from outside of the program, where a mesh may be in force; code that a
-    condition about meshes, shardings or devices is around or above of; programs in which a mesh is
-    set by a statement of its own, and those that import packages of which it is not known that they
-    set none. Shardings, which have their mesh. What is expected to fail, or caught.
+    Functions that are called from outside the program, where a mesh may be in effect. Code under or
+    after a condition on meshes, shardings or devices. Programs that set a mesh by a statement of
+    its own, or that import packages that may set one. Shardings, which contain their mesh. An
+    exception that is expected or caught.
 
     ## Verified by
-    The proof starts a thread inside `with mesh:` that constrains an array to a spec: RuntimeError.
-    With a sharding over the mesh the array is split.
+    The proof starts a thread inside `with mesh:` that constrains an array to a spec, which raises
+    RuntimeError. With a sharding over the mesh the array is split.
 
     ## References
     - [jax-ml/jax#26552](https://github.com/jax-ml/jax/issues/26552): specs and the mesh in context

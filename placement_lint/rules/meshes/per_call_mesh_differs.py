@@ -23,19 +23,19 @@ _CAUGHT = frozenset({"builtins.BaseException", "builtins.Exception", "builtins.V
 
 
 class PerCallMeshDiffers(Rule):
-    """An operation on arrays of two meshes of which the machine chooses the order of the devices.
+    """An operation on arrays on two meshes whose device order depends on the machine.
 
     ## What it does
-    Finds operators, and calls of `jnp` and jitted functions, of which one operand is on a mesh that
-    `jax.make_mesh` or `create_device_mesh` made for all devices, and another one on a mesh of all
+    Finds operators, and calls of `jnp` and jitted functions, if one operand is on a mesh that
+    `jax.make_mesh` or `create_device_mesh` made of all devices, and another is on a mesh of all
     devices with another shape, or in the order of `jax.devices()`.
 
     ## Why is this bad?
-    Both functions order the devices by how the machine connects them, and for each shape in another
-    way. On CPUs, and on machines with a few GPUs, the order is that of `jax.devices()`, and the
-    operation works. On TPUs, and on GPUs in several hosts, it need not be: "Received incompatible
-    devices for jitted computation". Arrays on the same devices in another order are on another
-    mesh, also where both are replicated.
+    Both functions order the devices by the connections of the machine, in a different way for each
+    shape. On CPUs, and on machines with a few GPUs, the order is that of `jax.devices()`, and the
+    operation works. On TPUs, and on GPUs in several hosts, it may differ: "Received incompatible
+    devices for jitted computation". JAX raises this for the same devices in another order, even if
+    both arrays are replicated.
 
     ## Example
     ```python
@@ -62,21 +62,22 @@ class PerCallMeshDiffers(Rule):
     logits = batch @ params
     ```
 
-    Or make the second mesh of the devices of the first: `Mesh(grid.devices.reshape(8), ("data",))`.
+    Or make the second mesh from the devices of the first: `Mesh(grid.devices.reshape(8),
+    ("data",))`.
 
     ## Fix safety
-    No fix is offered: which mesh both are to be on is for the author to say.
+    No fix: only the author knows which mesh both arrays should be on.
 
     ## What it does not flag
-    Meshes of one shape, whatever the names of their axes; meshes of which the shape or the devices
-    are not known; those made of the devices of another mesh; tests, and what is expected to fail,
-    or caught. Meshes of different devices on every machine are JDP709. On most machines the two
-    orders are the same, which is why the rule is not on by default.
+    Meshes of the same shape, whatever the names of their axes; meshes of unknown shape or devices;
+    a mesh made from the devices of another mesh; tests, and an exception that is expected or
+    caught. Meshes that differ on every machine (JDP709). The rule is off by default because the two
+    orders are the same on most machines.
 
     ## Verified by
-    The proof gives eight devices in another order to the second mesh, as a machine may do, since
-    virtual devices have no connections to order them by: ValueError. With a mesh made of the
-    devices of the first one the product is there.
+    Virtual devices have no connections, so the proof makes the second mesh from eight devices in
+    another order, as a machine may, and JAX raises ValueError. With a mesh made from the devices of
+    the first it works.
 
     ## References
     - [jax-ml/jax#25541](https://github.com/jax-ml/jax/issues/25541): a tutorial that fails on four

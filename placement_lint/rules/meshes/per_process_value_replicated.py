@@ -31,19 +31,20 @@ _FAILURES = frozenset({"builtins.AssertionError", "builtins.BaseException", "bui
 
 
 class PerProcessValueReplicated(Rule):
-    """A value that is another one in each process, made an array that all of them share.
+    """A value that differs between processes, used as a replicated array.
 
     ## What it does
-    Finds `jax.make_array_from_process_local_data(sharding, x)` and `jax.device_put(x, sharding)`
-    where the sharding surely is replicated over a mesh of `jax.devices()`, and `x` is computed of
-    `jax.process_index()`, or of a NumPy generator without a seed: through names, arithmetic, NumPy
-    and JAX functions, and functions of the file.
+    Finds `jax.make_array_from_process_local_data(sharding, x)` and `jax.device_put(x, sharding)` if
+    the sharding is certainly replicated over a mesh of `jax.devices()`, and `x` depends on
+    `jax.process_index()`, or on a NumPy generator without a seed. `x` is followed through names,
+    arithmetic, NumPy and JAX functions, and functions of the file.
 
     ## Why is this bad?
-    A replicated array has one value, of which each device holds a copy. JAX does not compare what
-    the processes give `make_array_from_process_local_data`: the copies differ, without a word. From
-    there on the processes compute different things with what they take for the same array, and
-    collective operations mix them. `jax.device_put` compares, and raises AssertionError.
+    A replicated array has one value, of which each device holds a copy.
+    `make_array_from_process_local_data` does not compare the values of the processes, so the copies
+    silently differ. After that, the processes compute different results from what should be the
+    same array, and collective operations mix them. `jax.device_put` does compare, and raises
+    AssertionError.
 
     ## Example
     ```python
@@ -69,21 +70,21 @@ class PerProcessValueReplicated(Rule):
     noise = jax.make_array_from_process_local_data(replicated, rng.normal(size=(8,)))
     ```
 
-    Where each process is to have its own numbers, split the array instead of replicating it. To
-    give all the value of process 0, use `multihost_utils.broadcast_one_to_all`.
+    If each process should have its own numbers, split the array instead of replicating it. To give
+    all processes the value of process 0, use `multihost_utils.broadcast_one_to_all`.
 
     ## Fix safety
-    No fix is offered: whether the value or the sharding is wrong only the author knows.
+    No fix: only the author knows whether the value or the sharding is wrong.
 
     ## What it does not flag
-    Shardings that split; meshes of `jax.local_devices()`, or of devices that are not known. Values
-    of which it is not known where they come from: loaders, arguments, what other files compute. The
-    same seed in all processes, `jax.process_count()`, and what `broadcast_one_to_all` or
-    `process_allgather` gives. Code that asks for the number of processes; tests.
+    Shardings that split; meshes of `jax.local_devices()`, or of unknown devices. Values of unknown
+    origin: loaders, arguments, results of other files. The same seed in all processes,
+    `jax.process_count()`, and results of `broadcast_one_to_all` or `process_allgather`. Code under
+    a condition on the number of processes; tests.
 
     ## Verified by
-    The proof runs two processes, which replicate numbers that they compute of their index: each
-    reads others. With the same seed both read the same.
+    The proof runs two processes, which replicate numbers that they compute from their index, and
+    each reads its own. With the same seed both read the same.
 
     ## References
     - [sgl-project/sglang-jax#155](https://github.com/sgl-project/sglang-jax/issues/155)

@@ -35,17 +35,18 @@ _LOADERS = frozenset({"jax.numpy.load"})
 
 
 class ReplicatedAtEveryCall(Rule):
-    """Parameters on one device that a loop passes to a jitted function beside sharded arrays.
+    """Parameters on one device that a loop passes to a jitted function together with sharded
+    arrays.
 
     ## What it does
-    Finds an array, or a tree of arrays, that is made before a loop and put nowhere, and is an
-    argument of a jitted function on every iteration, together with one that surely is split over a
-    mesh.
+    Finds an array, or a tree of arrays, that is made before a loop, is not put on the mesh, and is
+    an argument of a jitted function on every iteration, together with an array that is certainly
+    split over a mesh.
 
     ## Why is this bad?
-    The call runs on all devices of the mesh. What is not committed is copied to each of them at
-    every call, whole, and dropped after it: for 64 MB of parameters that takes half a second where
-    the computation takes a millisecond. JAX says nothing.
+    The call runs on all devices of the mesh. At every call, JAX silently copies each whole
+    uncommitted argument to each device, and discards the copies after it. For 64 MB of parameters
+    this takes half a second, while the computation takes a millisecond.
 
     ## Example
     ```python
@@ -83,20 +84,20 @@ class ReplicatedAtEveryCall(Rule):
     ```
 
     ## Fix safety
-    Unsafe: each device has the whole of it from then on, and operations on it run on all of them.
+    Unsafe: each device then holds the whole array, and operations on it run on all of them.
 
     ## What it does not flag
-    What the loop replaces, as in `params = step(params, batch)`: after the first call it is on the
-    mesh. Arrays that are committed, or of which it is not known where they are; NumPy arrays: those
-    are JDP406. Arrays of fewer than 65,536 elements, and those of which the source does not say
-    that they are large: made with a shape that is written out, by a model's `init`, or loaded.
-    Functions with `in_shardings`, or that donate; calls under an `if`, or after a `continue`;
-    programs that set a mesh, under which arrays are made on it; tests.
+    Values that the loop replaces, as in `params = step(params, batch)`: after the first call they
+    are on the mesh. Arrays that are committed, or whose placement is unknown; NumPy arrays
+    (JDP406). Arrays of fewer than 65,536 elements, and those that are not known to be large: made
+    with a literal shape, by a model's `init`, or loaded. Functions with `in_shardings`, or that
+    donate; calls under an `if`, or after a `continue`; programs that set a mesh, under which arrays
+    are made on it; tests.
 
     ## Verified by
     The proof calls a jitted function with rows that are split over eight devices and parameters on
-    one, under JAX's guard of transfers between devices, which refuses the call. With parameters
-    that were replicated before, it is not refused.
+    one, under JAX's device-to-device transfer guard, which raises. With replicated parameters it
+    does not raise.
 
     ## References
     - [jax-ml/jax#28372](https://github.com/jax-ml/jax/issues/28372): parameters that were put

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 
 class ShardedArrayIndexedInLoop(Rule):
-    """A loop that takes one row after the other of an array whose rows are split over a mesh.
+    """A loop that takes one row at a time from an array whose rows are split over a mesh.
 
     ## What it does
-    Finds `x[i]` in a loop that changes `i`, where `x` surely was put to a sharding that splits its
-    first dimension, in code that JAX does not trace.
+    Finds `x[i]` in a loop that changes `i`, in code that JAX does not trace, if `x` was certainly
+    put to a sharding that splits its first dimension.
 
     ## Why is this bad?
-    Only one device has the row. To take it is a compiled operation on all devices of the mesh, in
-    which they wait for one another, and after which each has a copy of the row. It takes many times
-    as long as on one device (1 to 8 ms against 0.05 ms for 64 MB on four virtual devices), at each
-    iteration.
+    Only one device has the row. Taking it is a compiled operation on all devices of the mesh, which
+    wait for one another, and each of which then has a copy of the row. At each iteration this takes
+    many times as long as on one device (1 to 8 ms instead of 0.05 ms, for 64 MB on four virtual
+    devices).
 
     ## Example
     ```python
@@ -59,17 +59,17 @@ class ShardedArrayIndexedInLoop(Rule):
     ```
 
     ## Fix safety
-    No fix is offered: what is computed with the rows has to be computed with all of them at once.
+    No fix: the computation with each row must be rewritten for all rows at once.
 
     ## What it does not flag
-    An index that the loop does not change, and slices; arrays of which the first dimension is
-    whole, or of which the sharding is not known; traced code, where the loop is unrolled; tests.
-    Iteration over the array itself is JDP714. For a few rows the collective operations may be what
-    is wanted, which is why the rule is not on by default.
+    An index that the loop does not change, and slices; arrays whose first dimension is not split,
+    or whose sharding is unknown; traced code, in which the loop is unrolled; tests. Iteration over
+    the array itself (JDP714). The rule is off by default because, for a few rows, the collective
+    operations may be intended.
 
     ## Verified by
-    The proof takes a row of an array that is split over eight devices: each of them has all of the
-    row. What is computed of all rows at once is split.
+    The proof takes a row of an array that is split over eight devices, and each device has the
+    whole row. The result of a computation on all rows at once is split.
 
     ## References
     - [Migrating from pmap](https://docs.jax.dev/en/latest/migrate_pmap.html), appendix A

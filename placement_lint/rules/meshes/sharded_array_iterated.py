@@ -23,13 +23,13 @@ class ShardedArrayIterated(Rule):
     """Iteration over an array that is split over the devices of a mesh.
 
     ## What it does
-    Finds `for row in x`, `[f(row) for row in x]`, `list(x)`, `zip(x, y)` and `first, second = x`,
-    where `x` surely was put to a sharding that splits it, in code that JAX does not trace.
+    Finds `for row in x`, `[f(row) for row in x]`, `list(x)`, `zip(x, y)` and `first, second = x` in
+    code that JAX does not trace, if `x` was certainly put to a sharding that splits it.
 
     ## Why is this bad?
-    The whole array is collected in the memory of the host first. Then each row is put to the
-    default device, uncommitted: the mesh is lost. What is computed with the rows runs on one
-    device, and beside arrays of the mesh each row is copied to all devices.
+    JAX first copies the whole array to the memory of the host. Then it puts each row on the default
+    device, uncommitted, so the mesh is lost. Computations with the rows run on one device, and
+    together with arrays on the mesh each row is copied to all devices.
 
     ## Example
     ```python
@@ -55,21 +55,21 @@ class ShardedArrayIterated(Rule):
         print(largest)
     ```
 
-    Compute on the whole array, and iterate over the result as a NumPy array. To see the parts of
-    each device, use `x.addressable_shards`. An index, `x[i]`, keeps the mesh; each one is a
+    Compute on the whole array, and iterate over the result as a NumPy array. To get the parts on
+    each device, use `x.addressable_shards`. Indexing, `x[i]`, keeps the mesh, but each index is a
     collective operation over all devices.
 
     ## Fix safety
-    No fix is offered: what is computed with the rows has to be computed with all of them at once.
+    No fix: the computation with each row must be rewritten for all rows at once.
 
     ## What it does not flag
-    Replicated arrays, whose rows stay on the mesh; arrays of which the sharding is not known, among
-    them what is computed of a split one; `x.addressable_shards`, `np.asarray(x)`; traced code,
-    where a loop is unrolled. Tests.
+    Replicated arrays, whose rows stay on the mesh; arrays of unknown sharding, including results of
+    computations; `x.addressable_shards`, `np.asarray(x)`; traced code, in which a loop is unrolled.
+    Tests.
 
     ## Verified by
-    The proof iterates over an array that is split over eight devices: a row is on one device. The
-    rows of an array that was computed on the mesh and taken to NumPy are no JAX arrays.
+    The proof iterates over an array that is split over eight devices, and a row is on one device.
+    The rows of an array that was computed on the mesh and copied to NumPy are not JAX arrays.
 
     ## References
     - [Migrating from pmap](https://docs.jax.dev/en/latest/migrate_pmap.html), appendix A

@@ -35,8 +35,8 @@ class ShardingConstraintDiscarded(Rule):
     statements of their own.
 
     ## Why is this bad?
-    JAX arrays never change: the constraint is on the *result*. Without a name for it nothing is
-    constrained, and the compiler is free to keep the array whole on every device.
+    JAX arrays are immutable: the constraint applies to the *result*. If the result is not used,
+    nothing is constrained, and the compiler may keep the whole array on every device.
 
     ## Example
     ```python
@@ -61,19 +61,19 @@ class ShardingConstraintDiscarded(Rule):
     ```
 
     ## Fix safety
-    Safe where the operand is a plain name of the same function: the name is bound to the result,
-    which is what the line was written for. Unsafe for an attribute or an item, since assigning to
-    it may run code or be refused.
+    Safe if the operand is a plain name of the same function: the result is assigned to the name, as
+    the author intended. Unsafe for an attribute or an item, since assigning to it may run code or
+    raise.
 
     ## What it does not flag
-    A call that is expected to fail (`with pytest.raises(…)`, `try` in a test). Constraints that
-    may run under `jax.set_mesh`, unless all axes of that mesh are Auto, and those along Explicit
-    axes: there a constraint asserts how an array is split, which takes no result. The last
-    expression of a notebook's cell, which is shown.
+    A call that is expected to fail (`with pytest.raises(…)`, `try` in a test). Constraints that may
+    run under `jax.set_mesh`, unless all axes of that mesh are Auto, and those along Explicit axes:
+    there a constraint asserts how an array is split, and needs no result. The last expression of a
+    notebook cell, which is displayed.
 
     ## Verified by
-    The proof constrains an array in a jitted function in a statement of its own: each of eight
-    devices has all of the result. After the fix each has an eighth.
+    The proof constrains an array in a jitted function in a statement of its own, and each of eight
+    devices has the whole result. After the fix each has an eighth.
 
     ## References
     - [jax.lax](https://docs.jax.dev/en/latest/jax.lax.html), "Sharding-related operators"

@@ -41,14 +41,14 @@ class ShardingDoesNotFit(Rule):
     """A sharding that does not fit the shape of the array.
 
     ## What it does
-    Finds `jax.device_put(x, NamedSharding(mesh, spec))` where the shape of the array, the sizes of
-    the mesh and the spec are written out, and a dimension cannot be split into as many equal parts
-    as the spec says, or the spec is for more dimensions than the array has.
+    Finds `jax.device_put(x, NamedSharding(mesh, spec))` if the shape of the array, the sizes of the
+    mesh and the spec are known, and a dimension cannot be split into as many equal parts as the
+    spec says, or the spec has more entries than the array has dimensions.
 
     ## Why is this bad?
     JAX raises ValueError: "the global size of its dimension 0 should be divisible by 4", or "is
-    only valid for values of rank at least 2". A spec counts with all of its entries, so
-    `PartitionSpec("data", None)` does not suit a vector, as the labels beside images are.
+    only valid for values of rank at least 2". All entries of a spec count, so
+    `PartitionSpec("data", None)` does not fit a vector, such as the labels of images.
 
     ## Example
     ```python
@@ -73,16 +73,16 @@ class ShardingDoesNotFit(Rule):
     ```
 
     ## Fix safety
-    No fix is offered: whether the array is to be padded or split otherwise only the author knows.
+    No fix: only the author knows whether to pad the array or to split it differently.
 
     ## What it does not flag
-    Shapes, sizes of meshes and specs that are not written out, as a mesh over `jax.devices()` of
-    which nobody says how many there are; trees of arrays; names that are bound more than once;
-    constraints inside of compiled functions, which pad; what is expected to fail, or caught.
+    Shapes, sizes of meshes and specs that are not known, such as a mesh over `jax.devices()`, whose
+    number is unknown; trees of arrays; names that are assigned more than once; constraints inside
+    compiled functions, which pad; an exception that is expected or caught.
 
     ## Verified by
-    The proof puts an array of 6 rows to a sharding that splits them 4 ways: ValueError. One of 8
-    rows is split.
+    The proof puts an array of 6 rows to a sharding that splits them into 4 parts, which raises
+    ValueError. An array of 8 rows is split.
 
     ## References
     - [jax.sharding.NamedSharding](https://docs.jax.dev/en/latest/jax.sharding.html)

@@ -45,17 +45,16 @@ class ShardingIgnoredInJit(Rule):
 
     ## What it does
     Finds `jax.device_put(x, NamedSharding(mesh, spec))`, and `jnp.zeros`, `ones`, `full`, `arange`
-    and their like with `device=sharding`, in a function that is compiled by `jax.jit`,
-    `jax.lax.scan` and their like, also the wrappers of flax.nnx and equinox; in methods, in
-    functions inside of them, and in helper functions, of other files too, that only compiled
-    functions call. The sharding has to split the array, and the axes of its mesh to be Auto, as
+    and similar functions with `device=sharding`, in a function that is compiled by `jax.jit`,
+    `jax.lax.scan` and similar functions, or by the wrappers of flax.nnx and equinox; in methods, in
+    functions inside them, and in helper functions, also of other files, that only compiled
+    functions call. The sharding must split the array, and the axes of its mesh must be Auto, as
     those of `jax.sharding.Mesh(…)` are.
 
     ## Why is this bad?
-    Where the operation is compiled, the `PartitionSpec` is ignored without a word: the array stays
-    split, or whole, as it was. What was to be spread over eight devices is computed eight times,
-    and takes the memory of the whole on each of them. Only the same call outside of jit splits the
-    array.
+    In compiled code, the `PartitionSpec` is silently ignored: the array stays split, or whole, as
+    it was. What should be spread over eight devices is computed eight times, and takes the memory
+    of the whole array on each of them. Only outside jit does the same call split the array.
 
     ## Example
     ```python
@@ -87,29 +86,29 @@ class ShardingIgnoredInJit(Rule):
         return images @ params
     ```
 
-    Or put the argument before the call: `encode(params, jax.device_put(images, by_row))`.
+    Or put the argument to the sharding before the call: `encode(params, jax.device_put(images,
+    by_row))`.
 
     ## Fix safety
-    Safe where the mesh surely has Auto axes, the function surely is compiled, and the spec says
-    something of the first dimension only: `jax.lax.with_sharding_constraint` takes the place of
-    `jax.device_put`. Unsafe otherwise: a spec that is longer than the rank of an array was ignored
-    as well, and is refused by the constraint, as are Explicit axes. No fix is offered for
-    `jnp.zeros(…, device=…)`.
+    Safe if the mesh certainly has Auto axes, the function is certainly compiled, and the spec
+    splits only the first dimension: `jax.lax.with_sharding_constraint` replaces `jax.device_put`.
+    Unsafe otherwise: a spec with more entries than the array has dimensions was ignored as well,
+    but the constraint raises, as it does for Explicit axes. No fix for `jnp.zeros(…, device=…)`.
 
     ## What it does not flag
-    `jax.device_put` outside of compiled functions, and in what is also called there; in a function
-    given to `jax.vmap`, `jax.grad` or `jax.checkpoint` alone, where it works; in one given to
-    `jax.shard_map` or `jax.pmap`; in the Python function of a callback; under
-    `jax.ensure_compile_time_eval`; behind a question whether the array is a tracer. A sharding that
-    splits nothing, as `NamedSharding(mesh, PartitionSpec())`: an argument that is on one device is
-    copied to all others as it says. A single device: that is JDP403. Memory kinds, and all
-    shardings in a file that mentions memory kinds: a `device_put` between memories does act. Meshes
-    with Explicit axes, `jax.make_mesh` without `axis_types` from JAX 0.9.0 on among them: there the
-    type of the array changes.
+    `jax.device_put` outside compiled functions, or in a function that is also called outside; in a
+    function passed only to `jax.vmap`, `jax.grad` or `jax.checkpoint`, where it works; in a
+    function passed to `jax.shard_map` or `jax.pmap`; in the Python function of a callback; under
+    `jax.ensure_compile_time_eval`; behind a test whether the array is a tracer. A sharding that
+    splits nothing, such as `NamedSharding(mesh, PartitionSpec())`: an argument that is on one
+    device is copied to all others, as written. A single device (JDP403). Memory kinds, and all
+    shardings in a file that uses memory kinds: a `device_put` between memories works. Meshes with
+    Explicit axes, including `jax.make_mesh` without `axis_types` from JAX 0.9.0 on: there the call
+    changes the type of the array.
 
     ## Verified by
     The proof puts rows to a mesh of eight devices in a jitted function, and finds all rows on each
-    device. With the constraint each has an eighth of them.
+    device. With the constraint each device has an eighth of them.
 
     ## References
     - [jax-ml/jax#18086](https://github.com/jax-ml/jax/issues/18086): what `device_put` does in the

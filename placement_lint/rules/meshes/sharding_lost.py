@@ -21,18 +21,20 @@ if TYPE_CHECKING:
 
 
 class ShardingLost(Rule):
-    """A compiled function that makes arrays like its sharded arguments, but not sharded.
+    """A compiled function whose result has the shape of its sharded argument, but not its
+    sharding.
 
     ## What it does
     Finds `jax.jit(optimizer.init)(params)` for an optax optimizer that keeps moments, and
-    `jax.jit(jnp.zeros_like)(params)`, also with `jax.tree.map`, where the parameters surely are
+    `jax.jit(jnp.zeros_like)(params)`, also with `jax.tree.map`, if the parameters are certainly
     split over a mesh.
 
     ## Why is this bad?
-    What does not depend on the *values* of an argument is compiled as if there were no argument:
-    the result is made whole on the default device, uncommitted. The state of the optimizer, twice
-    the size of the parameters, has to fit into one device. The first training step copies it to the
-    mesh, and the second one is compiled again, for the shardings of its arguments have changed.
+    If a result does not depend on the *values* of an argument, it is compiled as if the argument
+    did not exist: the whole result is made on the default device, uncommitted. The state of the
+    optimizer, twice the size of the parameters, must fit on one device. The first training step
+    copies it to the mesh, and the second one is compiled again, because the shardings of its
+    arguments have changed.
 
     ## Example
     ```python
@@ -60,22 +62,22 @@ class ShardingLost(Rule):
     state = optimizer.init(params)
     ```
 
-    Outside of jit each moment follows its parameter; the counter of the steps is still on one
-    device: put it to `NamedSharding(mesh, PartitionSpec())`. Or say where the results go:
+    Outside jit, each moment gets the sharding of its parameter. The step counter is still on one
+    device: put it to `NamedSharding(mesh, PartitionSpec())`. Or pass the shardings of the results:
     `jax.jit(optimizer.init, out_shardings=…)(params)`.
 
     ## Fix safety
-    No fix is offered: which sharding each part of the result is to have is for the author to say.
+    No fix: only the author knows which sharding each part of the result should have.
 
     ## What it does not flag
-    Calls with `out_shardings`; results that are put somewhere; functions that use the values of
-    their argument, as a model's `init` does of its key; optimizers without moments; replicated
-    parameters, and those of which the sharding is not known. Programs that set a mesh by
-    `jax.set_mesh`, under which such results are made on it.
+    Calls with `out_shardings`; results that are put to a sharding later; functions that use the
+    values of their argument, as a model's `init` uses its key; optimizers without moments;
+    replicated parameters, and parameters of unknown sharding. Programs that set a mesh by
+    `jax.set_mesh`, under which such results are made on the mesh.
 
     ## Verified by
-    The proof makes zeros like an array that is split over eight devices, in a jitted function: they
-    are uncommitted on one device. Outside of jit they are on all eight.
+    The proof makes zeros in the shape of an array that is split over eight devices, in a jitted
+    function: they are uncommitted on one device. Outside jit they are on all eight.
 
     ## References
     - [google-deepmind/optax#548](https://github.com/google-deepmind/optax/issues/548): all

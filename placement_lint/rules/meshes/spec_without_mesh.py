@@ -29,18 +29,18 @@ _SHARDING = "jax.sharding.NamedSharding"
 
 
 class SpecWithoutMesh(Rule):
-    """A `PartitionSpec` without a mesh.
+    """A `PartitionSpec` used without a mesh.
 
     ## What it does
-    Finds `jax.device_put(x, PartitionSpec("data"))`, calls of what `jax.jit` made with such
-    `in_shardings` or `out_shardings`, and `jax.lax.with_sharding_constraint` with one, that run
-    from the start of a program on without a mesh in force. For the first two that is a mesh of
-    `jax.set_mesh`; a constraint also takes that of `with mesh:`.
+    Finds `jax.device_put(x, PartitionSpec("data"))`, calls of functions that `jax.jit` made with
+    such `in_shardings` or `out_shardings`, and `jax.lax.with_sharding_constraint` with a spec, if
+    they run in a program without a mesh in effect. The first two need a mesh of `jax.set_mesh`; a
+    constraint also accepts that of `with mesh:`.
 
     ## Why is this bad?
     JAX raises ValueError or RuntimeError when the line runs: "requires a non-empty mesh in
-    context". `with mesh:`, which many programs and older pages use, is for constraints and `pjit`
-    only.
+    context". `with mesh:`, which many programs and older pages use, works only for constraints and
+    `pjit`.
 
     ## Example
     ```python
@@ -63,24 +63,24 @@ class SpecWithoutMesh(Rule):
     batch = jax.device_put(np.ones((64, 16)), NamedSharding(mesh, PartitionSpec("data")))
     ```
 
-    `with jax.set_mesh(mesh):` puts a mesh in force for specs, from JAX 0.7.1 on. Under it new
-    arrays are made on the mesh, and arrays that are committed to a single device are refused.
+    From JAX 0.7.1 on, `with jax.set_mesh(mesh):` sets a mesh for specs. Under it, new arrays are
+    made on the mesh, and arrays that are committed to a single device raise.
 
     ## Fix safety
-    Unsafe: `NamedSharding(mesh, spec)` takes the place of the spec where exactly one mesh is at
-    hand, which need not be the one that is meant.
+    Unsafe: `NamedSharding(mesh, spec)` replaces the spec if exactly one mesh is available, which
+    may not be the intended one.
 
     ## What it does not flag
-    Functions that nothing in the program calls, as those of a library, whose callers may have set
-    a mesh; code that a condition about meshes, shardings or devices is around or above of; programs
-    in which a mesh is set by a statement of its own, and those that import packages of which it is
-    not known that they set none. `pjit`, which takes specs under `with mesh:`. Calls that run both
-    with and without a mesh. What is expected to fail, or caught. What was made or started where a
-    mesh was in force: that is JDP717.
+    Functions that nothing in the program calls, such as those of a library, whose callers may have
+    set a mesh. Code under or after a condition on meshes, shardings or devices. Programs that set a
+    mesh by a statement of its own, or that import packages that may set one. `pjit`, which accepts
+    specs under `with mesh:`. Calls that run both with and without a mesh. An exception that is
+    expected or caught. Functions that were made, and threads that were started, while a mesh was in
+    effect (JDP717).
 
     ## Verified by
-    The proof puts an array to a spec inside `with mesh:`: ValueError. With a sharding of the mesh
-    it is split over eight devices.
+    The proof puts an array to a spec inside `with mesh:`, which raises ValueError. With a sharding
+    of the mesh it is split over eight devices.
 
     ## References
     - [google/flax#2938](https://github.com/google/flax/issues/2938): specs given to `jax.jit`

@@ -19,15 +19,15 @@ class InternalError(Rule):
 
     ## What it does
     Reports that a rule, or the analysis of a file, failed with an exception: which rule, which
-    version, and the place in placement-lint's own code. Every other rule and every other file goes
-    on, and so do their fixes. The exit code of the run is 2. A file on which a process of
-    placement-lint dies is reported so too.
+    version, and the place in placement-lint's own code. All other rules, files and fixes are
+    processed as usual. The exit code of the run is 2. If a process of placement-lint dies while it
+    checks a file, that file is reported in the same way.
 
-    It also reports fixes that were taken back: `--fix` checks after each round that a file still
-    parses, that it compiles if it did before, that its encoding can hold it, and that the rounds
-    come to an end. Where one of these fails, nothing of the file is changed (and nothing of the
-    files that a fix would have edited together with it), and the message names the rules whose
-    fixes those were.
+    It also reports fixes that were reverted. After each round, `--fix` checks that the file still
+    parses, that it compiles if it did before, that its encoding can represent it, and that the
+    rounds come to an end. If one of these checks fails, the file is not changed (and neither are
+    the files that a fix would have edited together with it), and the message names the rules of
+    those fixes.
 
     ## Why is this bad?
     Findings of this rule in this file may be missing, because of a bug in placement-lint.
@@ -38,18 +38,18 @@ class InternalError(Rule):
     ```
 
     ## Use instead
-    Please report it with the message and, if you can, the lines that bring it about: the message
-    never holds your code. Until it is fixed, `--ignore` the rule that it names.
+    Please report the message and, if you can, the lines that cause it; the message never contains
+    your code. Until the bug is fixed, `--ignore` the rule that it names.
 
     ## Fix safety
-    No fix: the mistake is not in your code.
+    No fix: the bug is not in your code.
 
     ## What it does not flag
     Code that cannot be parsed (JDP901) or files that cannot be read (JDP900).
 
     ## Verified by
-    The proof lints a hazard with a rule that raises, sees this finding and the other rules'
-    findings beside it, takes the rule away, and sees only those.
+    The proof lints a hazard with a rule that raises, and gets this finding and those of the other
+    rules. Without that rule, it gets only the latter.
 
     ## References
     - [The issue tracker](https://github.com/placement-lint/placement-lint/issues)

@@ -11,12 +11,12 @@ class InvalidSyntax(Rule):
     """A file that could not be parsed.
 
     ## What it does
-    Reports a file that LibCST cannot parse, with the place where it stopped; and a file whose
+    Reports a file that LibCST cannot parse, with the position of the error; and a file whose
     expressions are nested or chained so deeply that parsing would exhaust the stack or the memory.
 
     ## Why is this bad?
-    What was not parsed was not checked. This finding cannot be deselected or suppressed, and the
-    exit code is not 0.
+    A file that was not parsed was not checked. This finding cannot be deselected or suppressed, and
+    the exit code is not 0.
 
     ## Example
     ```text
@@ -35,16 +35,16 @@ class InvalidSyntax(Rule):
     A file that is broken on purpose, such as a test's input, belongs in `exclude`.
 
     ## Fix safety
-    No fix: what was meant is not known.
+    No fix: only the author knows what was meant.
 
     ## What it does not flag
-    Files that cannot hold a finding, because nothing in their bytes could make a rule fire: they
-    are not parsed at all, unless a line in them is so long that it looks like an attack. Newer
-    syntax than the Python at hand: LibCST reads it whatever Python runs the tool.
+    Files that cannot contain a finding, because their bytes contain nothing that a rule looks for.
+    They are not parsed, unless a line in them is so long that it looks like an attack. Syntax that
+    is newer than the running Python: LibCST parses it on every version.
 
     ## Verified by
-    The proof lints a file with a broken statement, sees this finding at its line, fixes the
-    statement, and sees none.
+    The proof lints a file with a broken statement and gets this finding at its line. With the
+    statement corrected it gets none.
 
     ## References
     - [LibCST#1000, #619, #980](https://github.com/Instagram/LibCST/issues): inputs that end the

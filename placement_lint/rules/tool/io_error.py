@@ -13,16 +13,16 @@ class IoError(Rule):
     ## What it does
     Reports a file that cannot be opened, or whose bytes are not text in the encoding that it
     declares (UTF-8, where it declares none). With `--fix` it also reports a file that could not be
-    written: it is read-only, or in a directory that is; the disk is full; another program has
-    changed it since it was read; it has other names (hard links), which would keep the old text.
-    Such a file is not changed, nor are the files that a fix would have edited together with it.
+    written, because it or its directory is read-only, the disk is full, another program has changed
+    it since it was read, or it has other names (hard links), which would keep the old text. Such a
+    file is not changed, and neither are the files that a fix would have edited together with it.
 
-    A file that takes more CPU time than `file-time-limit` allows (60 seconds by default), or
-    during whose analysis the process takes more memory than `memory-limit` allows, is not checked
-    to the end. What was found by then is reported beside this finding. If several files are
-    analysed as one program, the others are analysed again without that file; those that it
-    imports or that import it have this finding too. When the whole run has taken more CPU
-    time than `time-limit` allows, each file that is not checked by then has this finding.
+    A file that takes more CPU time than `file-time-limit` allows (60 seconds by default), or during
+    whose analysis the process takes more memory than `memory-limit` allows, is not checked to the
+    end. Findings up to that point are reported as well. If several files are analysed as one
+    program, the others are analysed again without that file; those that it imports or that import
+    it have this finding too. When the whole run has taken more CPU time than `time-limit` allows,
+    each file that is not checked by then has this finding.
 
     ## Why is this bad?
     A file that was not read was not checked. If it were skipped silently, the run would report no
@@ -30,7 +30,7 @@ class IoError(Rule):
     suppressed, and the exit code is not 0.
 
     ## Example
-    A file saved as Latin-1 that does not say so:
+    A file saved as Latin-1 without a declaration:
 
     ```text
     # byte 0xE9 where UTF-8 expects more: é in Latin-1
@@ -50,11 +50,11 @@ class IoError(Rule):
     No fix: only the author knows the encoding that was meant, and why a file may not be written.
 
     ## What it does not flag
-    Files that the settings exclude, and files of other kinds met in a directory walk.
+    Files that the settings exclude, and files of other types in a directory.
 
     ## Verified by
-    The proof lints a file with such bytes, sees this finding, saves the same text as UTF-8, and
-    sees none.
+    The proof lints a file with such bytes and gets this finding. With the same text in UTF-8 it
+    gets none.
 
     ## References
     - [PEP 263: source code encodings](https://peps.python.org/pep-0263/)

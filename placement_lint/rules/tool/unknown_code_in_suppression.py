@@ -11,12 +11,12 @@ class UnknownCodeInSuppression(Rule):
     """A suppression comment that names an unknown rule.
 
     ## What it does
-    Reports a code or name in `# noqa: JDP…` or `# placement-lint: ignore[…]` that is that of no
-    rule, and a `# placement-lint: ignore` that names none.
+    Reports a code or name in `# noqa: JDP…` or `# placement-lint: ignore[…]` that is not that of a
+    rule, and a `# placement-lint: ignore` without one.
 
     ## Why is this bad?
-    It silences nothing, though someone meant it to: a code was mistyped, or belongs to a newer
-    version.
+    The comment suppresses nothing, although it was meant to: a code was mistyped, or belongs to a
+    newer version.
 
     ## Example
     ```python
@@ -33,15 +33,15 @@ class UnknownCodeInSuppression(Rule):
     ```
 
     ## Fix safety
-    Unsafe: the nearest code or name is put in its place, where one is near, which may be another
-    than was meant.
+    Unsafe: it writes the nearest code or name, if there is a similar one, which may not be the
+    intended one.
 
     ## What it does not flag
-    Codes of other tools in `# noqa`, and a bare `# noqa`, which is theirs too.
+    Codes of other tools in `# noqa`, and a bare `# noqa`, which belongs to other tools too.
 
     ## Verified by
-    The proof lints a file with a mistyped name in such a comment, sees this finding and the one
-    that was not silenced, corrects the name, and sees neither.
+    The proof lints a file with a mistyped name in such a comment, and gets this finding and the one
+    that was not suppressed. With the name corrected it gets neither.
 
     ## References
     - [Ruff's rule of this kind](https://docs.astral.sh/ruff/rules/invalid-rule-code/)

@@ -20,8 +20,8 @@ class UnusedSuppression(Rule):
     that suppress no finding, or that a comment contains twice; one finding per comment.
 
     ## Why is this bad?
-    The mistake is gone, or has moved to another line. The comment would hide the next mistake on
-    this line.
+    The mistake has been fixed, or has moved to another line. The comment would hide the next
+    mistake on this line.
 
     ## Example
     ```python
@@ -44,15 +44,15 @@ class UnusedSuppression(Rule):
     reason after the brackets is removed with them.
 
     ## What it does not flag
-    A bare `# noqa`, and codes of other tools: they are not ours to judge. What names a rule that
-    this run did not check. In a run over single files, what depends on files that it did not see:
-    comments about rules that follow an array from its caller, and every comment of a file that
-    imports, from beside it, a file that is not in the run. A file in which a rule failed (JDP903).
-    A comment that names JDP902 itself.
+    A bare `# noqa`, and codes of other tools. A comment that names a rule that this run did not
+    check. In a run over single files, comments that may suppress findings which depend on files
+    outside the run: comments about rules that follow an array from its caller, and every comment of
+    a file that imports a file next to it that is not in the run. A file in which a rule failed
+    (JDP903). A comment that names JDP902 itself.
 
     ## Verified by
-    The proof lints a file with a comment that silences nothing, sees this finding, puts the mistake
-    there that the comment names, and sees none.
+    The proof lints a file with a comment that suppresses nothing and gets this finding. With the
+    mistake added that the comment names, it gets none.
 
     ## References
     - [Ruff's rule of this kind](https://docs.astral.sh/ruff/rules/unused-noqa/): to keep it from
