@@ -52,8 +52,12 @@ CASES = {
         f"{ON_HOST} or no array",
     ),
     "loop": (
-        "y = None\nfor _ in range(3):\n    y = on_host\ny  # reveal: y",
+        "y = None\nfor _ in range(n):\n    y = on_host\ny  # reveal: y",
         f"{ON_HOST} or no array",
+    ),
+    "loop that runs": (
+        "y = None\nfor _ in range(3):\n    y = on_host\ny  # reveal: y",
+        ON_HOST,
     ),
     "try": (
         "try:\n    y = on_host\nexcept OSError:\n    y = None\ny  # reveal: y",

@@ -293,7 +293,6 @@ class Expressions:
         *,
         certain: bool = True,
         is_call: bool = False,
-        is_filled: bool = False,
     ) -> Value:
         """Apply an operation to operands: what a call of it gives, and what it copies."""
         return self.operations.computed(
@@ -304,7 +303,6 @@ class Expressions:
             in_loop=self.in_loop,
             certain=certain,
             is_call=is_call,
-            is_filled=is_filled,
         )
 
     # -- names ------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from placement_lint.placement.domain.values import (
     limited,
     value,
 )
+from placement_lint.syntax.calls import integer_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,6 +82,21 @@ class Iteration:
                         return [NOTHING for _ in results]
                 clause = clause.inner_for_in
             return [self.on.evaluate(result, state) for result in results]
+
+    def has_items(self, node: cst.BaseExpression, held: Value) -> bool:
+        """Return whether a loop over something runs at least once.
+
+        A list, a tuple or a dict of arrays is taken for one that has some, however it was filled.
+        """
+        if isinstance(node, cst.Call) and self.names.qualified(node.func) == "builtins.range":
+            bounds = [integer_value(argument.value) for argument in node.args]
+            first, last = (0, *bounds) if len(bounds) == 1 else (*bounds, None, None)[:2]
+            return len(bounds) < 3 and first is not None and last is not None and first < last
+        return bool(held) and all(
+            (isinstance(atom, Sequence) and bool(atom.items))
+            or (isinstance(atom, Container) and any(arrays(value(atom))))
+            for atom in held
+        )
 
     def later(
         self, node: cst.BaseExpression, parts: list[cst.BaseExpression], state: State

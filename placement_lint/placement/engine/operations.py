@@ -125,14 +125,12 @@ class Operations:
         certain: bool = True,
         judged: int | None = None,
         is_call: bool = False,
-        is_filled: bool = False,
     ) -> Value:
         """Run an operation on operands (places and values) and give its result.
 
         `certain` False: it may find that there is nothing to do. `judged`: only so many of the
         operands, from the first, may be arrays that are unknown (an index seldom is one).
-        `is_call`: it is a call of a jitted function, or of one like it. `is_filled`: it refuses
-        lists of nothing.
+        `is_call`: it is a call of a jitted function, or of one like it.
         """
         every = [list(arrays(held)) for _, held in operands]
         if self._touched is None and self._is_outside_mesh(node, operands, state, judged):
@@ -144,7 +142,7 @@ class Operations:
         for position, (_, held) in enumerate(operands):
             committed = {array.device for array in every[position] if array.committed}
             pinned |= committed
-            if committed and _pins(held, is_filled=is_filled):
+            if committed and _pins(held):
                 surely = True
             if (judged is None or position < judged) and any(
                 isinstance(atom, Anything | External) for atom in held
@@ -477,20 +475,20 @@ def _stay_weak(operands: abc.Sequence[tuple[int, Value]], every: list[list[Array
     )
 
 
-def _pins(held: Value, *, is_filled: bool, depth: int = MAX_DEPTH) -> bool:
+def _pins(held: Value, depth: int = MAX_DEPTH) -> bool:
     """Return whether an operand surely is, or holds, nothing but committed arrays.
 
-    A list of unknown length may hold none, unless the operation refuses such a one.
+    A list of unknown length is taken for one that holds some.
     """
     if not depth:
         return False
     for atom in held:
         if isinstance(atom, SequenceOf | Mapping):
-            parts = [part for part in atom.parts() if part] if atom.items or is_filled else []
-            if not parts or not all(_pins(p, is_filled=is_filled, depth=depth - 1) for p in parts):
+            parts = [part for part in atom.parts() if part]
+            if not parts or not all(_pins(part, depth - 1) for part in parts):
                 return False
         elif isinstance(atom, AnyTree):
-            if not _pins(atom.leaf, is_filled=is_filled, depth=depth - 1):
+            if not _pins(atom.leaf, depth - 1):
                 return False
         elif not isinstance(atom, Array) or not atom.committed:
             return False

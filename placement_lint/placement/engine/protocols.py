@@ -458,6 +458,8 @@ class IterationProtocol(Protocol):
 
     def grown(self, held: Value, now: State, since: State | None = ...) -> Value: ...
 
+    def has_items(self, node: cst.BaseExpression, held: Value) -> bool: ...
+
     def iterated(self, node: cst.CSTNode, held: Value, state: State) -> Value: ...
 
     def later(
@@ -543,7 +545,6 @@ class Evaluator(Protocol):
         *,
         certain: bool = ...,
         is_call: bool = ...,
-        is_filled: bool = ...,
     ) -> Value: ...
 
     def escapes(self, held: Value, state: State) -> None: ...

@@ -391,7 +391,8 @@ class Statements:
             self.expressions.targets.assign(node.target, given, branch)
             return branch
 
-        return self._loop(begin, node.body, node.orelse, state, ends=True)
+        runs = self.expressions.iteration.has_items(node.iter, held)
+        return self._loop(begin, node.body, node.orelse, state, ends=True, runs=runs)
 
     def while_(self, node: cst.While, state: State) -> State | None:
 
@@ -411,16 +412,18 @@ class Statements:
         state: State,
         *,
         ends: bool,
+        runs: bool = False,
         at_end: Callable[[State], State] | None = None,
     ) -> State | None:
-        """Execute a loop until what holds at its head no longer changes.
+        """Execute a loop until what holds at its head no longer changes; `runs`: at least once.
 
         One within a loop is executed once in each round of that, and begins with what held in the
         round before: otherwise each loop would double those in it.
         """
         entered = state.copy()
         head = self._head_of(body, entered)
-        breaks: list[State | None] = []
+        after: State | None = None
+        loop = _Loop()
         unsettled = self._unsettled
         for round_number in range(_MAX_ROUNDS):
             loop = _Loop()
@@ -429,7 +432,6 @@ class Statements:
             with self.expressions.loop():
                 after = self.suite(body, begin(head.copy()))
             self._loops.pop()
-            breaks = loop.breaks
             joined = meet([head, after, *loop.continues])
             settled = joined is None or (
                 joined.base == head.base
@@ -459,13 +461,13 @@ class Statements:
             self._heads[id(body)] = _Head(head.base, head.blocks, head.meshes, changed)
         else:
             self._heads.clear()
-        normal: State | None = head.copy() if ends else None
+        normal = meet([after, *loop.continues]) if runs else head.copy() if ends else None
         if normal is not None and at_end is not None:
             with self.expressions.loop():
                 normal = at_end(normal)
         if normal is not None and orelse is not None:
             normal = self.suite(orelse.body, normal)
-        return meet([normal, *breaks])
+        return meet([normal, *loop.breaks])
 
     def _head_of(self, body: cst.BaseSuite, entered: State) -> State:
         """Return what holds at the head of a loop: what did in the round before, too."""

@@ -8,7 +8,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect
-from placement_lint.placement.domain.contents import committed_to, iterated_of
+from placement_lint.placement.domain.contents import committed_to, element_of, iterated_of
 from placement_lint.placement.domain.sharding import Sharding, Spec
 from placement_lint.placement.domain.state import ANY_DEVICE, DefaultDevice
 from placement_lint.placement.domain.values import (
@@ -195,6 +195,17 @@ def reduce(call: LibraryCall) -> Value:
 @models("jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map")
 def tree_map(call: LibraryCall) -> Value:
     """`jax.tree.map(f, tree, *rest)`: a tree like the first one, of what f gives."""
+    return _over_leaves(call, ())
+
+
+@models("jax.tree.map_with_path", "jax.tree_util.tree_map_with_path")
+def tree_map_with_path(call: LibraryCall) -> Value:
+    """`jax.tree.map_with_path(f, tree, *rest)`: f is given the path of each leaf first."""
+    return _over_leaves(call, (PLAIN,))
+
+
+def _over_leaves(call: LibraryCall, before: tuple[Value, ...]) -> Value:
+    """Apply a function to each leaf; `before`: what it is given before the leaf."""
     if call.arguments.is_open or len(call.arguments.positional) < 2:
         for argument in call.node.args:
             call.escapes(call.argument(argument.value))
@@ -205,17 +216,18 @@ def tree_map(call: LibraryCall) -> Value:
     for keyword in call.arguments.keywords.values():
         call.evaluate(keyword)
     of = call.program.trees
-    if call.on.names.qualified(function) == "jax.device_put" and len(trees) == 2:
+    if call.on.names.qualified(function) == "jax.device_put" and len(trees) == 2 and not before:
         put = _put_by(call, trees[1][1])
         if put is not None:
             return of.rebuilt(trees[0][1], put, call.place, call.state, is_put=True)
     rest = [(place, _every_array(of.spread(tree, call.state))) for place, tree in trees[1:]]
     place, first = trees[0]
     known: dict[Value, Value] = {}
+    paths = [(call.index(function), each) for each in before]
 
     def mapped(leaf: Value) -> Value:
         if leaf not in known:
-            known[leaf] = apply(call, function, held, [(place, leaf), *rest])
+            known[leaf] = apply(call, function, held, [*paths, (place, leaf), *rest])
         return known[leaf]
 
     leaves = set(of.leaves(first, call.state))
@@ -257,6 +269,39 @@ def tree_flatten(call: LibraryCall) -> Value:
     leaves = _leaves(call, tree)
     call.program.objects.take_apart(tree)
     return value(Sequence((leaves, PLAIN), join(leaves, PLAIN)))
+
+
+@models("jax.tree.leaves_with_path", "jax.tree_util.tree_leaves_with_path")
+def tree_leaves_with_path(call: LibraryCall) -> Value:
+    """`jax.tree.leaves_with_path(tree)`: a list of the leaves, each with its path."""
+    return _with_paths(_leaves(call, _tree(call)))
+
+
+@models("jax.tree.flatten_with_path", "jax.tree_util.tree_flatten_with_path")
+def tree_flatten_with_path(call: LibraryCall) -> Value:
+    """`jax.tree.flatten_with_path(tree)`: the leaves with their paths, and the structure."""
+    tree = _tree(call)
+    leaves = _with_paths(_leaves(call, tree))
+    call.program.objects.take_apart(tree)
+    return value(Sequence((leaves, PLAIN), join(leaves, PLAIN)))
+
+
+@models("jax.tree.unflatten", "jax.tree_util.tree_unflatten")
+def tree_unflatten(call: LibraryCall) -> Value:
+    """`jax.tree.unflatten(structure, leaves)`: a tree of any structure, of these leaves."""
+    leaves = call.arguments.get(1, "leaves")
+    call.argument(call.arguments.get(0, "treedef"))
+    if leaves is None or call.arguments.is_open:
+        for argument in call.node.args:
+            call.escapes(call.argument(argument.value))
+        return UNKNOWN
+    return tree_of(call.element(leaves, call.argument(leaves)) or UNKNOWN)
+
+
+def _with_paths(leaves: Value) -> Value:
+    """Return a list of pairs, of a path and one of the leaves in a list."""
+    leaf = element_of(leaves)
+    return value(Sequence(None, value(Sequence((PLAIN, leaf), join(PLAIN, leaf)))))
 
 
 def _tree(call: LibraryCall) -> Value:

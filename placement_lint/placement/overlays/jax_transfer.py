@@ -71,9 +71,7 @@ from placement_lint.syntax.definitions import named_function
 if TYPE_CHECKING:
     from placement_lint.placement.domain.values import Atom
 
-_TAKING_APART = frozenset({
-    "jax.tree.flatten_with_path", "jax.tree_util.tree_flatten_with_path",
-}).union(*(library.taking_apart for library in libraries()))  # fmt: skip
+_TAKING_APART = frozenset[str]().union(*(library.taking_apart for library in libraries()))
 _IMPORTS_FROM_DLPACK = frozenset({"jax.dlpack.from_dlpack", "jax.numpy.from_dlpack"})
 """From the host they give arrays committed there, whatever the default device (measured)."""
 _NAMING_THE_DEVICE = _IMPORTS_FROM_DLPACK | {"jax.device_put"}
@@ -174,8 +172,7 @@ def compute(call: LibraryCall) -> Value:
         for operand in operands:
             if any(array.is_weak and not array.committed for array in arrays(operand[1])):
                 call.computed([operand], certain=False)
-    joins = call.name in _PIECE_BY_PIECE | _OF_ONE_TYPE
-    made = call.computed([*operands, *closed], certain=not equal, is_filled=joins)
+    made = call.computed([*operands, *closed], certain=not equal)
     row = call.row
     if row.gives is Gives.ARRAY:
         return made

@@ -114,16 +114,9 @@ class LibraryCall:
             return element_of(held) or UNKNOWN
         return self.iterated(node, held)
 
-    def computed(
-        self, operands: list[Operand], *, certain: bool = True, is_filled: bool = False
-    ) -> Value:
-        """Compute with arrays, and return the result where that runs.
-
-        `is_filled`: of a list of nothing it would raise.
-        """
-        return self.on.computed(
-            self.node, operands, self.state, certain=certain, is_filled=is_filled
-        )
+    def computed(self, operands: list[Operand], *, certain: bool = True) -> Value:
+        """Compute with arrays, and return the result where that runs."""
+        return self.on.computed(self.node, operands, self.state, certain=certain)
 
     def created(
         self, *, certain: bool = True, is_small: bool = False, is_weak: bool = False

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     Finder: TypeAlias = Callable[[Module, str], tuple[Module, str] | None]
 
 Key: TypeAlias = "str | int"
+EACH = "*"
+"""In a path: an item of a list, whichever it is."""
 
 _MAX_DEPTH = 100
 """Expressions inside of one another, those of the functions that are called included."""
@@ -53,6 +55,7 @@ _CURVED = frozenset({
     "softplus", "sqrt", "square", "swish", "tanh", "var",
 })  # fmt: skip
 """Functions of which the derivative depends on the argument too."""
+_PAIRING = frozenset({"builtins.enumerate", "builtins.reversed", "builtins.zip"})
 _SUMS = frozenset({"add", "concatenate", "stack", "subtract"})
 _PRODUCTS = frozenset({
     "dot", "divide", "einsum", "inner", "matmul", "multiply", "outer", "tensordot", "true_divide",
@@ -327,16 +330,28 @@ class _Reader:
         for _ in range(_MAX_ROUNDS):
             body = dict(env)
             self._steps += len(env)
-            # Of an item of a tree as much is known as of all of it.
-            item = _all_of(self._value(statement.iter, env))
+            item = self._iterated(statement.iter, env)
             self._assign(statement.target, item, body)
             if self._block(statement.body.body, body, returned) is None:
                 raise NotUnderstoodError
             after = _joined([env, body])
             if after == env:
-                return env
+                # What JAX refuses for its leaves has some.
+                return body if _has_part(item) else env
             env = after
         raise NotUnderstoodError
+
+    def _iterated(self, node: cst.BaseExpression, env: Env) -> Known:
+        """Return what an item of an iterable is."""
+        name = self.names.qualified(node.func) if isinstance(node, cst.Call) else None
+        if isinstance(node, cst.Call) and name in _PAIRING:
+            given = [self._iterated(each, env) for each in Arguments(node).positional]
+            if name == "builtins.reversed" and len(given) == 1:
+                return given[0]
+            return Items((_NOTHING, *given) if name == "builtins.enumerate" else tuple(given))
+        known = self._value(node, env)
+        # Of an item of anything else as much is known as of all of it.
+        return _item(known, EACH) if isinstance(known, Part) else _all_of(known)
 
     def _assign(self, target: cst.BaseExpression, known: Known, env: Env) -> None:
         if isinstance(target, cst.Name):
@@ -586,6 +601,12 @@ def _item(known: Known, key: Key) -> Known:
         is_known = isinstance(key, int) and -len(known.items) <= key < len(known.items)
         return known.items[int(key)] if is_known else _NOTHING
     return known if isinstance(known, Data) and not isinstance(key, str) else _NOTHING
+
+
+def _has_part(known: Known) -> bool:
+    if isinstance(known, Items):
+        return any(map(_has_part, known.items))
+    return isinstance(known, Part)
 
 
 def _is_update(function: cst.Attribute) -> bool:

@@ -16,7 +16,7 @@ from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.domain import contents, values
 from placement_lint.placement.engine.operations import seat_of
 from placement_lint.rules.commitment.combining import COMBINING, COMBINING_TREES
-from placement_lint.rules.commitment.dependence import needed_parts
+from placement_lint.rules.commitment.dependence import EACH, needed_parts
 from placement_lint.semantic.enclosing import failure_is_expected, is_caught
 from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.dotted import dotted
@@ -312,7 +312,9 @@ def _at(held: Value, path: tuple[str | int, ...]) -> Value:
             return held
         found: list[Value] = []
         for atom in containers:
-            if isinstance(atom, values.Mapping):
+            if key == EACH:
+                found += [part for part in atom.parts() if part]
+            elif isinstance(atom, values.Mapping):
                 found.append(dict(atom.items).get(key, atom.element))
             elif isinstance(key, int):
                 found.append(contents.element_of(frozenset({atom}), key))

@@ -16,6 +16,7 @@ from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import followed, is_pinned_to_cpu
 from placement_lint.rules.elsewhere import effects_of
 from placement_lint.rules.own_attributes import own_attribute
+from placement_lint.semantic.functions import calls_inside
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 
@@ -74,7 +75,7 @@ class ConfigContextNotInherited(Rule):
     function makes JAX arrays: `threading.Thread` and `Timer` that are started in the block, objects
     of a subclass of `Thread`, `submit` and `map` of an executor or a pool, `asyncio.to_thread` and
     `loop.run_in_executor`; and processes, in a file that selects the start method "spawn" or
-    "forkserver".
+    "forkserver". The function may make them in another function that it calls.
 
     ## Why is this bad?
     The default device of a `with` block belongs to the thread that entered it. Other threads do not
@@ -325,22 +326,23 @@ def _first_array(worker: cst.BaseExpression, ctx: Context) -> cst.CSTNode | None
 
 
 def _first_made(function: Function, ctx: Context) -> cst.CSTNode | None:
-    """Return the first place at which a function makes an array on the default device."""
-    nodes = list(ctx.tree.descendants(function.body))
-    if any(ctx.is_call(node, _CONTEXT) for node in nodes):
-        return None
+    """Return the first place at which a function makes an array on the default device.
+
+    In its body, or in what that calls, of the same file or, directly, of another one.
+    """
     if isinstance(function, cst.FunctionDef) and any(
         ctx.is_call(decorator.decorator, _CONTEXT) for decorator in function.decorators
     ):
         return None
-    for node in nodes:
-        if (
-            isinstance(node, cst.Call)
-            and _places(ctx.called(node))
-            and Arguments(node).get(None, "device") is None
-            and not _is_put(node, ctx)
-        ):
-            return node
+    calls = list(calls_inside(function, ctx))
+    if any(ctx.called(call) == _CONTEXT for call in calls):
+        return None
+    for call in calls:
+        if not _places(ctx.called(call)):
+            if _made_elsewhere(call.func, ctx) is not None:
+                return call
+        elif Arguments(call).get(None, "device") is None and not _is_put(call, ctx):
+            return call
     return None
 
 

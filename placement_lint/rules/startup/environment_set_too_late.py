@@ -8,6 +8,7 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.jaxmodel.environment import VARIABLES, Read
+from placement_lint.jaxmodel.startup import LATE_OPTIONS
 from placement_lint.prefilter.conditions import SETS_VARIABLES, AllOf, AnyOf, Identifier
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.startup.child_processes import starts_processes
@@ -71,9 +72,10 @@ class EnvironmentSetTooLate(Rule):
     ## What it does not flag
     `XLA_FLAGS` and similar variables between `import jax` and the first use of JAX, which works.
     Variables in a file that starts other processes, which inherit them. Tests that set a variable.
-    A variable whose option the same file also sets by `jax.config.update`. A line that is guarded
-    by `sys.modules`, or followed by code that reloads modules. Variables that JAX is not known to
-    read, or that no version reads which `target-jax` or the project's dependency on jax supports.
+    A variable whose option the same file also sets by `jax.config.update`, in time. A line that is
+    guarded by `sys.modules`, or followed by code that reloads modules. Variables that JAX is not
+    known to read, or that no version reads which `target-jax` or the project's dependency on jax
+    supports.
 
     ## Verified by
     The proof sets `JAX_ENABLE_X64` after the import and gets 32-bit numbers. Set before the import,
@@ -140,17 +142,21 @@ def _is_excused(node: cst.CSTNode, variable: str, ctx: Context) -> bool:
         ctx.module.fact(starts_processes)
         or is_asserted_to_fail(node, ctx)
         or (is_in_test(node, ctx) and _is_in_one_test(node, ctx))
-        or any(
-            string_value(argument.value) == variable.lower()
-            for call in ctx.calls_of("jax.config.update")
-            for argument in call.args[:1]
-        )
+        or any(_configures(call, variable, ctx) for call in ctx.calls_of("jax.config.update"))
         or bool(ctx.calls_of("importlib.reload"))
         or any(
             isinstance(ancestor, cst.If) and _mentions_modules(ancestor.test, ctx)
             for ancestor in ctx.ancestors(node)
         )
     )
+
+
+def _configures(call: cst.Call, variable: str, ctx: Context) -> bool:
+    """Return whether a call sets the option of a variable, and not too late itself (JDP502)."""
+    if not any(string_value(argument.value) == variable.lower() for argument in call.args[:1]):
+        return False
+    is_late = variable.lower() in LATE_OPTIONS
+    return not is_late or timeline(ctx.module).before(call, Kind.STARTS) is None
 
 
 def _is_in_one_test(node: cst.CSTNode, ctx: Context) -> bool:

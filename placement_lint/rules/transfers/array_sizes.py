@@ -29,6 +29,10 @@ _SIZES = {
 }  # fmt: skip
 """NumPy's samplers, and the position of their parameter `size`: without it they give a number."""
 _MAX_HOPS = 6
+_COUNTS = frozenset({"jax.device_count", "jax.local_device_count"})
+_LISTS = frozenset({"jax.devices", "jax.local_devices"})
+_DEVICES = 16
+"""How many devices are taken to be there, where the source asks for their number."""
 _GENERATORS = frozenset({"numpy.random.default_rng", "numpy.random.RandomState"})
 
 
@@ -129,6 +133,18 @@ def _product(shape: cst.BaseExpression | None, ctx: Context) -> int | None:
         return None
     shape = followed(shape, ctx)
     if isinstance(shape, cst.Tuple | cst.List):
-        sides = [integer_value(followed(element.value, ctx)) for element in shape.elements]
+        sides = [_side(element.value, ctx) for element in shape.elements]
         return None if None in sides else math.prod(each or 0 for each in sides)
-    return integer_value(shape)
+    return _side(shape, ctx)
+
+
+def _side(node: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS) -> int | None:
+    """Return how long one side of an array is, or about how long: one item for each device."""
+    node = followed(node, ctx)
+    if hops and isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply):
+        left, right = _side(node.left, ctx, hops - 1), _side(node.right, ctx, hops - 1)
+        return None if left is None or right is None else left * right
+    name = ctx.called(node)
+    if isinstance(node, cst.Call) and name == "builtins.len" and len(node.args) == 1:
+        return _DEVICES if ctx.called(followed(node.args[0].value, ctx)) in _LISTS else None
+    return _DEVICES if name in _COUNTS else integer_value(node)
