@@ -100,7 +100,7 @@ def _verify(arguments: list[str]) -> int:
         "whether the hazard happens and the fix removes it.",
     )
     verify.add_arguments(parser)
-    return verify.run(parser.parse_args(arguments))
+    return verify.run(parser.parse_args(arguments), parser)
 
 
 def _trace(arguments: list[str]) -> int:

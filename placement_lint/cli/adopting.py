@@ -35,7 +35,9 @@ def demand_sense(args: argparse.Namespace, parser: Parser, *, from_stdin: bool) 
                 "--add-noqa and --fix: apply the fixes first, then suppress the remaining findings"
             )
         if args.write_baseline is not None:
-            parser.error("--add-noqa and --write-baseline: what is silenced need not be known")
+            parser.error(
+                "--add-noqa and --write-baseline: findings that are suppressed need no baseline"
+            )
         try:
             add_noqa.checked_reason(args.add_noqa)
         except add_noqa.ReasonError as error:
@@ -107,9 +109,9 @@ class Adoption:
             return False
         count = sum(sum(file.counts.values()) for file in self._silenced)
         where = f" in {_count(len(self._silenced), 'file')}" if count else ""
-        would = "would be" if self._args.diff else "were" if count != 1 else "was"
         left = f", {len(outcome.findings)} left" if outcome.findings else ""
-        streams.complain(f"{_count(count, 'finding')} {would} silenced{where}{left}.")
+        done = "Would suppress" if self._args.diff else "Suppressed"
+        streams.complain(f"{done} {_count(count, 'finding')}{where}{left}.")
         return True
 
     # -- baselines ---------------------------------------------------------------------------------

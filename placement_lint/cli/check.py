@@ -249,7 +249,8 @@ class _CheckCommand:
         )
         self.from_stdin = _is_stdin(args)
         if self.from_stdin and any(path != _STDIN for path in args.paths):
-            parser.error("standard input is linted alone, without other paths")
+            option = "" if _STDIN in args.paths else "--stdin-filename: "
+            parser.error(f"{option}standard input is linted alone, without other paths")
         self.store = FileStore()
         self.failed = False
         if args.new_since is not None or args.diff_against is not None:
@@ -385,7 +386,9 @@ class _CheckCommand:
         ):
             from placement_lint.config.values import SettingsError
 
-            raise SettingsError("--update-baseline: there is no baseline: --baseline names one")
+            raise SettingsError(
+                "--update-baseline: there is no baseline; name one with --baseline FILE"
+            )
         self.adoption = Adoption(self.args, self.loader.for_file, self.store, folders=folders)
         outcome = self.adoption.applied(outcome, found.files, again)
         for problem in self.adoption.unusable():

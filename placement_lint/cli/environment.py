@@ -27,8 +27,8 @@ def add_from(environment: Mapping[str, str], args: argparse.Namespace, parser: P
     }
     if not given:
         return
-    if "CONFIG" in given and not args.isolated and not any(map(_names_file, args.config)):
-        args.config = [_path(given["CONFIG"], parser), *args.config]
+    if not args.isolated:
+        args.config = settings_files(environment, args.config, parser)
     if "OUTPUT_FORMAT" in given and args.output_format is None:
         args.output_format = _format(given["OUTPUT_FORMAT"], parser)
     if "OUTPUT_FILE" in given and not args.output_file:
@@ -37,6 +37,14 @@ def add_from(environment: Mapping[str, str], args: argparse.Namespace, parser: P
         args.cache_dir = given["CACHE_DIR"]
     if "NO_CACHE" in given and not args.no_cache:
         args.no_cache = _is_true("NO_CACHE", given["NO_CACHE"], parser)
+
+
+def settings_files(environment: Mapping[str, str], configs: list[str], parser: Parser) -> list[str]:
+    """Return the values of `--config`, with the file that a variable names if they name none."""
+    value = environment.get(f"{_PREFIX}CONFIG")
+    if not value or any(map(_names_file, configs)):
+        return configs
+    return [_path(value, parser), *configs]
 
 
 def cache_folder(environment: Mapping[str, str]) -> str:

@@ -95,6 +95,7 @@ class Parser(argparse.ArgumentParser):
     def _said_in_our_words(self, message: str) -> str:
         """Return a message of argparse in the style of all others."""
         message = message.removeprefix("argument ").replace(": expected one argument", ": no value")
+        message = message.replace(": ignored explicit argument", ": takes no value, such as")
         _, found, words = message.partition("unrecognized arguments: ")
         if not found:
             return message
@@ -151,7 +152,7 @@ def add_setting(group: argparse._ArgumentGroup, name: str) -> None:
             flag,
             metavar=option.metavar,
             action="append",
-            type=_pair if option.kind is OptionKind.MAP else _words,
+            type=_pair if option.kind is OptionKind.MAP else _reader(option),
             help=option.help,
         )
 
@@ -228,6 +229,16 @@ def _version(option: Option) -> Callable[[str], str]:
         return text
 
     return read
+
+
+def _reader(option: Option) -> Callable[[str], tuple[str, ...]]:
+    def codes(text: str) -> tuple[str, ...]:
+        if not _words(text):
+            # A variable of a script that is empty: no rule would run, and all would seem well.
+            raise argparse.ArgumentTypeError("no codes")
+        return _words(text)
+
+    return codes if option.metavar == "CODES" else _words
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -87,8 +87,8 @@ def _fail(word: str, known: list[Page]) -> NoReturn:
     near = nearest_code(word.upper(), [page.code for page in known]) or nearest(
         word.lower(), [page.name for page in known]
     )
-    hint = f"; did you mean `{near}`?" if near else ""
-    _parser().error(f"unknown rule `{word}`{hint}")
+    hint = f"did you mean `{near}`?" if near else "`placement-lint rule` lists the rules"
+    _parser().error(f"unknown rule `{word}`; {hint}")
 
 
 def _rendered(rules: list[Page], form: str, colours: Colours, *, pages: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 
 TYPE_CHECKING = False
@@ -154,6 +155,28 @@ def use_links(choice: str, stream: TextIO | None, environment: Mapping[str, str]
     if version.isdigit() and int(version) >= _FIRST_LINKING_VTE:
         return True
     return environment.get("TERM", "").startswith(_LINKING_TERMS)
+
+
+def is_pipe(stream: TextIO | None) -> bool:
+    """Return whether another program reads a stream, as far as that is known."""
+    try:
+        return stream is not None and stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def has_reader(stream: TextIO | None) -> bool:
+    """Return whether a pipe is still read: nobody may have written to it since its reader left."""
+    if not is_pipe(stream) or stream is None:
+        return False
+    try:
+        import select
+
+        poll = select.poll()
+    except (ImportError, AttributeError):  # Windows
+        return True
+    poll.register(stream.fileno(), select.POLLERR)
+    return not any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def close(stream: TextIO) -> None:

@@ -1,8 +1,16 @@
 """`placement-lint verify`: run the proofs here, and say whether the claims hold."""
 
-import argparse
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
 
 from placement_lint.cli.parser import add_devices
+
+if TYPE_CHECKING:
+    import argparse
+
+    from placement_lint.cli.parser import Parser
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="one rule of each family, and the data path at 16MB: about a minute",
+        help="one rule of each family, and the data path at 16 MiB: about a minute",
     )
     parser.add_argument(
         "--models",
@@ -25,14 +33,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="call the functions that the setting `models` describes, and no rules",
     )
     parser.add_argument(
+        "--config",
+        action="append",
+        default=[],
+        metavar="FILE|KEY=VALUE",
+        help="with --models: a settings file to use, or one setting in TOML",
+    )
+    parser.add_argument(
         "--size",
         metavar="SIZE",
-        help="size of the dataset of the data path, such as 64MB or 1GB (default: 256MB)",
+        help="size of the dataset of the data path, such as 64MiB or 1GiB (default: 256MiB)",
     )
     parser.add_argument(
         "--sizes",
         metavar="SIZES",
-        help="several, such as 16MB,64MB,1GB; auto: from 16MB to what fits (default for --report)",
+        help="several, such as 16MiB,1GiB; auto: from 16MiB to what fits (default for --report)",
     )
     parser.add_argument(
         "--report",
@@ -54,15 +69,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace, parser: Parser) -> int:
     """Run the proofs that args ask for.
 
     Returns 0 when every claim holds, 1 when one does not, 2 when they could not be run.
     """
     # Linting must not pay for what only this command needs.
+    from placement_lint.cli.environment import settings_files
     from placement_lint.cli.progress import shown_on_terminal
     from placement_lint.verify.command import VerifyRequest, verify
 
+    configs = settings_files(os.environ, args.config, parser) if args.models else args.config
     with shown_on_terminal(quiet=False) as progress:
         return verify(
             VerifyRequest(
@@ -76,6 +93,7 @@ def run(args: argparse.Namespace) -> int:
                 verbose=args.verbose > 0,
                 quick=args.quick,
                 models=args.models,
+                configs=configs,
             ),
             progress,
         )

@@ -47,8 +47,16 @@ def watch(
     *,
     is_quiet: bool,
 ) -> int:
-    """Run again after each change of the stamps; return the last exit code at Ctrl-C."""
+    """Run again after each change of the stamps; return the last exit code.
+
+    It ends at Ctrl-C, and when the program that reads its output has ended.
+    """
     code: int | None = None
+    to_pipe = streams.is_pipe(sys.stdout)
+
+    def is_read() -> bool:
+        return not to_pipe or streams.has_reader(sys.stdout)
+
     try:
         while True:
             before = stamps()
@@ -59,29 +67,34 @@ def watch(
                 count = sum(not path.endswith(_BESIDE) for path in before)
                 files = "1 file" if count == 1 else f"{count:,} files"
                 streams.complain(f"Watching {files} for changes; Ctrl-C ends.")
-            _wait(before, stamps)
+            if not _wait(before, stamps, is_read):
+                return code
     except KeyboardInterrupt:
         if code is None:
             raise
         return code
 
 
-def _wait(before: Stamps, stamps: Callable[[], Stamps]) -> None:
-    """Return when the stamps are others, and have been the same for a moment."""
+def _wait(before: Stamps, stamps: Callable[[], Stamps], is_read: Callable[[], bool]) -> bool:
+    """Return True when the stamps are others, and have been the same for a moment.
+
+    Return False when nobody reads any more what is written.
+    """
     interval = INTERVAL
-    while True:
+    while is_read():
         pause(interval)
         started = time.process_time()
         now = stamps()
         interval = max(INTERVAL, (time.process_time() - started) / _SHARE)
         if now != before:
             break
-    while True:
+    while is_read():
         pause(_SETTLING)
         settled = stamps()
         if settled == now:
-            return
+            return True
         now = settled
+    return False
 
 
 def pause(seconds: float) -> None:

@@ -26,8 +26,8 @@ MODELLED = re.compile(
 )
 """The qualified names for which settings may have models; the JSON schema has it too."""
 
-_ONE = r"(==|!=|<=|>=|<|>|~=) ?[0-9]+(\.[0-9]+){1,5}"
-VERSIONS = re.compile(rf"{_ONE}(, ?{_ONE})*|[0-9]+(\.[0-9]+){{1,5}}")
+_ONE = r"((==|!=|<=|>=|<|>) ?[0-9]+|~= ?[0-9]+\.[0-9]+)(\.[0-9]+){0,5}"
+VERSIONS = re.compile(rf"{_ONE}(, ?{_ONE})*|[0-9]+(\.[0-9]+){{0,5}}")
 """What is taken for versions of this tool; the JSON schema has it too."""
 
 MOST = 10**9
@@ -86,6 +86,8 @@ def _known(key: str, where: str) -> Option:
 
     near = nearest(key.replace("_", "-"), [*BY_NAME, EXTEND.name])
     hint = f"; did you mean `{near}`?" if near else f"; known settings: {', '.join(BY_NAME)}"
+    if key == "lint":
+        hint = ": unlike in ruff, all settings are in one table, without `lint`"
     message = f"{where}: unknown setting `{key}`{hint}"
     raise SettingsError(message, key=key)
 
@@ -111,8 +113,11 @@ def _check(option: Option, value: object, where: str) -> object:
         if isinstance(value, dict):
             return {name: _model(name, model, where) for name, model in value.items()}
     elif option.kind is OptionKind.VERSIONS:
-        if isinstance(value, str) and VERSIONS.fullmatch(value):
-            return value
+        if isinstance(value, str):
+            if VERSIONS.fullmatch(value):
+                return value
+            message = f"{where}: `{option.name}` must be {option.kind.value}, not `{value}`"
+            raise SettingsError(message, key=value)
     elif option.kind is OptionKind.PATH:
         if isinstance(value, str) and value:
             if "\0" in value:

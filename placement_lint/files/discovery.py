@@ -269,7 +269,7 @@ class _Walk:
             else:
                 self._add(path, real, is_link=is_link)
         elif stat.S_ISDIR(mode):
-            self.skipped.add(Passed(path, "a link to a folder is not followed"))
+            self.skipped.add(Passed(path, "a link to a directory is not followed"))
         else:
             self.skipped.add(Passed(path, "not a regular file"))
 

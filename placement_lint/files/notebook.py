@@ -90,7 +90,7 @@ def _notebook(data: bytes) -> dict[str, Any]:
     except RecursionError as error:
         raise UnreadableError("not a notebook: its JSON is nested too deeply") from error
     if not isinstance(notebook, dict):
-        raise UnreadableError("not a notebook: JSON, but no object")
+        raise UnreadableError("not a notebook: not a JSON object")
     if isinstance(notebook.get("worksheets"), list):
         raise UnreadableError("a notebook of format 3 or older: open it and save it to renew it")
     if not isinstance(notebook.get("cells"), list):
@@ -113,7 +113,7 @@ def _language(notebook: dict[str, Any]) -> str:
 def _code(cell: object, number: int) -> str:
     """Return the text of a code cell, and nothing for another."""
     if not isinstance(cell, dict) or not isinstance(cell.get("cell_type"), str):
-        message = f"not a notebook: cell {number} is none"
+        message = f"not a notebook: cell {number} is not a JSON object"
         raise UnreadableError(message)
     metadata = cell.get("metadata")
     vscode = metadata.get("vscode") if isinstance(metadata, dict) else None

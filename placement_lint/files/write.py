@@ -113,9 +113,9 @@ def _writable(target: Path) -> os.stat_result:
         raise WriteError("no permission to write")
     # The superuser may write to any folder.
     if not _has_a_writer(target.parent.stat()):
-        raise WriteError("its folder is read-only")
+        raise WriteError("its directory is read-only")
     if not os.access(target.parent, os.W_OK):
-        raise WriteError("no permission to write in its folder")
+        raise WriteError("no permission to write in its directory")
     return status
 
 

@@ -24,8 +24,8 @@ class UnknownSelectorError(ValueError):
     """A selector that names no rule."""
 
     def __init__(self, selector: str, near: str | None) -> None:
-        hint = f"; did you mean `{near}`?" if near else ""
-        super().__init__(f"unknown rule `{selector}`{hint}")
+        hint = f"did you mean `{near}`?" if near else "`placement-lint rule` lists the rules"
+        super().__init__(f"unknown rule `{selector}`; {hint}")
         self.selector = selector
         self.nearest = near
 

@@ -218,7 +218,7 @@ def _parsed(
     except cst.ParserSyntaxError as error:
         by_python = _error_of_python(source.text)
         line, column = _place(error, by_python, source)
-        return Unparsable(_reason(error, by_python, line), line, column)
+        return Unparsable(_reason(error, by_python), line, column)
     except MemoryError:
         # It may be there the next time: this says nothing of the file.
         raise
@@ -251,14 +251,20 @@ def names_of(path: str, store: FileStore) -> Names | None:
 def _place(
     error: cst.ParserSyntaxError, by_python: SyntaxError | None, source: Source
 ) -> tuple[int, int]:
-    """Return the line and column of an error, from 1, on one of the lines of the source."""
+    """Return the line and column of an error, from 1, on one of the lines of the source.
+
+    That of Python, where it stops too: LibCST names the token behind the one that is wrong.
+    """
     told = _LIBCST_PLACE.match(error.message)
     line, column = error.raw_line, error.raw_column
     if told is not None and told["line"]:
         # The attributes are those of the next line, where there is one.
         line, column = int(told["line"]), int(told["column"])
-    elif error.message.startswith("tokenizer") and by_python is not None and by_python.lineno:
-        line, column = by_python.lineno, (by_python.offset or 1) - 1
+    if by_python is not None and by_python.lineno:
+        line, column = by_python.lineno, max((by_python.offset or 1) - 1, 0)
+        if isinstance(by_python, IndentationError) and line <= len(source.line_starts):
+            text = source.text[source.line_starts[line - 1] :].partition("\n")[0]
+            column = len(text) - len(text.lstrip())
     last = len(source.line_starts) - (source.line_starts[-1] == len(source.text))
     return (line, column + 1) if line <= last else (max(last, 1), 1)
 
@@ -279,12 +285,11 @@ def _error_of_python(text: str) -> SyntaxError | None:
     return None
 
 
-def _reason(error: cst.ParserSyntaxError, by_python: SyntaxError | None, line: int) -> str:
-    """Return what is wrong at a line: in Python's words where LibCST lists the tokens it takes."""
+def _reason(error: cst.ParserSyntaxError, by_python: SyntaxError | None) -> str:
+    """Return what is wrong: in Python's words where LibCST lists the tokens that it takes."""
     reason = _LIBCST_PLACE.sub("", error.message.strip().splitlines()[0].rstrip("."))
     if not reason.startswith("expected one of") or by_python is None:
         return reason
     if by_python.msg == "invalid syntax":
         return reason if reason.count(", ") < _MOST_TOKENS else "unexpected token"
-    elsewhere = by_python.lineno not in {None, line}
-    return f"{by_python.msg} (line {by_python.lineno})" if elsewhere else by_python.msg
+    return by_python.msg

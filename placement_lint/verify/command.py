@@ -47,7 +47,7 @@ ALL_THAT_FIT = "auto"
 _MOST_JOBS = 8
 _MINUTES_FROM = 90
 """Seconds from which a time is said in minutes."""
-QUICK_SIZE = 16 * 10**6
+QUICK_SIZE = 16 * 2**20
 """Bytes of the dataset of the data path under --quick."""
 
 
@@ -79,6 +79,8 @@ class VerifyRequest:
     verbose: bool = False
     quick: bool = False
     models: bool = False
+    configs: Sequence[str] = ()
+    """Settings files, and settings in TOML, from which models are read before those of files."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ def _models_in(folder: Path, request: VerifyRequest) -> Mapping[str, Mapping[str
 
     if request.codes or request.quick or request.report or request.size or request.sizes:
         raise UsageError("--models runs no rules and no data path: name none beside it")
-    models = SettingsLoader().for_folder(str(folder)).models
+    models = SettingsLoader(configs=request.configs).for_folder(str(folder)).models
     if not models:
         raise UsageError("the settings of this directory have no `models`")
     return models
@@ -171,6 +173,8 @@ def _run(request: VerifyRequest, status: VerifyProgress | None) -> tuple[report.
                 status.clear()
             print(words, flush=True)
 
+    if request.configs:
+        raise UsageError("--config: only --models reads settings")
     plan = _planned(request)
     rules: list[RuleResult] = []
     datapaths: list[DataPathResult] = []

@@ -50,7 +50,7 @@ def write_tokens(path: str | os.PathLike[str], size: int) -> int:
     """Write a safetensors file with one tensor, `tokens`: random uint16[rows, CONTEXT].
 
     size: bytes of the tensor, rounded down to whole batches, two at least. Returns the number of
-    rows. Never holds more than 32 MB.
+    rows. Never holds more than 32 MiB.
     """
     rows = max(2, size // BATCH_BYTES) * BATCH
     length = rows * _ROW_BYTES

@@ -72,7 +72,7 @@ class DataPathResult:
 
 
 def sizes_that_fit(devices_memory: int | None = None) -> list[int]:
-    """Sizes from 16 MB on, in steps of four, to what fits in the memory and on the disk here.
+    """Sizes from 16 MiB on, in steps of four, to what fits in the memory and on the disk here.
 
     devices_memory: bytes of the accelerator; None for virtual devices.
     """

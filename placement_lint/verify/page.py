@@ -117,7 +117,7 @@ def _numbers(results: Sequence[DataPathResult]) -> str:
     return (
         "<section>\n<h2>The numbers</h2>\n"
         f"{_table(heads, rows, numeric_from=3)}"
-        "<p class='soft'>A batch: 8 rows of 1,024 tokens (uint16, 16 KB), put on the accelerator "
+        "<p class='soft'>A batch: 8 rows of 1,024 tokens (uint16, 16 KiB), put on the accelerator "
         "and awaited; the median of up to 24. Copied: beside the batch itself. Process: growth "
         "of its resident memory, which on virtual devices includes the emulated accelerator."
         "</p></section>"

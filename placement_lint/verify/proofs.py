@@ -154,8 +154,8 @@ def choose(codes: Iterable[str], known: Mapping[str, Proof]) -> list[Proof]:
             near = difflib.get_close_matches(code.upper(), [*known, "DATAPATH"], n=1, cutoff=0.0)
             nearest = near[0] if near else ""
             nearest = nearest.lower() if nearest == "DATAPATH" else nearest
-            hint = f"; the nearest is {nearest}" if nearest else ""
-            msg = f"no proof for {code!r}{hint}"
+            hint = f"; did you mean `{nearest}`?" if nearest else ""
+            msg = f"no rule to reproduce is called `{code}`{hint}"
             raise UnknownCodeError(msg)
         wanted.add(code.upper())
     return [proof for code, proof in known.items() if code in wanted]

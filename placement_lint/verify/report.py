@@ -198,7 +198,7 @@ def datapath_text(result: DataPathResult, *, stage: str) -> str:
     if result.ratio is not None:
         lines.append(
             f"  the fastest item of the uncommitted dataset costs {result.ratio:,.0f} times that "
-            f"of the committed (must exceed {result.bar:g} at this size)"
+            f"of the committed (must exceed {result.bar:.3g} at this size)"
         )
     lines += [f"  ! {problem}" for problem in result.problems]
     return "\n".join(lines)

@@ -1,32 +1,33 @@
-"""Sizes as people write them: `64MB`, `1.5 GiB`, `4096`."""
+"""Sizes as people write them: `64MiB`, `1.5 GB`, `4096`."""
 
 import re
 
-_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?\s*", re.IGNORECASE | re.ASCII)
+_POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(I?B)?\s*", re.IGNORECASE | re.ASCII)
 
 
 def parse_size(text: str) -> int:
-    """Bytes meant by text; units are powers of 1024 (`MB` and `MiB` mean the same).
+    """Bytes meant by text: `MiB` and `M` are 1024², `MB` is 1000², and so for the other units.
 
     Raises ValueError with a message for the user when text is no size.
     """
     match = _SIZE.fullmatch(text)
     if match is None:
-        msg = f"{text!r} is not a size; write it like 64MB or 1GB"
+        msg = f"{text!r} is not a size; write it like 64MiB or 1GiB"
         raise ValueError(msg)
-    number, unit = match.groups()
-    return int(float(number) * _UNITS[unit.upper()])
+    number, unit, byte = match.groups()
+    base = 1000 if unit and (byte or "").upper() == "B" else 1024
+    return int(float(number) * base ** _POWERS[unit.upper()])
 
 
 def format_size(count: int) -> str:
-    """Return count bytes in the unit that a person would choose: `256 MB`, `2.5 GB`, `12 B`."""
+    """Return count bytes in the unit that a person would choose: `256 MiB`, `2.5 GiB`, `12 B`."""
     value = float(count)
-    for unit in ("B", "KB", "MB", "GB"):
+    for unit in ("B", "KiB", "MiB", "GiB"):
         if abs(value) < 1024:
             return f"{value:.4g} {unit}"
         value /= 1024
-    return f"{value:.4g} TB"
+    return f"{value:.4g} TiB"
 
 
 def format_seconds(seconds: float) -> str:

@@ -40,10 +40,10 @@ def add(text: str, path: Path = HAZARD) -> None:
 class TestAddNoqa:
     def test_the_next_run_is_clean(self, lint: Lint) -> None:
         before = HAZARD.read_text(encoding="utf-8")
-        assert lint("--add-noqa", ".") == (0, "", "1 finding was silenced in 1 file.\n")
+        assert lint("--add-noqa", ".") == (0, "", "Suppressed 1 finding in 1 file.\n")
         assert HAZARD.read_text(encoding="utf-8") == before.replace(CALL, SILENT)
         assert lint(".")[:2] == (0, "")
-        assert lint("--add-noqa", ".") == (0, "", "0 findings were silenced.\n")
+        assert lint("--add-noqa", ".") == (0, "", "Suppressed 0 findings.\n")
         assert HAZARD.read_text(encoding="utf-8") == before.replace(CALL, SILENT)
 
     def test_with_a_reason(self, lint: Lint) -> None:
@@ -66,7 +66,7 @@ class TestAddNoqa:
     def test_diff_changes_nothing(self, lint: Lint) -> None:
         before = HAZARD.read_text(encoding="utf-8")
         code, out, err = lint("--add-noqa", "--diff", ".")
-        assert (code, err) == (1, "1 finding would be silenced in 1 file.\n")
+        assert (code, err) == (1, "Would suppress 1 finding in 1 file.\n")
         assert HAZARD.read_text(encoding="utf-8") == before
         subprocess.run(["git", "apply", "-"], input=out.encode(), check=True)
         assert HAZARD.read_text(encoding="utf-8") == before.replace(CALL, SILENT)
@@ -79,7 +79,7 @@ class TestAddNoqa:
         assert out.startswith("broken.py:")
         assert "JDP901" in out
         assert out.count("\n") == 1
-        assert err == "1 finding was silenced in 1 file, 1 left.\n"
+        assert err == "Suppressed 1 finding in 1 file, 1 left.\n"
 
     def test_a_file_that_may_not_be_written(self, lint: Lint) -> None:
         HAZARD.chmod(0o444)
@@ -93,7 +93,7 @@ class TestAddNoqa:
         done = process("--add-noqa", "-", "--stdin-filename", "x.py", stdin=data)
         assert done.returncode == 0
         assert done.stdout == data.replace(CALL.encode(), SILENT.encode())
-        assert done.stderr == b"1 finding was silenced in 1 file.\n"
+        assert done.stderr == b"Suppressed 1 finding in 1 file.\n"
         again = process("--add-noqa", "-", stdin=done.stdout)
         assert (again.returncode, again.stdout) == (0, done.stdout)
         diff = process("--add-noqa", "--diff", "-", "--stdin-filename", "x.py", stdin=data)
@@ -296,7 +296,7 @@ class TestFewer:
         (["--update-baseline", "--diff"], "--diff changes nothing"),
         (["--write-baseline", "b.json", "-"], "not of standard input"),
         (["--write-baseline", "b.json", "--update-baseline"], "one of them is enough"),
-        (["--update-baseline", "."], "there is no baseline: --baseline names one"),
+        (["--update-baseline", "."], "there is no baseline; name one with --baseline FILE"),
         (["--baseline", "", "."], "no path"),
     ],
 )

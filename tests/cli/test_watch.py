@@ -105,6 +105,20 @@ def test_interrupted_for_real() -> None:
     assert out.startswith(b"hazard.py:5:5: JDP204 ")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="poll as POSIX has it")
+def test_it_ends_with_the_program_that_reads_what_it_writes() -> None:
+    line = warm.command("placement_lint", "--watch", "--no-cache", "hazard.py")
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        assert process.stdout is not None
+        while b"Watching" not in process.stderr.readline():
+            pass
+        process.stdout.close()
+        # Nothing is written any more: it is seen while it waits for changes.
+        assert process.wait(timeout=60) == 1
+        assert process.stderr.read() == b""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of POSIX")
 def test_a_terminal_is_cleared(
     lint: Lint, edits: list[Callable[[], object]], monkeypatch: pytest.MonkeyPatch

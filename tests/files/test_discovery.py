@@ -211,7 +211,7 @@ class TestLinks:
         make("real/x.py")
         Path("link").symlink_to("real")
         Path("real/loop").symlink_to("..")
-        reason = "a link to a folder is not followed"
+        reason = "a link to a directory is not followed"
         found = find()
         assert found.files == ("real/x.py",)
         assert found.skipped == (Passed("link", reason), Passed("real/loop", reason))

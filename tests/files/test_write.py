@@ -124,7 +124,7 @@ def test_failure_on_the_way_leaves_the_original(
 
 @pytest.mark.parametrize(
     ("denied", "reason"),
-    [("code.py", "no permission to write$"), ("", "no permission to write in its folder$")],
+    [("code.py", "no permission to write$"), ("", "no permission to write in its directory$")],
 )
 def test_what_the_system_does_not_permit(
     file: Path, denied: str, reason: str, monkeypatch: pytest.MonkeyPatch
@@ -257,7 +257,7 @@ def test_file_with_other_names_is_not_written(file: Path) -> None:
 def test_file_in_a_read_only_folder_is_not_written(file: Path) -> None:
     file.parent.chmod(0o555)
     try:
-        with pytest.raises(WriteError, match="folder is read-only"):
+        with pytest.raises(WriteError, match="directory is read-only"):
             replace_file(str(file), b"before", b"after")
         assert_left_alone(file)
     finally:

@@ -31,7 +31,7 @@ def found(*texts: str) -> list[tuple[str, int | None, int]]:
 
 BROKEN = {
     "a statement": ("y = 1\nif [ ! -d x ]; then\n", 2),
-    "a bracket that stays open": ("y = f(1,\n      2\n", 2),
+    "a bracket that stays open": ("y = f(1,\n      2\n", 1),
     "a string that stays open": ('y = """never\nends\n', 1),
     "a block without a body": ("for i in x:\n", 1),
     "a line that is indented": ("y = 1\n  z = 2\n", 2),
@@ -64,11 +64,12 @@ def test_a_notebook_of_broken_cells_alone() -> None:
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        ("x = 1\nif [ ! -d y ]; then\nz = 2\n", (2, 8)),
+        ("x = 1\nif [ ! -d y ]; then\nz = 2\n", (2, 6)),
         ("x = 1\n)\nz = 2\n", (2, 1)),
-        ("x = 1\ny = (\n\n", (3, 1)),
+        ("x = 1\ny = (\n\n", (2, 5)),
         ("x = 1\n  y = 2\n", (2, 3)),
-        ("x = 1\nif x:\ny = 2\n", (3, 3)),
+        ("x = 1\nif x:\ny = 2\n", (3, 1)),
+        ("x = 1\ndef f(:\n    pass\n", (2, 7)),
         ("", None),
     ],
 )

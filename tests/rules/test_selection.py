@@ -58,8 +58,8 @@ class TestSelectors:
     def test_unknown(self, selector: str, nearest: str | None) -> None:
         with pytest.raises(UnknownSelectorError) as caught:
             matching_codes(selector)
-        hint = f"; did you mean `{nearest}`?" if nearest else ""
-        assert str(caught.value) == f"unknown rule `{selector}`{hint}"
+        hint = f"did you mean `{nearest}`?" if nearest else "`placement-lint rule` lists the rules"
+        assert str(caught.value) == f"unknown rule `{selector}`; {hint}"
         assert (caught.value.selector, caught.value.nearest) == (selector, nearest)
 
     @pytest.mark.parametrize(

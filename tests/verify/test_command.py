@@ -1,4 +1,3 @@
-import argparse
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,6 +8,7 @@ from typing import Any
 import pytest
 
 from placement_lint.cli import verify as cli
+from placement_lint.cli.parser import Parser
 from placement_lint.verify import command
 from placement_lint.verify.datapath_run import DataPathResult
 from placement_lint.verify.proofs import PROCESSES, Proof
@@ -19,25 +19,26 @@ HERE = Environment("3.11.7", "0.10.2", "0.10.2", "0.8.0", "cpu", ("cpu:0",))
 
 
 def run(*arguments: str) -> int:
-    parser = argparse.ArgumentParser(prog="placement-lint verify")
+    parser = Parser("placement-lint verify")
     cli.add_arguments(parser)
-    return cli.run(parser.parse_args(arguments))
+    return cli.run(parser.parse_args(arguments), parser)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["JDP20"], "no proof for 'JDP20'; the nearest is JDP20"),
-        (["JDP201", "nonsense"], "no proof for 'nonsense'; the nearest is "),
-        (["--size", "huge"], "--size: 'huge' is not a size; write it like 64MB or 1GB"),
-        (["--size", "12KB"], "--size: 12KB is too small to measure; at least 1 MB"),
+        (["JDP20"], "no rule to reproduce is called `JDP20`; did you mean `JDP20"),
+        (["JDP201", "nonsense"], "no rule to reproduce is called `nonsense`; did you mean "),
+        (["--size", "huge"], "--size: 'huge' is not a size; write it like 64MiB or 1GiB"),
+        (["--size", "12KB"], "--size: 12KB is too small to measure; at least 1 MiB"),
         (["--size", "64MB", "--sizes", "64MB"], "--size and --sizes exclude each other"),
-        (["--sizes", "64MB,12KB"], "--sizes: 12KB is too small to measure; at least 1 MB"),
-        (["--sizes", "64MB,,1GB"], "--sizes: '' is not a size; write it like 64MB or 1GB"),
+        (["--sizes", "64MB,12KB"], "--sizes: 12KB is too small to measure; at least 1 MiB"),
+        (["--sizes", "64MB,,1GB"], "--sizes: '' is not a size; write it like 64MiB or 1GiB"),
         (["--report", "/"], "--report: / is a directory; name a file, such as report.html"),
         (["--report", "/nowhere/at/all.html"], "--report: there is no directory /nowhere/at"),
         (["--jobs", "0"], "--jobs: '0' is not a number of processes"),
         (["--quick", "JDP201"], "--quick chooses the rules: name none beside it"),
+        (["--config", "x.toml"], "--config: only --models reads settings"),
         (["--jobs", "many"], "--jobs: 'many' is not a number of processes"),
     ],
 )
@@ -132,8 +133,8 @@ def test_the_sizes_of_the_data_path() -> None:
     sizes = command.chosen_sizes
     assert sizes(None, None, for_page=False) == [256 * 2**20]
     assert sizes(None, None, for_page=True) is None
-    assert sizes("64MB", None, for_page=True) == [64 * 2**20]
-    assert sizes(None, "1GB, 64MB,64MB", for_page=True) == [64 * 2**20, 2**30]
+    assert sizes("64MiB", None, for_page=True) == [64 * 2**20]
+    assert sizes(None, "1GiB, 64MiB,64MiB", for_page=True) == [64 * 2**20, 2**30]
     assert sizes(None, "Auto", for_page=False) is None
 
 
@@ -266,7 +267,7 @@ def test_the_page_is_written_beside_what_is_printed(
     monkeypatch.setattr(command, "run_sizes", run_sizes)
     path = tmp_path / "report.html"
     arguments = ["JDP999", "--report", str(path), "--output-format", "json"]
-    assert run(*arguments, "--sizes", "1MB,16MB") == 0
+    assert run(*arguments, "--sizes", "1MiB,16MiB") == 0
     value = json.loads(capsys.readouterr().out)
     assert [size["bytes"] for size in value["datapath"]["sizes"]] == sizes == [2**20, 2**24]
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")

@@ -22,7 +22,7 @@ MB = 2**20
 
 
 def measured(**changes: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what a run at 256 MB measures, changed as given for each way."""
+    """Return what a run at 256 MiB measures, changed as given for each way."""
     whole: dict[str, dict[str, Any]] = {
         "as-is": {"on": "accelerator", "committed": False, "bytes_moved_by_an_item": 4096},
         "assigned": {"on": "accelerator", "committed": False, "bytes_moved_by_an_item": 4096},
@@ -55,8 +55,8 @@ def test_what_is_expected_holds() -> None:
         ({"in_block": {"on": "accelerator"}}, "in-block: the dataset is on the accelerator"),
         ({"assigned": {"on": "host"}}, "assigned: the dataset is on the host"),
         ({"in_block": {"bytes_moved_by_an_item": 4096}}, "not the whole dataset"),
-        ({"committed": {"bytes_moved_by_an_item": 256 * MB}}, "committed: an item moved 256 MB"),
-        ({"mapped": {"bytes_moved_by_an_item": 256 * MB}}, "mapped: an item moved 256 MB"),
+        ({"committed": {"bytes_moved_by_an_item": 256 * MB}}, "committed: an item moved 256 MiB"),
+        ({"mapped": {"bytes_moved_by_an_item": 256 * MB}}, "mapped: an item moved 256 MiB"),
         ({"mapped": {"committed": True}}, "expected on the host, in NumPy"),
         ({"in_block": {"peak_bytes_of_process_by_an_item": 0}}, "an item moved 0 B, not the whole"),
     ],
@@ -129,7 +129,7 @@ def test_the_sizes_that_fit() -> None:
 
 
 def test_a_file_that_does_not_fit_is_refused(runner: Runner) -> None:
-    with pytest.raises(DataPathError, match=r"1024 TB does not fit in .* free"):
+    with pytest.raises(DataPathError, match=r"1024 TiB does not fit in .* free"):
         run_datapath(runner, size=2**50, devices=VIRTUAL)
 
 

@@ -131,7 +131,7 @@ def test_the_page_stands_alone(good: RuleResult) -> None:
 def test_it_says_what_was_measured_and_observed(good: RuleResult) -> None:
     text = " ".join(Reader(page(done(good))).text.split())
     assert "2 of 2 claims reproduced" in text
-    assert "With 1 GB of tokens a batch takes 107 ms from a dataset that is uncommitted" in text
+    assert "With 1 GiB of tokens a batch takes 107 ms from a dataset that is uncommitted" in text
     assert "and 100 µs from the same one, committed: 1,075 times less" in text
     assert "No accelerator was used." in text
     for part in ("A <title>", "bytes & copies", "8 <bytes>", "0 bytes", "guard", "JDP999"):
@@ -215,7 +215,7 @@ def test_the_axes_are_named_in_units() -> None:
         "".join(text.itertext()).strip()
         for text in drawing.iter("{http://www.w3.org/2000/svg}text")
     ]
-    for word in ("16 MB", "64 MB", "256 MB", "1 GB", "1 ms", "100 µs", "10 ms", "16 KB"):
+    for word in ("16 MiB", "64 MiB", "256 MiB", "1 GiB", "1 ms", "100 µs", "10 ms", "16 KiB"):
         assert word in said
     assert said.count("size of the dataset") == 2
     assert "Time to get the next batch" in said

@@ -130,18 +130,18 @@ def done(*rules: RuleResult, **changes: Any) -> report.Done:
 
 def test_the_table_of_the_data_path() -> None:
     head, names, slow, good, ratio = report.datapath_text(DATAPATH, stage=STAGE).splitlines()
-    assert head == "datapath  ok  256 MB of tokens, 131,072 rows, batches put on the accelerator"
+    assert head == "datapath  ok  256 MiB of tokens, 131,072 rows, batches put on the accelerator"
     assert re.split(r"\s{2,}", names.strip()) == [
         "tokens loaded by", "they are on", "load", "first item", "per item", "tokens/s",
         "moved by one", "accelerator", "process",
     ]  # fmt: skip
     assert re.split(r"\s{2,}", slow.strip()) == [
         "with jax.default_device(cpu):", "host, uncommitted", "800 ms", "232 ms", "167 ms",
-        "4.9e+04", "256 MB", "16 KB", "3 GB",
+        "4.9e+04", "256 MiB", "16 KiB", "3 GiB",
     ]  # fmt: skip
     assert re.split(r"\s{2,}", good.strip()) == [
         "... and jax.device_put(..., cpu)", "host, committed", "900 ms", "50 ms", "118 µs",
-        "4.9e+04", "unknown", "16 KB", "3 GB",
+        "4.9e+04", "unknown", "16 KiB", "3 GiB",
     ]  # fmt: skip
     assert len({len(line) for line in (names, slow, good)}) == 1
     assert ratio == (

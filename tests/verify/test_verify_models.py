@@ -84,3 +84,19 @@ def test_what_cannot_be_done(
     monkeypatch.chdir(tmp_path)
     assert verify(VerifyRequest(models=True, codes=codes)) == 2
     assert message in capsys.readouterr().err
+
+
+def test_models_of_a_settings_file_that_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    settings = tmp_path / "models.toml"
+    settings.write_text('[models]\n"acme_none.f" = { effect = "create" }\n', encoding="utf-8")
+    monkeypatch.chdir(here)
+    assert verify(VerifyRequest(models=True, output_format="json", configs=[str(settings)])) == 2
+    assert [model["name"] for model in json.loads(capsys.readouterr().out)["models"]] == [
+        "acme_none.f"
+    ]
+    assert verify(VerifyRequest(models=True, configs=['models."acme_none.f" = {}'])) == 2
+    assert "has no `effect`" in capsys.readouterr().err

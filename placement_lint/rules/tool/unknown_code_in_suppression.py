@@ -57,6 +57,6 @@ class UnknownCodeInSuppression(Rule):
     def describe(selector: str, nearest: str | None) -> str:
         """Return the message for what is that of no rule; for nothing at all, where it is empty."""
         if not selector:
-            return "this comment silences nothing: name the rules, as in ignore[JDP204]"
+            return "this comment suppresses nothing: name the rules, as in ignore[JDP204]"
         hint = f"; did you mean {nearest}?" if nearest else ""
-        return f"no rule is called {selector!r}: it silences nothing{hint}"
+        return f"no rule is called {selector!r}: it suppresses nothing{hint}"

@@ -68,6 +68,6 @@ class UnusedSuppression(Rule):
     @staticmethod
     def describe(unused: Sequence[str], again: Sequence[str] = ()) -> str:
         """Return the message for what silences nothing, and for what a comment names once more."""
-        of_no_use = f"{', '.join(unused)} silences nothing here" if unused else ""
+        of_no_use = f"{', '.join(unused)} suppresses nothing here" if unused else ""
         named_twice = f"{', '.join(again)} is named more than once" if again else ""
         return f"unused suppression: {'; '.join(filter(None, (of_no_use, named_twice)))}"
