@@ -73,7 +73,7 @@ SECTION = "[tool.placement-lint]\n"
             "required-version = '>=99'\n",
             "1:1",
             "placement-lint >=99 is required",
-            "^",
+            "^" * 16,
         ),
         ("setup.cfg", "[x]\n[tool:placement-lint]\n", "2:1", "settings are not read from", "^"),
         ("tox.ini", "[placement-lint]\nselect = JDP2\n", "1:1", "settings are not read from", "^"),
