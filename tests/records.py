@@ -10,6 +10,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import subprocess
 import sys
 import tempfile
 import time
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "fixtures" / "records"
 _TOOLS = ("jax", "jaxlib", "numpy", "safetensors", "libcst", "placement-lint")
+_ASKED = ("jax", "jaxlib", "numpy", "safetensors")
+"""What an oracle works with."""
 _CIRCUMSTANCES = ("date", "seconds", "jobs", "tools", "source")
 
 Batch = TypeVar("Batch")
@@ -80,10 +83,14 @@ def in_parallel(
         tempfile.TemporaryDirectory() as cache,
         concurrent.futures.ProcessPoolExecutor(jobs, initializer=start, initargs=(cache,)) as pool,
     ):
-        for done, result in enumerate(pool.map(work, batches), 1):
-            yield result
-            if progress is not None:
-                progress(done, len(batches))
+        try:
+            for done, result in enumerate(pool.map(work, batches), 1):
+                yield result
+                if progress is not None:
+                    progress(done, len(batches))
+        finally:
+            # Who wants no more does not wait for what has not begun.
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def today() -> str:
@@ -110,6 +117,14 @@ def source() -> str:
         digest.update(path.relative_to(ROOT).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def tools_of(python: str) -> dict[str, str]:
+    """Give the versions of what a record is made with where another Python runs JAX."""
+    code = "import json; from tests.records import tools; print(json.dumps(tools()))"
+    answer = subprocess.run([python, "-c", code], cwd=ROOT, capture_output=True, check=True)
+    there: dict[str, str] = json.loads(answer.stdout)
+    return {**tools(), **{name: there[name] for name in _ASKED if name in there}}
 
 
 def circumstances(started: float, jobs: int) -> dict[str, Any]:

@@ -1,10 +1,13 @@
 """Run random programs with meshes, all levels, in parallel; keep a record of what came of them.
 
-`python -m tests.differential.mesh_record --programs 10000 --seed 3 --record`.
+`python -m tests.differential.mesh_record --programs 10000 --seed 3 --record`. With `--python`, the
+JAX of another environment is asked, which needs safetensors beside it.
 """
 
 from __future__ import annotations
 
+import functools
+import math
 import sys
 import time
 from collections import Counter
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 SUFFIX = "-mesh-programs.json"
-_BATCH = 20
+_BATCH = 10
 _MAX_SHOWN = 100
 _WHATS = {ELSEWHERE: "misplaced", NOT_SPREAD: "not_spread", MISSED: "missed"}
 
@@ -98,9 +101,10 @@ class MeshRecord:
 _client: MeshClient | None = None
 
 
-def _start(cache: str) -> None:
+def _start(python: str, _: str) -> None:
     global _client  # noqa: PLW0603
-    _client = MeshClient(cache)
+    # An oracle keeps what is compiled: to read it from files takes longer.
+    _client = MeshClient(python=python)
 
 
 def compared(client: MeshClient, level: int, number: int) -> MeshComparison:
@@ -127,8 +131,12 @@ def _batch(batch: tuple[int, range]) -> tuple[Level, list[Shown]]:
     return counts, shown
 
 
-def run(programs: int, seed: int, jobs: int) -> MeshRecord:
-    """Run so many programs, an equal share of each level, in parallel."""
+def run(
+    programs: int, seed: int, jobs: int, python: str = sys.executable, minutes: float = math.inf
+) -> MeshRecord:
+    """Run so many programs, an equal share of each level, in parallel, or those for which there is
+    time.
+    """
     started = time.monotonic()
     share, first = -(-programs // len(LEVELS)), seed * 1_000_000
     batches = [
@@ -138,12 +146,15 @@ def run(programs: int, seed: int, jobs: int) -> MeshRecord:
     ]
     total = {level: Level(level) for level in LEVELS}
     shown: list[Shown] = []
-    for counts, found in records.in_parallel(batches, _batch, _start, jobs, records.say_progress):
+    begin = functools.partial(_start, python)
+    for counts, found in records.in_parallel(batches, _batch, begin, jobs, records.say_progress):
         total[counts.level].add(counts)
         shown += found
         for each in found:
             print(f"program {each.program} of level {each.level}: {each.what}", flush=True)
-    made = records.circumstances(started, jobs)
+        if time.monotonic() - started > minutes * 60:
+            break
+    made = {**records.circumstances(started, jobs), "tools": records.tools_of(python)}
     return MeshRecord(seed, list(total.values()), shown[:_MAX_SHOWN], **made)
 
 
@@ -167,12 +178,20 @@ def read(path: Path) -> MeshRecord:
 
 def main() -> int:
     """Run as the options say."""
-    options = records.parser("tests.differential.mesh_record", __doc__, "how many").parse_args()
-    record = run(options.programs, options.seed, options.jobs)
+    parser = records.parser("tests.differential.mesh_record", __doc__, "how many at most")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="after which it ends")
+    parser.add_argument(
+        "--python", default=sys.executable, metavar="PATH",
+        help="of another environment; its record is named for its JAX (%(default)s)",
+    )  # fmt: skip
+    options = parser.parse_args()
+    record = run(options.programs, options.seed, options.jobs, options.python, options.minutes)
     for level in record.levels:
         print(vars(level))
     if options.record is not None:
-        print(records.write(as_json(record), record.date, SUFFIX, options.record))
+        jax = record.tools["jax"]
+        suffix = SUFFIX if jax == records.tools()["jax"] else f"-jax-{jax}{SUFFIX}"
+        print(records.write(as_json(record), record.date, suffix, options.record))
     return 1 if any(level.disagreeing for level in record.levels) else 0
 
 

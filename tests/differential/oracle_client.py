@@ -62,8 +62,12 @@ class OracleClient:
     module = "tests.differential.oracle"
     devices = DEVICES
 
-    def __init__(self, cache: str | None = None) -> None:
-        """Start it. In the folder `cache`, several share what XLA has compiled."""
+    def __init__(self, cache: str | None = None, python: str = sys.executable) -> None:
+        """Start it. In the folder `cache`, several share what XLA has compiled.
+
+        `python`: of an environment that has the JAX to ask.
+        """
+        self._python = python
         self._cache = {} if cache is None else {"JAX_COMPILATION_CACHE_DIR": cache, **_CACHE_ALL}
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115
         self._process = self._started()
@@ -78,7 +82,7 @@ class OracleClient:
             **self._cache,
         }
         return subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-m", self.module],
+            [self._python, "-W", "ignore", "-m", self.module],
             cwd=ROOT,
             env=environment,
             stdin=subprocess.PIPE,

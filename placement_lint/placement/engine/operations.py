@@ -20,6 +20,7 @@ from placement_lint.placement.domain.places import (
     ArrayOrigin,
     Place,
 )
+from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.sharding import Memory, Mesh, Sharding
 from placement_lint.placement.domain.values import (
     ANYTHING,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.placement.domain.places import Causes
-    from placement_lint.placement.domain.record import Record, Seat, UseKind
+    from placement_lint.placement.domain.record import Record, Seat
     from placement_lint.placement.domain.state import Devices, State
     from placement_lint.placement.domain.values import Atom
     from placement_lint.placement.engine.supposition import Supposition
@@ -216,6 +217,17 @@ class Operations:
         if open_to_more or (not surely and any(_is_partly_open(held) for _, held in operands)):
             result.add(DOUBT)
         return limited(frozenset(result))
+
+    def may_compute(
+        self, node: int, place: int, held: Value, state: State, *, in_loop: bool
+    ) -> None:
+        """Note an operand that an operation perhaps does nothing with but hand it back."""
+        default = state.default.devices
+        found = {a for a in arrays(held) if any(self._moves(a, device) for device in default)}
+        if found:
+            self.record.saw_use(
+                place, UseKind.COMPUTED, node, set(), found, always=False, in_loop=in_loop
+            )
 
     def stays(self, held: Value, state: State) -> bool:
         """Return whether what is taken of the arrays in a value surely is where they are."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from placement_lint.jaxmodel.structures import Structure
 from placement_lint.placement.domain.containers import anonymous
 from placement_lint.placement.domain.contents import element_of, map_arrays
+from placement_lint.placement.domain.devices import SYSTEM_DEFAULT
 from placement_lint.placement.domain.places import MADE_ON_TRACERS, ArrayOrigin, Place
 from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.sharding import Sharding
@@ -310,7 +311,9 @@ def is_derivative(computation: Computation) -> bool:
 def is_worth_following(operands: list[Value], state: State) -> bool:
     """Return whether anything is placed, so that it matters what a computation gives."""
     return state.default.devices != SYSTEM or any(
-        is_placed(array) for held in operands for array in arrays(held)
+        is_placed(array) or array.device != SYSTEM_DEFAULT
+        for held in operands
+        for array in arrays(held)
     )
 
 

@@ -161,6 +161,9 @@ class _Tracing:
         self.trace = Trace(on, node, state, is_compiled=is_compiled)
         self._tracers = [*map(self.trace.tracers, self._held)] if self._is_followed else self._held
         self._numbers: set[int] = set()
+        self._perhaps: set[Array] = set()
+        """Tracers that may be handed back: nobody knows what is at their place in the other tree.
+        """
         self._is_unknown = False
         """Something in it could not be followed."""
 
@@ -248,7 +251,7 @@ class _Tracing:
         """Return the tracers that are, or may be, at the same place of two trees."""
         trees, state = self.trace.program.trees, self.trace.state
         same: set[Array] = set()
-        _collect(trees.spread(before, state), trees.spread(after, state), same)
+        _collect(trees.spread(before, state), trees.spread(after, state), same, self._perhaps)
         return same
 
     def _unknown(self, held: Value) -> list[AnyTree]:
@@ -289,6 +292,17 @@ class _Tracing:
             )
             if number not in self._numbers
         ]
+        if is_known and self._perhaps:
+            for (place, held), tracers in zip(self._spread, self._tracers, strict=True):
+                unsure = self._perhaps.intersection(arrays(tracers)) - self.trace.handed_back
+                if unsure:
+                    self._on.operations.may_compute(
+                        self._on.index(self._node),
+                        place,
+                        held,
+                        self._state,
+                        in_loop=self._on.in_loop,
+                    )
         closed = [(place, held) for place, held in self._closed if held]
         pins = [(self._on.index(self._node), pin) for pin in self.trace.pins]
         placed = self._on.computed(
@@ -299,22 +313,24 @@ class _Tracing:
         return self.trace.given(made, placed)
 
 
-def _collect(before: Value, after: Value, found: set[Array]) -> None:
+def _collect(before: Value, after: Value, found: set[Array], perhaps: set[Array]) -> None:
     """Collect the tracers that are, or may be, at the same place of two trees."""
     is_open = any(isinstance(atom, Anything) for atom in after)
     for atom in before:
         if isinstance(atom, Array):
             if is_open or atom in after:
                 found.add(atom)
+            if is_open:
+                perhaps.add(atom)
         elif isinstance(atom, Sequence):
             for position, item in enumerate(atom.items or ()):
-                _collect(item, element_of(after, position) or UNKNOWN, found)
+                _collect(item, element_of(after, position) or UNKNOWN, found, perhaps)
             if atom.items is None:
-                _collect(atom.element, element_of(after) or UNKNOWN, found)
+                _collect(atom.element, element_of(after) or UNKNOWN, found, perhaps)
         elif isinstance(atom, Mapping):
             for key, item in atom.items:
-                _collect(item, _at(after, key), found)
-            _collect(atom.element, element_of(after) or UNKNOWN, found)
+                _collect(item, _at(after, key), found, perhaps)
+            _collect(atom.element, element_of(after) or UNKNOWN, found, perhaps)
 
 
 def _at(held: Value, key: Key) -> Value:
