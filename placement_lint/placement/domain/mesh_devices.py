@@ -89,6 +89,14 @@ def as_devices(one: Device | MeshDevices) -> MeshDevices | None:
     return None if one.index is None else MeshDevices(one.platform, listed=(one.index,), number=1)
 
 
+def _beside(one: Device | MeshDevices, other: Device | MeshDevices) -> MeshDevices | None:
+    """Return a device as a mesh of one; beside all devices it does not matter which it is."""
+    if isinstance(one, Device) and one.index is None and isinstance(other, MeshDevices):
+        is_any = other.listed is None and other.part == EVERY and not other.is_arranged
+        return as_devices(Device(one.platform, 0)) if is_any else None
+    return as_devices(one)
+
+
 def mix(
     one: Device | MeshDevices, other: Device | MeshDevices, *, accelerator: bool
 ) -> bool | None:
@@ -97,7 +105,7 @@ def mix(
     It does where the devices are others, or the same in another order. True: on every machine;
     None: on those with more devices than one, or than a slice takes; False: perhaps nowhere.
     """
-    mine, theirs = as_devices(one), as_devices(other)
+    mine, theirs = _beside(one, other), _beside(other, one)
     if mine is None or theirs is None:
         return False
     first, second = Device(mine.platform, 0), Device(theirs.platform, 0)

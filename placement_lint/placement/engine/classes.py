@@ -36,6 +36,7 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.meshes import mesh_attribute
+from placement_lint.placement.engine.placed_results import of_decorators
 from placement_lint.placement.facts.annotations import Annotated, field_as
 from placement_lint.placement.facts.decorators import (
     CLASS_DECORATORS,
@@ -255,7 +256,10 @@ class Classes:
         usage = None if computation.usage is None else computation.usage.bound()
         of, bound = value(Function(function)), (value(instance),)
         own = function if module.traced.keeps_arguments(node) else None
-        return value(replace(computation, usage=usage, of=of, bound=bound, function=own))
+        said = of_decorators(module, node)
+        return value(
+            replace(computation, usage=usage, of=of, bound=bound, function=own, shardings=said)
+        )
 
     def _decorated(self, function: Place) -> Closure | None:
         """Return what a decorator of the program makes of a method; None: what calls it alike."""

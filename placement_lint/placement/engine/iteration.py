@@ -13,6 +13,7 @@ from placement_lint.placement.domain.places import Site, Taking
 from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.values import (
     DOUBTFUL,
+    NONE,
     NOTHING,
     UNKNOWN,
     AnyTree,
@@ -22,12 +23,14 @@ from placement_lint.placement.domain.values import (
     Instance,
     Lazy,
     Mapping,
+    Plain,
     Sequence,
     Value,
     arrays,
     is_placed,
     join,
     limited,
+    sole,
     value,
 )
 from placement_lint.syntax.calls import integer_value
@@ -39,6 +42,23 @@ if TYPE_CHECKING:
     from placement_lint.placement.engine.protocols import Evaluator
 
 
+_MOST_WORDS = 8
+"""Items of a list that a comprehension is evaluated for one by one: no array has more dimensions.
+"""
+
+
+def _is_read_only(node: cst.BaseExpression) -> bool:
+    """Return whether evaluating an expression once more does nothing."""
+    if isinstance(node, cst.Tuple | cst.List):
+        return all(isinstance(each.value, cst.SimpleString | cst.Name) for each in node.elements)
+    return isinstance(node, cst.Name | cst.Attribute)
+
+
+def _is_word(item: Value) -> bool:
+    only = sole(item)
+    return isinstance(only, Plain) and (only.text is not None or only.member is not None)
+
+
 class Iteration:
     """Evaluates what iterates in one body."""
 
@@ -48,12 +68,44 @@ class Iteration:
         self.names = expressions.names
 
     def comprehension(self, node: cst.ListComp | cst.SetComp, state: State) -> Value:
-        element = self._comprehended(node.for_in, [node.elt], state)[0]
-        return value(Sequence(None, element, self.on.targets.made(node)))
+        items, element = self._items(node.for_in, node.elt, state)
+        known = None if isinstance(node, cst.SetComp) else items
+        return value(Sequence(known, element, self.on.targets.made(node)))
 
     def dict_comprehension(self, node: cst.DictComp, state: State) -> Value:
         _, element = self._comprehended(node.for_in, [node.key, node.value], state)
         return value(Mapping((), element, self.on.targets.made(node)))
+
+    def _items(
+        self, for_in: cst.CompFor, result: cst.BaseExpression, state: State
+    ) -> tuple[tuple[Value, ...] | None, Value]:
+        """Return what a comprehension gives of each word of a short list, and joined.
+
+        Of anything else only what it gives of all. Words are names of axes, and keys of tables of
+        them: which one belongs to which dimension matters.
+        """
+        words = self._words(for_in, state)
+        if words is None:
+            return None, self._comprehended(for_in, [result], state)[0]
+        found: list[Value] = []
+        with self.on.loop():
+            for word in words:
+                self.on.targets.assign(for_in.target, word, state)
+                found.append(self.on.evaluate(result, state))
+        return tuple(found), join(*found)
+
+    def _words(self, for_in: cst.CompFor, state: State) -> tuple[Value, ...] | None:
+        """Return the items of what a comprehension iterates, if each of them is a known word."""
+        is_plain = isinstance(for_in.target, cst.Name) and not for_in.ifs
+        if not is_plain or for_in.inner_for_in is not None or for_in.asynchronous is not None:
+            return None
+        if not _is_read_only(for_in.iter):
+            return None
+        only = sole(self.on.evaluate(for_in.iter, state))
+        items = only.items if isinstance(only, Sequence) and only.views is None else None
+        if not items or len(items) > _MOST_WORDS:
+            return None
+        return items if all(item == NONE or _is_word(item) for item in items) else None
 
     def generator(self, node: cst.GeneratorExp, state: State) -> Value:
         """Evaluate a generator expression that is kept: its body runs where it is consumed."""
@@ -61,8 +113,8 @@ class Iteration:
 
     def consumed_generator(self, node: cst.GeneratorExp, state: State) -> Value:
         """Evaluate a generator expression that the call it is passed to consumes."""
-        element = self._comprehended(node.for_in, [node.elt], state)[0]
-        return value(Sequence(None, element))
+        items, element = self._items(node.for_in, node.elt, state)
+        return value(Sequence(items, element))
 
     def _comprehended(
         self, for_in: cst.CompFor, results: list[cst.BaseExpression], state: State

@@ -19,6 +19,7 @@ from placement_lint.placement.domain.values import (
     join,
     value,
 )
+from placement_lint.placement.engine.placed_results import of_decorators
 from placement_lint.placement.facts.decorators import dispatches, keeps_signature, registered
 from placement_lint.syntax.names import BindingKind
 
@@ -250,7 +251,9 @@ class Linking:
         computation = module.traced.computation(node)
         if computation is not None:
             place = module.place(node)
-            computation = replace(computation, of=value(Function(place)))
+            computation = replace(
+                computation, of=value(Function(place)), shardings=of_decorators(module, node)
+            )
             if module.traced.keeps_arguments(node):
                 computation = replace(computation, function=place)
             return value(computation)

@@ -11,18 +11,59 @@ from placement_lint.placement.domain.values import (
     NOTHING,
     UNKNOWN,
     Array,
+    Mapping,
     Sequence,
     join,
     sole,
     value,
 )
+from placement_lint.syntax.definitions import applied
 
 if TYPE_CHECKING:
+    from collections import abc
+    from collections.abc import Callable
+
+    import libcst as cst
+
+    from placement_lint.placement.domain.keys import Key
     from placement_lint.placement.domain.values import Value
     from placement_lint.placement.engine.traced_calls import Trace
+    from placement_lint.placement.facts.module import Module
+    from placement_lint.syntax.calls import Arguments
 
-Places: TypeAlias = "Value | tuple[Places, ...]"
-"""What an array of the result is, wherever in it; or for each item of a tuple."""
+Places: TypeAlias = "Value | tuple[Places, ...] | dict[Key, Places]"
+"""What an array of the result is, wherever in it; or for each item of a tuple, or of a dict."""
+
+
+def shardings_said(
+    calls: abc.Sequence[Arguments], evaluate: Callable[[cst.BaseExpression], Value]
+) -> tuple[Value, ...]:
+    """Return the `in_shardings` and the `out_shardings` of a `jax.jit`, where it has one of them.
+
+    `calls`: its arguments, and those of the `functools.partial` around it. Not where some of the
+    arguments are static, which have none, and others are said to be somewhere.
+    """
+    keywords = {key: node for call in calls for key, node in call.keywords.items()}
+    given = [keywords.get(name) for name in ("in_shardings", "out_shardings")]
+    is_static = any(name.startswith("static") for name in keywords)
+    is_open = any(call.is_open for call in calls)
+    if is_open or not any(given) or (is_static and given[0] is not None):
+        return ()
+    return tuple(NONE if node is None else evaluate(node) for node in given)
+
+
+def of_decorators(module: Module, node: cst.FunctionDef) -> tuple[Value, ...]:
+    """Return the same of a function that `jax.jit` decorates, and nothing else.
+
+    Its decorators must have been executed.
+    """
+    if len(node.decorators) != 1 or not module.traced.is_only_jitted(node):
+        return ()
+    made, calls = applied(node.decorators[0].decorator, module.names)
+    if made is None or module.names.qualified(made) != "jax.jit":
+        return ()
+    values = module.record.values
+    return shardings_said(calls, lambda said: values.get(module.tree.index(said), UNKNOWN))
 
 
 def places_of(shardings: tuple[Value, ...]) -> Places | None:
@@ -49,6 +90,8 @@ def _places(wanted: Value, on_mesh: Sharding | None) -> Places:
         return join(*map(_on, shardings)) if is_known else UNKNOWN
     if isinstance(only, Sequence) and only.items:
         return tuple(_places(item, on_mesh) for item in only.items)
+    if isinstance(only, Mapping) and only.items and not only.element:
+        return {key: _places(item, on_mesh) for key, item in only.items}
     return UNKNOWN
 
 
@@ -60,7 +103,8 @@ def _mesh_of(given: Value, wanted: Value) -> Sharding | None:
     """Return a sharding over the one mesh that arguments and results are put to."""
     found = [atom for each in (given, wanted) for leaf in leaves_of(each) for atom in leaf]
     known = {atom.mesh for atom in found if isinstance(atom, Sharding) and atom.is_named}
-    if len(known) != 1 or None in known or not all(isinstance(a, Sharding) for a in found):
+    is_open = not all(isinstance(a, Sharding) or a in NONE for a in found)
+    if len(known) != 1 or None in known or is_open:
         return None
     return Sharding(mesh=known.pop(), is_named=True)
 
@@ -70,6 +114,12 @@ def placed_results(trace: Trace, made: Value, places: Places) -> Value:
     if isinstance(places, frozenset):
         return UNKNOWN if places == UNKNOWN else trace.given(made, places)
     only = sole(made)
+    if isinstance(places, dict):
+        known = dict(only.items) if isinstance(only, Mapping) and not only.element else {}
+        if known.keys() != places.keys():
+            known = dict.fromkeys(places, trace.unknown_tree)
+        mapped = tuple((key, placed_results(trace, known[key], places[key])) for key in places)
+        return value(Mapping(mapped, NOTHING))
     has_items = isinstance(only, Sequence) and only.items and len(only.items) == len(places)
     parts = only.items if isinstance(only, Sequence) and has_items and only.items else ()
     every = parts or [trace.unknown_tree] * len(places)

@@ -34,6 +34,8 @@ from placement_lint.placement.engine.traced_calls import Trace, computed, is_wor
 from placement_lint.placement.overlays.registry import LibraryCall, models
 
 if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
     from placement_lint.placement.domain.keys import Key
     from placement_lint.placement.engine.arguments import Operand
     from placement_lint.placement.engine.operand_layouts import Layout
@@ -52,15 +54,21 @@ def scan(call: LibraryCall) -> Value:
 
 @models("jax.lax.while_loop")
 def while_loop(call: LibraryCall) -> Value:
-    """`jax.lax.while_loop(cond, body, init)`: a carry like the first one."""
+    """`jax.lax.while_loop(cond, body, init)`: a carry like the first one.
+
+    All of it is taken (measured on 0.7.2 and 0.10.2), also what the body hands on. That is given
+    back as it was unless the condition reads it. A loop that does nothing is dropped whole.
+    """
     traced = _Tracing(call)
     init = traced.given(2, "init_val")
     traced.call(0, "cond_fun", [init])
+    read = set() if init is None else traced.touched(init)
     made = traced.call(1, "body_fun", [init])
     if init is None:
         return traced.result(None)
-    traced.is_used(init)
-    return traced.result(traced.carried(init, made))
+    if read or traced.is_changed(init, made):
+        traced.is_used(init)
+    return traced.result(traced.carried(init, made, read))
 
 
 @models("jax.lax.fori_loop")
@@ -213,11 +221,32 @@ class _Tracing:
 
     # -- what comes out ---------------------------------------------------------------------------
 
-    def carried(self, before: Value | None, after: Value) -> Value:
-        """Return the carry after a loop: of the structure that it had before it."""
+    def carried(
+        self, before: Value | None, after: Value, read: AbstractSet[Array] = frozenset()
+    ) -> Value:
+        """Return the carry after a loop: of the structure that it had before it.
+
+        `read`: what is never handed back, because the condition reads it.
+        """
         if before is None:
             return UNKNOWN
-        return self._partly(before, after)
+        return self._partly(before, after, read)
+
+    def touched(self, tree: Value) -> set[Array]:
+        """Return the tracers of a tree that something was done with."""
+        is_touched = self.trace.program.is_touched
+        return {
+            array
+            for leaf in self.trace.leaves(tree)
+            for array in arrays(leaf)
+            if array.origin is not None and is_touched(array.origin.created)
+        }
+
+    def is_changed(self, before: Value, after: Value) -> bool:
+        """Return whether a loop may give anything but what it was given."""
+        same = self._same(before, after)
+        every = {array for leaf in self.trace.leaves(before) for array in arrays(leaf)}
+        return not every <= same or bool(self._perhaps) or bool(self._unknown(before))
 
     def met(self, made: list[Value]) -> Value | None:
         """Return what one of several branches gives: they give the same structure."""
@@ -229,12 +258,12 @@ class _Tracing:
             result = self._partly(result, other)
         return self._partly(result, result) if len(known) == 1 else result
 
-    def _partly(self, before: Value, after: Value) -> Value:
+    def _partly(self, before: Value, after: Value, read: AbstractSet[Array] = frozenset()) -> Value:
         """Return a tree like the first one, of leaves that are computed.
 
         Or, where the other tree has the same tracer at the same place, handed back.
         """
-        same = self._same(before, after)
+        same = self._same(before, after) - read
         perhaps = {array for tree in self._unknown(before) for array in arrays(tree.leaf)}
         # With what becomes another one a loop begins; of branches, one hands it back.
         for leaf in (*self.trace.leaves(before), *self.trace.leaves(after)):

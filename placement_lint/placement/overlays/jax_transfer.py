@@ -50,6 +50,7 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.operand_layouts import LaidOut, assembled
+from placement_lint.placement.engine.placed_results import shardings_said
 from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.facts.traced import (
     KEEPING_ARGUMENTS,
@@ -563,22 +564,12 @@ def transform(call: LibraryCall) -> Value:
             fills=is_unplaced and (alike if function is None else fills_shapes(function, names)),
             moments=_moments(call, held) if is_unplaced else None,
             made_under=call.state.meshes.is_entered,
-            shardings=_shardings(call),
+            # Not of `pjit`, which takes specs under `with mesh:` too.
+            shardings=shardings_said([call.arguments], call.evaluate)
+            if call.name == "jax.jit"
+            else (),
         )
     )
-
-
-def _shardings(call: LibraryCall) -> tuple[Value, ...]:
-    """Return the `in_shardings` and the `out_shardings` of a `jax.jit`, where it has one of them.
-
-    Not those of `pjit`, which takes specs under `with mesh:` too; nor where arguments are static,
-    which have none.
-    """
-    is_static = any(name.startswith("static") for name in call.arguments.keywords)
-    given = [call.arguments.get(None, name) for name in ("in_shardings", "out_shardings")]
-    if call.name != "jax.jit" or is_static or call.arguments.is_open or not any(given):
-        return ()
-    return tuple(NONE if node is None else call.evaluate(node) for node in given)
 
 
 def _function(call: LibraryCall, held: Value, transformation: str) -> Place | None:
