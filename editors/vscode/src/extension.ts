@@ -14,7 +14,7 @@ import {
 import { install } from "./install";
 import { onOtherInterpreter, selectedInterpreter } from "./python";
 import { findServer, NoServer, type Surroundings } from "./server";
-import { AT_START, serverSettings } from "./settings";
+import { AT_START, serverSettings, words } from "./settings";
 
 const SECTION = "placement-lint";
 const EXPLAIN = "placement-lint.explain";
@@ -95,8 +95,8 @@ class Session {
   private async surroundings(): Promise<Surroundings> {
     const settings = vscode.workspace.getConfiguration(SECTION);
     return {
-      path: settings.get<string[]>("path") ?? [],
-      interpreter: settings.get<string>("interpreter") ?? "",
+      path: words(settings.get("path")),
+      interpreter: words(settings.get("interpreter"))[0] ?? "",
       folders: (vscode.workspace.workspaceFolders ?? [])
         .filter((folder) => folder.uri.scheme === "file")
         .map((folder) => folder.uri.fsPath),

@@ -15,6 +15,15 @@ export const OF_SERVER = [
   "minConfidence",
 ] as const;
 
+/**
+ * The words of a command in a setting: a list of strings, or one string. VS Code hands over a value of
+ * another type than the declared one as it is, and other extensions take lists where this takes a string.
+ */
+export function words(value: unknown): string[] {
+  const list: unknown[] = Array.isArray(value) ? value : [value];
+  return list.filter((each): each is string => typeof each === "string" && each !== "");
+}
+
 /** Settings that take effect only when the server starts. */
 export const AT_START = ["path", "interpreter", "diagnosticMode"] as const;
 

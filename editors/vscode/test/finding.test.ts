@@ -8,7 +8,7 @@ import { afterEach, beforeEach, test } from "node:test";
 
 import { install, wheelIn } from "../src/install";
 import { findServer, interpreterOf, NoServer, type Surroundings } from "../src/server";
-import { OF_SERVER, serverSettings } from "../src/settings";
+import { OF_SERVER, serverSettings, words } from "../src/settings";
 import { nothing, PYTHON, temporary } from "./editor";
 
 let folder: string;
@@ -31,6 +31,12 @@ function script(file: string, text: string): string {
 function interpreter(file: string, has: boolean): string {
   return script(file, `exit ${has ? 0 : 1}`);
 }
+
+test("a command is one string or a list of them, whatever its setting is declared as", () => {
+  assert.deepEqual(words("/usr/bin/python"), ["/usr/bin/python"]);
+  assert.deepEqual(words(["lint", "--isolated"]), ["lint", "--isolated"]);
+  assert.deepEqual([words(""), words(undefined), words([1, null]), words({})], [[], [], [], []]);
+});
 
 test("without any there is a reason, and nothing is guessed", async () => {
   await assert.rejects(findServer(around), NoServer);
