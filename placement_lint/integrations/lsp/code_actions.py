@@ -115,7 +115,7 @@ class CodeActions:
         if edit is None:
             return None
         return CodeAction(
-            title=f"Silence {finding.code} here",
+            title=f"Suppress {finding.code} here",
             kind=CodeActionKind.QuickFix,
             diagnostics=[diagnostic],
             edit=edit,

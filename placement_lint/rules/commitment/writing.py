@@ -145,7 +145,7 @@ def _put_back(taking: Taking, ctx: Context) -> list[Around] | None:
 
 def effects(commitment: Commitment) -> str:
     """Return what else a commitment does, as the end of a sentence."""
-    text = ", and put back what is taken of it" if commitment.put_back else ""
+    text = ", and put back what is taken from it" if commitment.put_back else ""
     if Consequence.RETYPED in commitment.consequences:
         text += ", which may have another type then"
     places = sorted({_words(target.device) for target in commitment.committed.values()})

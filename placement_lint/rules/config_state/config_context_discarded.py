@@ -90,7 +90,7 @@ class ConfigContextDiscarded(Rule):
             return
         if entered is None:
             message = (
-                f"{context.name}(…) builds a context manager, which is dropped: nothing is set"
+                f"{context.name}(…) returns a context manager, which is discarded: nothing is set"
             )
         else:
             message = _dropped_after_entering(context)
@@ -111,12 +111,12 @@ def _entered(node: cst.BaseExpression) -> cst.Call | None:
 
 
 def _dropped_after_entering(context: ConfigContext) -> str:
-    start = f"{context.name}(…) is entered and dropped"
+    start = f"{context.name}(…) is entered and discarded"
     if context.kind is ContextKind.GENERATOR:
-        return f"{start}: the dropped generator is closed at once, so that nothing is set"
+        return f"{start}: the generator is closed at once, so nothing is set"
     return (
-        f"{start}: no effect up to JAX 0.5.1, and from 0.5.3 on in force for good, with nothing "
-        "left to end it"
+        f"{start}: no effect up to JAX 0.5.1, and in effect permanently from 0.5.3 on, since "
+        "nothing exits it"
     )
 
 

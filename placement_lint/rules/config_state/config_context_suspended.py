@@ -147,7 +147,7 @@ def _report(
     what = "await" if awaits else "yield"
     ctx.report(
         first,
-        f"{_context_name(entered, ctx)} stays in force during this {what}: {who} under it",
+        f"{_context_name(entered, ctx)} stays in effect during this {what}: {who} under it",
         related=((entered, ctx.module.path, "entered here"),),
         fix=plan,
     )

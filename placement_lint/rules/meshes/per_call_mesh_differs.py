@@ -108,8 +108,8 @@ def _check(node: cst.CSTNode, operands: list[cst.BaseExpression], ctx: Context) 
         if _may_differ(one, other) and not _is_excused(node, ctx):
             ctx.report(
                 node,
-                f"operands are on two meshes, {one} and {other}, which order the devices each in "
-                "its own way where the machine connects them so: ValueError there",
+                f"operands are on two meshes, {one} and {other}, whose devices are in "
+                "different orders on some machines: ValueError there",
                 confidence=Confidence.LIKELY,
             )
             return

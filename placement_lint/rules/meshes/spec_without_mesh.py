@@ -105,7 +105,7 @@ class SpecWithoutMesh(Rule):
 def _message(node: cst.Call, calls: list[ShardedCall], ctx: Context) -> str:
     spec = min(str(each) for call in calls for each in bare_specs(call))
     if ctx.called(node) == CONSTRAINT:
-        return f"the constraint is {spec}, and no mesh is in force: RuntimeError"
+        return f"the constraint is {spec}, and no mesh is in effect: RuntimeError"
     is_entered = not any(is_none(call.meshes.by_with) for call in calls)
     why = "`with mesh:` sets none for it" if is_entered else "no mesh is set"
     if ctx.called(node) == PUT:

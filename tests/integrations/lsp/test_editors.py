@@ -125,7 +125,7 @@ def test_neovim(nvim: str | None, project: Path, tmp_path: Path) -> None:
     assert found["message"].startswith(FINDING)
     assert "made at [data.py:6]" in said["hover"]["contents"]["value"]
     titles = [action["title"] for action in said["actions"]]
-    assert {"Silence JDP201 here", "Explain JDP201"} <= set(titles)
+    assert {"Suppress JDP201 here", "Explain JDP201"} <= set(titles)
 
 
 LISP = """

@@ -319,7 +319,7 @@ async def test_an_unsafe_fix_says_so_and_is_not_preferred(project: Path) -> None
         fix, *others = await editor.actions(uri, 5)
         assert "unsafe" in fix.title
         assert not fix.is_preferred
-        assert [each.title for each in others] == ["Silence JDP204 here", "Explain JDP204"]
+        assert [each.title for each in others] == ["Suppress JDP204 here", "Explain JDP204"]
         assert await editor.actions(uri, 5, FIX_ALL) == []
         assert await editor.actions(uri, 1) == []
 
