@@ -109,7 +109,7 @@ class MeshContextNotInForce(Rule):
         seen = every.at(ctx.tree.index(node)) or compiled
         ctx.report(
             node,
-            f"{what} {spec}, and the mesh that was in effect where {where} is not in effect where it "
-            "runs: RuntimeError",
+            f"{what} {spec}, and the mesh that was in effect where {where} is not in effect where "
+            "it runs: RuntimeError",
             confidence=Confidence.DEFINITE if len(left) == len(seen) else Confidence.LIKELY,
         )
