@@ -19,11 +19,16 @@ def tool_identity() -> list[Any]:
     """Return what findings depend on beside the files: this tool, LibCST, Python."""
     import importlib.util
 
-    ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    ours = package_folder()
     libcst = importlib.util.find_spec("libcst")
     theirs = [] if libcst is None or libcst.origin is None else [libcst.origin]
     codes = [code_of(ours, _modules(ours)), *(code_of(os.path.dirname(at), [at]) for at in theirs)]
     return [__version__, *codes, sys.implementation.cache_tag, [*sys.version_info[:3]]]
+
+
+def package_folder() -> str:
+    """Return the directory of this package."""
+    return os.path.dirname(os.path.abspath(sys.modules[__name__.partition(".")[0]].__file__ or ""))
 
 
 def code_of(folder: str, modules: Iterable[str]) -> str:
@@ -67,5 +72,5 @@ def _modules(folder: str) -> Iterator[str]:
             if entry.is_dir():
                 if entry.name != "__pycache__":
                     yield from _modules(entry.path)
-            elif entry.name.endswith((".py", ".json")):
+            elif entry.name.endswith((".py", ".json", ".txt")):
                 yield entry.path

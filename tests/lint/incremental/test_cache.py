@@ -449,6 +449,28 @@ class TestDamage:
             assert looked_at == {"data.py", "train.py"}
             assert check().cached == 2
 
+    def test_another_source_at_one_version(
+        self,
+        tmp_path_factory: pytest.TempPathFactory,
+        monkeypatch: pytest.MonkeyPatch,
+        looked_at: set[str],
+    ) -> None:
+        tool = tmp_path_factory.mktemp("tool")
+        rule = tool / "rules" / "commitment" / "rule.py"
+        rule.parent.mkdir(parents=True)
+        monkeypatch.setattr(tool_identity, "package_folder", lambda: str(tool))
+        for text in ("x = 1\n", "x = 10\n"):
+            rule.write_text(text, encoding="utf-8")
+            looked_at.clear()
+            assert check().cached == 0
+            assert looked_at == {"data.py", "train.py"}
+            assert check().cached == 2
+
+    def test_the_source_is_that_of_all_rules(self) -> None:
+        folder = Path(tool_identity.package_folder())
+        assert (folder / "rules" / "commitment" / "device_put_discarded.py").is_file()
+        assert (folder / "lint" / "incremental" / "tool_identity.py").is_file()
+
     @pytest.mark.parametrize("key", [b"", b"x" * 32, b"\0" * 32])
     def test_a_cache_that_a_repository_brought_along(
         self, looked_at: set[str], key: bytes, monkeypatch: pytest.MonkeyPatch
