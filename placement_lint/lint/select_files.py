@@ -47,7 +47,7 @@ from placement_lint.project.placing_files import Placing
 from placement_lint.project.platform import PINS
 from placement_lint.project.project import Project
 from placement_lint.project.sharing_files import shared_names, sharing
-from placement_lint.project.small_programs import small_programs, splits
+from placement_lint.project.small_programs import says_where, small_programs
 from placement_lint.rules.tool.io_error import IoError
 from placement_lint.syntax.parse import guard
 from placement_lint.timing import FILTER, timed
@@ -94,7 +94,7 @@ class Selection:
         self._carrying: list[str] = []
         self._sharing: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         """The files that define what others may share: what puts arrays, and meshes."""
-        self._splitting: list[str] = []
+        self._saying_where: list[str] = []
         self._sizes: dict[str, int] = {}
         self._committing: list[str] = []
         self._importing_jax: dict[str, bool | None] = {}
@@ -222,7 +222,7 @@ class Selection:
             commits=placing.commits,
             puts=puts,
             meshes=meshes,
-            splits=places and splits(words),
+            says_where=places and says_where(words),
             chooses=in_python and any(word in words for word in PINS),
             passes=asks
             or may_name_one(request.options.models, words)
@@ -281,8 +281,8 @@ class Selection:
             self._committing.append(path)
         if found.puts or found.meshes:
             self._sharing[path] = (found.puts, found.meshes)
-        if found.splits:
-            self._splitting.append(path)
+        if found.says_where:
+            self._saying_where.append(path)
         self._sizes[path] = found.size
         if found.donates:
             self._donating.append(path)
@@ -390,7 +390,7 @@ class Selection:
 
     def components(self, project: Project) -> list[Component]:
         """Return the files that may have to be interpreted together."""
-        if len(self.files) < 2 or not (self._carrying or self._sharing or self._splitting):
+        if len(self.files) < 2 or not (self._carrying or self._sharing or self._saying_where):
             return []
         from placement_lint.lint.check_program import components
 
@@ -398,7 +398,7 @@ class Selection:
             return [path for path in paths if self.requests[path].options.accelerator]
 
         shared = sharing(self._sharing, project.imports, self.store)
-        small = small_programs(self._splitting, self._sizes, project.imports)
+        small = small_programs(self._saying_where, self._sizes, project.imports)
         shared = (shared | small) & self.requests.keys()
         carrying = with_accelerator([*dict.fromkeys((*self._carrying, *sorted(shared)))])
         # Files without JAX place nothing; in a small program they may name its axes.

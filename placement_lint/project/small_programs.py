@@ -1,8 +1,9 @@
-"""Small programs that say how arrays are split: all of their files are interpreted together.
+"""Small programs that say where arrays go: all of their files are interpreted together.
 
 A mesh, its axes, the shardings over it and the arrays on it are often each of another file, and no
-single name says that it leads to one of them. A few files are interpreted in no time; which files
-of a large program are worth it, `sharing_files` says.
+single name says that it leads to one of them. So it is with a device and what is NumPy. A few files
+are interpreted in no time; which files of a large program are worth it, `sharing_files` and
+`check_program.group` say.
 """
 
 from __future__ import annotations
@@ -21,29 +22,30 @@ MOST_FILES = 24
 MOST_CHARACTERS = 150_000
 """Their text, all together."""
 
-_SPLITTING = re.compile(
+_SAYING_WHERE = re.compile(
     rb"\b(?:NamedSharding|make_mesh|set_mesh|use_mesh|shard_map|with_sharding_constraint)\b"
+    rb"|\b(?:device_put|default_device|from_dlpack|jax_default_device)\b"
     rb"|\bMesh\s*\("
 )
 
 
-def splits(data: bytes) -> bool:
-    """Return whether a file may say how arrays are split over devices."""
-    return b"jax" in data and _SPLITTING.search(data) is not None
+def says_where(data: bytes) -> bool:
+    """Return whether a file may say on which devices arrays are."""
+    return b"jax" in data and _SAYING_WHERE.search(data) is not None
 
 
 def small_programs(
-    splitting: Iterable[str],
+    saying_where: Iterable[str],
     sizes: Mapping[str, int],
     imports: Iterable[tuple[str, str, str]],
 ) -> set[str]:
-    """Return the files of all small programs of several files of which one splits arrays.
+    """Return the files of all small programs of several files of which one says where arrays go.
 
     A program is the files that import one another, in any number of steps; a test is none of it,
-    unless it is the test that splits arrays. `sizes`: of all files of the run; `imports`: who
+    unless it is the test that says so. `sizes`: of all files of the run; `imports`: who
     imports what from where.
     """
-    starts = {*splitting}
+    starts = {*saying_where}
     adjacent: dict[str, set[str]] = {}
     for importer, imported, _ in imports:
         if importer in starts or not is_test_path(importer):

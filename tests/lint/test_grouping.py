@@ -10,6 +10,7 @@ import pytest
 from placement_lint.config.settings import Settings
 from placement_lint.lint import check_program
 from placement_lint.lint.linter import Linter
+from placement_lint.project import small_programs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -103,6 +104,7 @@ def test_files_of_a_program(
         return done
 
     monkeypatch.setattr(check_program, "_group", recorded)
+    monkeypatch.setattr(small_programs, "MOST_FILES", 0)
     for name, text in {"data": DATA, **files}.items():
         (tmp_path / f"{name}.py").write_text(f"{text}\n", encoding="utf-8")
     Linter(lambda _: Settings(), folders=True).check([str(path) for path in tmp_path.iterdir()])

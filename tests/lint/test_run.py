@@ -727,6 +727,7 @@ def test_files_are_interpreted_together_only_for_rules_that_ask_for_placements(
         return []
 
     monkeypatch.setattr("placement_lint.lint.check_program.components", components)
+    monkeypatch.setattr("placement_lint.project.small_programs.MOST_FILES", 0)
     paths = [*map(str, files(tmp_path))]
     assert Linter(lambda _: Settings(select=("JDP101",))).check(paths).findings == ()
     assert asked == []

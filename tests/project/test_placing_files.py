@@ -10,6 +10,7 @@ from placement_lint.config.settings import Settings
 from placement_lint.files.python_tree import parsed
 from placement_lint.files.store import FileStore
 from placement_lint.lint.linter import Linter
+from placement_lint.project import small_programs
 from placement_lint.project.placing_files import Placing, importing_jax
 from placement_lint.syntax import python_parser
 
@@ -127,6 +128,7 @@ def test_a_file_with_both_kinds_of_words_is_parsed_once(
         return parsed(text)
 
     monkeypatch.setattr(python_parser, "parsed", counted)
+    monkeypatch.setattr(small_programs, "MOST_FILES", 0)
     one = placing(text.encode())
     assert (one.carries, one.commits, one.imports_jax) == (True, True, True)
     assert asked == [text]

@@ -1,12 +1,12 @@
-"""Which small programs are interpreted as a whole, since one of their files splits arrays."""
+"""Which small programs are interpreted as a whole: one of their files says where arrays go."""
 
 import pytest
 
 from placement_lint.project.small_programs import (
     MOST_CHARACTERS,
     MOST_FILES,
+    says_where,
     small_programs,
-    splits,
 )
 
 
@@ -18,11 +18,13 @@ from placement_lint.project.small_programs import (
         (b"from jax.sharding import NamedSharding", True),
         (b"import jax\nclass TriangleMesh: pass", False),
         (b"mesh = trimesh.Mesh(vertices)", False),
-        (b"import jax\nx = jax.device_put(x, device)", False),
+        (b"import jax\nx = jax.device_put(x, device)", True),
+        (b"import jax\nwith jax.default_device(cpu): pass", True),
+        (b"import jax\nx = jax.jit(f)(x)", False),
     ],
 )
-def test_which_files_split_arrays(text: bytes, expected: bool) -> None:
-    assert splits(text) is expected
+def test_which_files_say_where_arrays_go(text: bytes, expected: bool) -> None:
+    assert says_where(text) is expected
 
 
 IMPORTS = [("main.py", "mesh.py", "mesh"), ("main.py", "axes.py", ""), ("other.py", "else.py", "")]
@@ -37,7 +39,7 @@ def test_a_file_alone_is_no_program() -> None:
     assert small_programs(["alone.py"], SIZES | {"alone.py": 100}, IMPORTS) == set()
 
 
-def test_a_test_belongs_to_it_only_if_it_splits_arrays_itself() -> None:
+def test_a_test_belongs_to_it_only_if_it_says_so_itself() -> None:
     test = "tests/test_main.py"
     imports = [*IMPORTS, (test, "main.py", ""), (test, "else.py", "")]
     sizes = SIZES | {test: 100}

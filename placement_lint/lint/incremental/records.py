@@ -35,8 +35,8 @@ class Prefiltered:
     """The functions in it that put arrays somewhere: other files may call them."""
     meshes: tuple[str, ...] = ()
     """The functions and variables by which others may come by a mesh that it makes."""
-    splits: bool = False
-    """Whether it may say how arrays are split over devices."""
+    says_where: bool = False
+    """Whether it may say on which devices arrays are."""
     donates: bool = False
     """Whether it may donate something: other files may call it."""
     is_to_be_parsed: bool = False

@@ -54,9 +54,18 @@ class Objects:
         if committed:
             self.superseded.update(set(objects_in(held)) - set(objects_in(by)))
 
-    def take_apart(self, held: Value) -> None:
-        """Note that the program goes on with other objects, made of the arrays of these."""
-        self.superseded.update(objects_in(held))
+    def take_apart(self, held: Value, state: State) -> None:
+        """Note that the program goes on with other objects, made of the arrays of these.
+
+        So it does with objects in their attributes.
+        """
+        pending = [*objects_in(held)]
+        while pending:
+            instance = pending.pop()
+            if instance not in self.superseded:
+                self.superseded.add(instance)
+                for inner in self._program.trees.fields(instance, state).values():
+                    pending += objects_in(inner)
 
     def attribute_names(self, instance: Instance) -> list[str]:
         """Return the attributes that were ever set on an object."""

@@ -79,7 +79,7 @@ def partitioned(call: ObjectCall) -> Value:
 
 def _parts(call: ObjectCall) -> tuple[Value, Value]:
     tree = call.argument(0, "pytree") or UNKNOWN
-    call.program.objects.take_apart(tree)
+    call.program.objects.take_apart(tree, call.state)
     leaves = call.arrays_of(tree)
     if not leaves or is_open(leaves):
         return UNKNOWN, UNKNOWN
@@ -111,14 +111,14 @@ def replaced_at(call: ObjectCall) -> Value:
     tree = call.argument(1, "pytree")
     if tree is None:
         return UNKNOWN
-    call.program.objects.take_apart(tree)
+    call.program.objects.take_apart(tree, call.state)
     old = call.arrays_of(tree)
     new, changes = call.argument(2, "replace"), call.argument(3, "replace_fn")
     if changes is not None:
         new = call.called(changes, old or UNKNOWN)
     if new is None:
         return UNKNOWN
-    call.program.objects.take_apart(new)
+    call.program.objects.take_apart(new, call.state)
     others: Value = frozenset(a for a in call.arrays_of(new) if isinstance(a, _DATA)) - NONE
     if not any(isinstance(atom, Array | Host) for atom in old):
         return call.rebuilt(tree, lambda leaf: leaf) if others <= PLAIN else UNKNOWN

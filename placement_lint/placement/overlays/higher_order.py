@@ -267,7 +267,7 @@ def tree_flatten(call: LibraryCall) -> Value:
     """`jax.tree.flatten(tree)`: the leaves, and the structure."""
     tree = _tree(call)
     leaves = _leaves(call, tree)
-    call.program.objects.take_apart(tree)
+    call.program.objects.take_apart(tree, call.state)
     return value(Sequence((leaves, PLAIN), join(leaves, PLAIN)))
 
 
@@ -282,7 +282,7 @@ def tree_flatten_with_path(call: LibraryCall) -> Value:
     """`jax.tree.flatten_with_path(tree)`: the leaves with their paths, and the structure."""
     tree = _tree(call)
     leaves = _with_paths(_leaves(call, tree))
-    call.program.objects.take_apart(tree)
+    call.program.objects.take_apart(tree, call.state)
     return value(Sequence((leaves, PLAIN), join(leaves, PLAIN)))
 
 

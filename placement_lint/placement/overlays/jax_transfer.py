@@ -215,7 +215,7 @@ def taken_apart(call: LibraryCall) -> Value:
     for argument in call.node.args:
         held = call.argument(argument.value)
         call.escapes(held)
-        call.program.objects.take_apart(held)
+        call.program.objects.take_apart(held, call.state)
     return UNKNOWN
 
 
@@ -291,7 +291,7 @@ def host(call: LibraryCall) -> Value:
     if call.name != "jax.device_get":
         return HOST
     for _, held in operands:
-        call.program.objects.take_apart(held)
+        call.program.objects.take_apart(held, call.state)
     read = call.on.read(call.node, operands)
     if len(operands) == 1 and all(isinstance(atom, Container) for atom in operands[0][1]):
         # Of a tree it gives another one.
@@ -332,7 +332,7 @@ def commit(call: LibraryCall) -> Value:
             made = replace(made, device=Device("cpu", 0), via=frozenset({place}))
         return value(made)
     if call.name not in _NAMING_THE_DEVICE:
-        call.program.objects.take_apart(held)
+        call.program.objects.take_apart(held, call.state)
         placed = value(Array(None, committed=True, sharding=sharding))
         # Of a tree it gives a tree, which has no sharding of its own.
         is_one = sharding is None or all(isinstance(atom, Array | Host) for atom in held)

@@ -101,7 +101,7 @@ def _states(call: ObjectCall) -> list[Value]:
     module = call.argument(0, "node", "graph_node") or UNKNOWN
     filters = len(call.arguments.positional) - 1
     leaves = call.arrays_of(module)
-    call.program.objects.take_apart(module)
+    call.program.objects.take_apart(module, call.state)
     is_known = bool(leaves) and not is_open(leaves) and call.arguments.rest is None
     return [held_by(_STATE, leaves) if is_known else UNKNOWN for _ in range(max(filters, 1))]
 

@@ -133,7 +133,10 @@ class TestWhatIsLookedAtAgain:
         assert same(first, second)
 
     @pytest.mark.parametrize("imported", ["from names import put", "import names\nput = names.put"])
-    def test_what_a_name_of_another_file_becomes(self, imported: str, looked_at: set[str]) -> None:
+    def test_what_a_name_of_another_file_becomes(
+        self, imported: str, looked_at: set[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("placement_lint.project.small_programs.MOST_FILES", 0)
         use = f"import os\nimport jax\n{imported}\nos.environ['JAX_PLATFORMS'] = 'x'\nput([1])\n"
         write({"names.py": "put = print\n", "use.py": use})
         settings = Settings(select=("JDP204", "JDP508"))
@@ -163,6 +166,7 @@ class TestWhatIsLookedAtAgain:
         assert looked_at == {"data.py"}, "it places nothing any longer, so train.py says nothing"
 
     def test_what_a_text_says_of_names_is_read_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("placement_lint.project.small_programs.MOST_FILES", 0)
         write({
             "compat.py": "from jax import device_put as put\nfrom far import *\n",
             "uses.py": "from compat import put\nput(1, None)\nother = 1\n",
