@@ -72,7 +72,8 @@ def test_every_link_of_the_readme_leads_somewhere() -> None:
 
 def test_every_command_of_the_readme_is_one() -> None:
     text = README.read_text(encoding="utf-8")
-    options = set(re.findall(r"placement-lint (?:\S+ )*?(--[a-z-]+)", text))
+    found = re.findall(r"placement-lint (?:\S+ )*?(--[a-z-]+)|`(--[a-z-]+)`", text)
+    options = {option for each in found for option in each if option}
     assert options >= {"--fix", "--diff"}
     usage = _help() + _help("check") + _help("rule") + _help("verify") + _help("trace")
     assert [option for option in sorted(options) if option not in usage] == []

@@ -149,6 +149,39 @@ def part(done: Applications | None) -> str:
     )
 
 
+def summary(done: Applications | None) -> str:
+    """Give what the README shows of repositories: the first run over each."""
+    if done is None:
+        return ""
+    rows = [
+        (
+            each.name,
+            f"{each.lines:,}",
+            report.seconds(each.ours.cpu) if each.ours else f"more than {done.limit} s",
+            f"{each.ours.peak / 1e6:.0f} MB" if each.ours else "",
+            report.seconds(each.parse.cpu) if each.parse else "",
+            "no" if each.missed else "yes",
+        )
+        for each in done.applications
+    ]
+    head = (
+        "application",
+        "lines with jax",
+        "processor",
+        "memory",
+        "LibCST's parse",
+        "targets met",
+    )
+    return "\n".join(
+        [
+            f"First runs over applications, on {done.date} on {done.machine}, with",
+            "`-j 1` ([record](benchmarks/applications.json)):",
+            "",
+            *report.table(head, rows),
+        ]
+    )
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run the command and give its exit code: 1 where a bar is not met."""
     parser = argparse.ArgumentParser(prog="benchmarks/applications.py", description=__doc__)

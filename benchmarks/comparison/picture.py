@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.comparison import tools
-from benchmarks.comparison.trees import MONOREPO, PACKAGES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +23,7 @@ _OURS, _THEIRS, _INK = "#1f6feb", "#b8c0cc", "#24292f"
 
 
 def draw(results: Results, target: Path) -> bool:
-    """Draw the packages and the repository; False where there is nothing to draw with."""
+    """Draw a panel for each tree; False where there is nothing to draw with."""
     try:
         import matplotlib as mpl
     except ImportError:
@@ -32,14 +31,19 @@ def draw(results: Results, target: Path) -> bool:
     mpl.use("svg")
     from matplotlib import pyplot as plt
 
-    shown = [tree for tree in map(results.tree, (PACKAGES, MONOREPO)) if tree is not None]
+    shown = results.trees
     if not shown:
         return False
     # The same numbers give the same file.
     style = {"svg.hashsalt": "placement-lint", "svg.fonttype": "none", "font.size": 9}
     with mpl.rc_context(style):
         figure, axes = plt.subplots(
-            1, len(shown), figsize=(4.6 * len(shown), 2.6), squeeze=False, layout="constrained"
+            1,
+            len(shown),
+            figsize=(1.6 + 3.0 * len(shown), 2.4),
+            sharey=True,
+            squeeze=False,
+            layout="constrained",
         )
         for axis, tree in zip(axes[0], shown, strict=True):
             _draw(axis, tree)
@@ -55,10 +59,11 @@ def _draw(axis: Any, tree: Tree) -> None:
     colours = [_OURS if "placement-lint" in name else _THEIRS for name in names]
     drawn = axis.barh(names, seconds, color=colours)
     axis.bar_label(drawn, labels=[_label(each) for each in seconds], padding=3, color=_INK)
-    axis.set_xscale("log")
-    axis.set_xlim(min(seconds) / 2, max(seconds) * 6)
-    axis.set_title(f"{tree.size.files:,} files, {tree.size.lines:,} lines", color=_INK, fontsize=9)
-    axis.set_xlabel("seconds, log")
+    # From zero, and linear: a bar is as long as the tool takes.
+    axis.set_xlim(0, max(seconds) * 1.25)
+    files = "one file" if tree.size.files == 1 else f"{tree.size.files:,} files"
+    axis.set_title(f"{files}, {tree.size.lines:,} lines", color=_INK, fontsize=9)
+    axis.set_xlabel("seconds")
     axis.spines[["top", "right"]].set_visible(False)
 
 

@@ -15,21 +15,22 @@ if TYPE_CHECKING:
 def publish(kept: Path, repository: Path) -> int:
     """Write everything that follows from the numbers; give 1 where a bar is not met.
 
-    The README speaks of the numbers of the repository only.
+    The README shows the numbers of this repository only.
     """
     results = read(kept)
     if results is None:
         print(f"{kept}: there are no numbers yet", file=sys.stderr)
         return 2
-    repositories = applications.part(applications.read(kept.with_name("applications.json")))
-    page = report.page(results) + repositories
+    repositories = applications.read(kept.with_name("applications.json"))
+    page = report.page(results) + applications.part(repositories)
     kept.with_name("RESULTS.md").write_text(page, encoding="utf-8")
     drawn = picture.draw(results, kept.with_suffix(".svg"))
     if not drawn:
         print("no picture was drawn: matplotlib is not installed", file=sys.stderr)
     if kept.parent == repository / "benchmarks":
         readme = repository / "README.md"
-        text = report.with_summary(readme.read_text(encoding="utf-8"), results)
+        shown = applications.summary(repositories)
+        text = report.with_summary(readme.read_text(encoding="utf-8"), results, shown)
         readme.write_text(text, encoding="utf-8")
     missed = [bar for bar in report.bars(results) if not bar.met]
     for bar in missed:

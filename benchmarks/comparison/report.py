@@ -111,7 +111,7 @@ def page(results: Results) -> str:
         f"Measured on {results.date} by `python benchmarks/peers.py`, which writes this page.",
         f"{results.machine}. {versions}.\n",
         _HOW,
-        f"![Bars of the wall time of each tool on each tree, on a log axis.]({_beside(PICTURE)})\n",
+        f"![Bars of the wall time of each tool on each tree.]({_beside(PICTURE)})\n",
         "## Bars\n",
         *table(("what", "bar", "measured", "met"), [bar.cells for bar in bars(results)]),
     ]
@@ -126,11 +126,17 @@ def page(results: Results) -> str:
     return "\n".join(parts) + "\n"
 
 
-def summary(results: Results) -> str:
-    """Give what the README says between its markers: a picture, and a table of the packages."""
+def summary(results: Results, repositories: str = "") -> str:
+    """Give what the README says between its markers.
+
+    That is a picture and a table of all trees, the targets that are missed, and what is measured of
+    `repositories`.
+    """
     tree = results.tree(PACKAGES)
     if tree is None:
         return ""
+    others = [each for each in results.trees if each is not tree]
+    files, lines = tree.size.files, tree.size.lines
     order = (
         tools.OURS_COLD_2,
         tools.OURS_WARM,
@@ -141,25 +147,45 @@ def summary(results: Results) -> str:
     )
     rows = [row for row in map(tree.row, order) if row is not None]
     cells = [
-        (row.tool, seconds(row.median_wall), seconds(row.median_cpu), _memory(row)) for row in rows
+        (
+            row.tool,
+            *(seconds(row.median_wall), seconds(row.median_cpu), _memory(row)),
+            *(seconds(at.median_wall) if (at := each.row(row.tool)) else "" for each in others),
+        )
+        for row in rows
     ]
-    what = f"{tree.size.files:,} files of {tree.size.lines:,} lines"
+    head = ("", "packages: wall", "processor", "memory", *map(_column, others))
+    missed = [
+        f"- {bar.what}: {bar.cells[2]} (target {bar.cells[1]})"
+        for bar in bars(results)
+        if not bar.met
+    ]
     return "\n".join(
         [
-            f"![Bars of the wall time of each tool, on a log axis.]({PICTURE})",
+            f"![Bars of the wall time of each tool on each tree.]({PICTURE})",
             "",
-            f"{what}, of [these packages](benchmarks/packages.txt), on {results.date}.",
+            f"Measured on {results.date} on {results.machine} ([record](benchmarks/results.json)).",
+            f"The [packages](benchmarks/packages.txt) have {files:,} files of {lines:,} lines.",
             "",
-            *table(("", "wall", "processor", "memory"), cells),
+            *table(head, cells),
+            "",
+            *(["Missed targets:", "", *missed] if missed else ["All targets are met."]),
+            *(["", repositories] if repositories else []),
         ]
     )
 
 
-def with_summary(readme: str, results: Results | None) -> str:
+def _column(tree: Tree) -> str:
+    size = tree.size
+    files = "one file" if size.files == 1 else f"{size.files:,} files"
+    return f"{files}, {size.lines:,} lines: wall"
+
+
+def with_summary(readme: str, results: Results | None, repositories: str = "") -> str:
     """Give the README with what the results say between its markers: nothing without any."""
     head, _, rest = readme.partition(BEGIN)
     _, _, tail = rest.partition(END)
-    text = summary(results) if results is not None else ""
+    text = summary(results, repositories) if results is not None else ""
     return f"{head}{BEGIN}\n{text}{chr(10) if text else ''}{END}{tail}"
 
 

@@ -107,7 +107,16 @@ def test_the_readme_gets_the_summary_between_its_markers() -> None:
     text = f"before\n{report.BEGIN}\nearlier\n{report.END}\nafter\n"
     new = report.with_summary(text, SAMPLE)
     assert new.startswith(f"before\n{report.BEGIN}\n![Bars")
-    assert new.endswith(f"| flake8 | 60 s | 1.00 s | 50 MB |\n{report.END}\nafter\n")
+    assert "on Linux, 2 processors ([record](benchmarks/results.json))" in new
+    assert new.endswith(f"\n{report.END}\nafter\n")
+    (flake8,) = (line for line in new.splitlines() if line.startswith("| flake8 "))
+    assert flake8.startswith("| flake8 | 60 s | 1.00 s | 50 MB |")
+    assert flake8.count("|") == 4 + len(SAMPLE.trees)
+    missed = [f"- {bar.what}: " for bar in report.bars(SAMPLE) if not bar.met]
+    assert all(each in new for each in missed)
+    assert "- warm, wall time against ruff's" not in new
+    shown = report.with_summary(text, SAMPLE, "| flax | 16 s |")
+    assert shown.endswith(f"\n\n| flax | 16 s |\n{report.END}\nafter\n")
     assert "earlier" not in new
     assert report.with_summary(new, SAMPLE) == new
     assert report.with_summary(new, None) == f"before\n{report.BEGIN}\n{report.END}\nafter\n"
@@ -123,10 +132,11 @@ def test_the_numbers_survive_their_file(tmp_path: Path) -> None:
 def test_the_page_and_the_readme_say_what_was_measured() -> None:
     kept = results.read(KEPT)
     text = README.read_text(encoding="utf-8")
-    assert text == report.with_summary(text, kept), "run: python benchmarks/peers.py --report"
+    done = applications.read(KEPT.with_name("applications.json"))
+    expected = report.with_summary(text, kept, applications.summary(done))
+    assert text == expected, "run: python benchmarks/peers.py --report"
     page = KEPT.with_name("RESULTS.md")
     written = page.read_text(encoding="utf-8") if page.is_file() else None
-    done = applications.read(KEPT.with_name("applications.json"))
     assert written == (None if kept is None else report.page(kept) + applications.part(done))
 
 
