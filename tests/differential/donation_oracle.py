@@ -6,6 +6,7 @@ Reads a line of JSON for each program: its text, and the seeds of its flags. Ans
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
 import random
@@ -19,11 +20,44 @@ _FILE = "program.py"
 _GONE = ("has been deleted", "Attempt to donate", "previously donated", "deleted or donated")
 
 
+_MAIN = "def main("
+
+
+@functools.cache
+def _head(text: str) -> dict[str, Any]:
+    """Execute what comes before the main function, once for all programs that share it."""
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(text, _FILE, "exec"), namespace)  # noqa: S102 - a program of the tests
+    return namespace
+
+
+def compile_once() -> None:
+    """Let JAX compile one function once, whoever gives it to `jax.jit` again.
+
+    A program makes its compiled functions in each run anew; which code they execute, with which
+    values around it, decides what they do.
+    """
+    import jax
+
+    kept: dict[object, Any] = {}
+    jit = jax.jit
+
+    def once(function: Any, **options: Any) -> Any:
+        around = tuple(cell.cell_contents for cell in function.__closure__ or ())
+        key = (function.__code__, around, tuple(sorted(options.items())))
+        if key not in kept:
+            kept[key] = jit(function, **options)
+        return kept[key]
+
+    jax.jit = once
+
+
 def run(text: str, seed: int) -> dict[str, Any]:
     """Return the lines that were executed, and more than once, and those that raised."""
     chance = random.Random(seed)  # noqa: S311
-    namespace: dict[str, Any] = {"__name__": "__main__"}
-    code = compile(text, _FILE, "exec")
+    head, main = text.split(_MAIN, 1)
+    namespace = dict(_head(head))
+    code = compile("\n" * head.count("\n") + _MAIN + main, _FILE, "exec")
     executed: Counter[int] = Counter()
 
     def watch(frame: Any, event: str, _: object) -> Any:
@@ -57,6 +91,7 @@ def run(text: str, seed: int) -> dict[str, Any]:
 
 
 def serve() -> None:
+    compile_once()
     for line in sys.stdin:
         asked = json.loads(line)
         print(json.dumps([run(asked["text"], seed) for seed in asked["seeds"]]), flush=True)
