@@ -20,6 +20,8 @@ from placement_lint.rules.registry import all_rules
 from tests.differential.donation_programs import random_program
 
 SEEDS = (1, 2, 3, 4)
+_LEVELS = list(Confidence)
+_LEAST = Confidence.POSSIBLE
 _RULES = frozenset({"JDP801", "JDP802", "JDP803"})
 
 
@@ -31,12 +33,17 @@ class Totals:
     uses: int = 0
     """Lines that raise in a run, since an array is gone."""
     missed: list[tuple[int, str]] = field(default_factory=list)
-    """Of these, those of which nothing is said: the program, and the line."""
+    """Of these, those of which nothing is said at any level: the program, and the line."""
+    only_possible: list[tuple[int, str]] = field(default_factory=list)
+    """Of these, those that are only said to be possible, which is not reported by default."""
     false: list[tuple[int, str]] = field(default_factory=list)
     """Findings that are definite, on lines that a run executes without an error."""
     likely: int = 0
     likely_false: list[tuple[int, str]] = field(default_factory=list)
     """Findings that are likely, on lines that some runs execute, and none with an error."""
+    possible: int = 0
+    possible_false: list[tuple[int, str]] = field(default_factory=list)
+    """The same of findings that are only possible."""
     errors: Counter[str] = field(default_factory=Counter)
 
 
@@ -74,8 +81,14 @@ def compare(number: int, oracle: DonationOracle, totals: Totals) -> None:
     text = random_program(number)
     lines = text.split("\n")
     rules = tuple(rule for rule in all_rules() if rule.code in _RULES)
-    found = lint_source(Source("program.py", text), FileOptions(rules)).findings
-    said = {each.span.line: each.confidence for each in found if each.code in _RULES}
+    found = lint_source(
+        Source("program.py", text), FileOptions(rules, min_confidence=_LEAST)
+    ).findings
+    said: dict[int, Confidence] = {}
+    for each in found:
+        if each.code in _RULES:
+            line = each.span.line
+            said[line] = min(each.confidence, said.get(line, each.confidence), key=_LEVELS.index)
     again = {each.span.line for each in found if " iteration" in each.message}
     strange = [each.message for each in found if each.code not in _RULES]
     if strange:
@@ -91,18 +104,28 @@ def compare(number: int, oracle: DonationOracle, totals: Totals) -> None:
         if error == "gone":
             raised |= failing
             totals.uses += 1
-            if failing.isdisjoint(said):
-                line = min(failing & _after_head(lines), default=0)
-                totals.missed.append((number, lines[line - 1].strip()))
+            line = min(failing & _after_head(lines), default=0)
+            use = (number, lines[line - 1].strip())
+            best = min((said[each] for each in failing & {*said}), key=_LEVELS.index, default=None)
+            if best is None:
+                totals.missed.append(use)
+            elif best is _LEAST:
+                totals.only_possible.append(use)
         sure = {line for line, each in said.items() if each is Confidence.DEFINITE}
         # What is deleted from the second iteration on is no error in a run that has but one.
         false = sure & executed - failing - (again - _numbers(run["repeated"]))
         totals.false += [(number, lines[line - 1].strip()) for line in sorted(false)]
         passed |= executed - failing
-    likely = {line for line, each in said.items() if each is Confidence.LIKELY}
-    totals.likely += len(likely & (passed | raised))
-    wrong = likely & passed - raised
-    totals.likely_false += [(number, lines[line - 1].strip()) for line in sorted(wrong)]
+    for level in (Confidence.LIKELY, Confidence.POSSIBLE):
+        these = {line for line, each in said.items() if each is level}
+        count = len(these & (passed | raised))
+        wrong = [(number, lines[line - 1].strip()) for line in sorted(these & passed - raised)]
+        if level is Confidence.LIKELY:
+            totals.likely += count
+            totals.likely_false += wrong
+        else:
+            totals.possible += count
+            totals.possible_false += wrong
 
 
 def compared(numbers: range) -> Totals:
@@ -130,8 +153,10 @@ def _after_head(lines: list[str]) -> set[int]:
 def _show(totals: Totals) -> None:
     print(f"{totals.programs} programs, {totals.uses} uses after donation")
     print(f"missed {len(totals.missed)}, false definite {len(totals.false)}")
+    print(f"only possible {len(totals.only_possible)}")
     print(f"likely {totals.likely}, of these on no line that raised {len(totals.likely_false)}")
-    for name in ("false", "missed", "likely_false"):
+    print(f"possible {totals.possible}, of these on none {len(totals.possible_false)}")
+    for name in ("false", "missed", "only_possible", "likely_false"):
         counted = Counter(line for _, line in getattr(totals, name))
         for line, count in counted.most_common(30):
             numbers = [number for number, each in getattr(totals, name) if each == line][:4]

@@ -27,7 +27,7 @@ def test_a_program_of_a_number_is_always_the_same() -> None:
 
 
 def test_the_counts_of_a_record_are_read_as_they_were_written(tmp_path: Path) -> None:
-    totals = Totals(8, 5, [(1, "print(a)")], [], 3, [(2, "b = a"), (3, "b = a")])
+    totals = Totals(8, 5, [(1, "print(a)")], [], [], 3, [(2, "b = a"), (3, "b = a")])
     record = DonationRecord(3, totals, "2026-01-31", 7.5, 2, {"jax": "0.10.2"}, "0123456789abcdef")
     found = read(records.write(as_json(record), record.date, SUFFIX, tmp_path))
     assert (found["seed"], found["programs"], found["uses"], found["likely"]) == (3, 8, 5, 3)

@@ -8,7 +8,7 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Severity
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.donation.readings import DONATES, confidence, donated, readings
+from placement_lint.rules.donation.readings import DONATES, confidence, deleted, donated, readings
 from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class DonatedAliasReused(Rule):
             text = each.death.text or "what was donated"
             ctx.report(
                 each.node,
-                f"`{each.text}` shares the buffer of `{text}`, which is deleted: it was "
+                f"`{each.text}` shares the buffer of `{text}`, which {deleted(each)}: it was "
                 f"{donated(each, ctx)}",
                 confidence=confidence(each.surety),
                 related=[(each.donation, ctx.module.path, "donated here")],

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 
 from placement_lint.findings import Severity
 from placement_lint.rules.base import Rule
-from placement_lint.rules.donation.readings import DONATES, confidence, donated, readings
+from placement_lint.rules.donation.readings import (
+    DONATES,
+    confidence,
+    deleted,
+    donated,
+    readings,
+)
+from placement_lint.semantic.donation.buffers import Surety
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -14,7 +21,7 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from placement_lint.rules.context import Context
-    from placement_lint.semantic.donation.expressions import Reading
+    from placement_lint.semantic.donation.readings import Reading
 
 
 class DonatedArrayReused(Rule):
@@ -119,7 +126,9 @@ def _by_call(found: Iterable[Reading]) -> Iterator[tuple[Reading, list[str]]]:
         else:
             yield each, []
     for every in again.values():
-        yield every[0], [*dict.fromkeys(each.death.text for each in every if each.death.text)]
+        best = max(every, key=lambda each: each.surety)
+        alike = [each for each in every if each.surety is best.surety]
+        yield best, [*dict.fromkeys(each.death.text for each in alike if each.death.text)]
 
 
 def _message(each: Reading, texts: list[str], ctx: Context) -> str:
@@ -127,6 +136,11 @@ def _message(each: Reading, texts: list[str], ctx: Context) -> str:
     if each.is_again:
         what = " and ".join(f"`{one}`" for one in texts) or text
         are, they = ("are", "they are") if len(texts) > 1 else ("is", "it is")
+        if each.surety is Surety.MAYBE:
+            return (
+                f"{what} {are} donated to `{each.death.to}`, and may not be replaced by the next "
+                f"iteration: {they.split()[0]} may be deleted there"
+            )
         if each.death.is_carried:
             return (
                 f"{what} {are} donated to `{each.death.to}`, and not replaced where the iteration "
@@ -138,4 +152,4 @@ def _message(each: Reading, texts: list[str], ctx: Context) -> str:
         )
     read = f"`{each.text}`" if each.text and not each.is_inside else f"`{text}`"
     how = "in this call" if each.is_inside else "here"
-    return f"{read} is deleted where it is read {how}: it was {donated(each, ctx)}"
+    return f"{read} {deleted(each)} where it is read {how}: it was {donated(each, ctx)}"

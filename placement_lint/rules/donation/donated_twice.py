@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from placement_lint.findings import Severity
 from placement_lint.rules.base import Rule
 from placement_lint.rules.donation.readings import DONATES, confidence, donations
+from placement_lint.semantic.donation.buffers import Surety
 from placement_lint.semantic.enclosing import failure_is_expected
 
 if TYPE_CHECKING:
@@ -87,9 +88,10 @@ class DonatedTwice(Rule):
             if failure_is_expected(each.node, ctx):
                 continue
             what = f"`{each.text}`" if each.text else "one array"
+            perhaps = "perhaps " if each.surety is Surety.MAYBE else ""
             then = "donated twice" if each.is_donated_twice else "donated and passed again"
             ctx.report(
                 each.node,
-                f"{what} is {then} in this call of `{each.to}`: JAX refuses to run it",
+                f"{what} is {perhaps}{then} in this call of `{each.to}`: JAX refuses to run it",
                 confidence=confidence(each.surety),
             )

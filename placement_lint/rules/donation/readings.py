@@ -14,10 +14,17 @@ if TYPE_CHECKING:
 
     from placement_lint.rules.context import Context
     from placement_lint.semantic.donation.analysis import Donations
-    from placement_lint.semantic.donation.expressions import Reading
+    from placement_lint.semantic.donation.readings import Reading
 
 DONATES = AllOf(Jax(), b"donate")
 """The file may donate: it has a word of it."""
+
+
+_CONFIDENCES = {
+    Surety.DEFINITE: Confidence.DEFINITE,
+    Surety.LIKELY: Confidence.LIKELY,
+    Surety.MAYBE: Confidence.POSSIBLE,
+}
 
 
 def donations(ctx: Context) -> Donations:
@@ -35,7 +42,12 @@ def readings(ctx: Context, *, aliases: bool) -> Iterator[Reading]:
 
 
 def confidence(surety: Surety) -> Confidence:
-    return Confidence.DEFINITE if surety is Surety.DEFINITE else Confidence.LIKELY
+    return _CONFIDENCES[surety]
+
+
+def deleted(each: Reading) -> str:
+    """Return that something is deleted, as surely as it is known."""
+    return "may be deleted" if each.surety is Surety.MAYBE else "is deleted"
 
 
 def donated(each: Reading, ctx: Context) -> str:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.semantic.donation.buffers import Death, Things
-    from placement_lint.semantic.donation.expressions import Idle, Reading, Repeat
     from placement_lint.semantic.donation.parts import BufferPart
+    from placement_lint.semantic.donation.readings import Idle, Reading, Repeat
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.names import Scope
 
@@ -98,7 +98,7 @@ class Donations:
         run = self._run
         run.state = Buffers()
         run.frames = {}
-        run.stack = run.where = run.targets = ()
+        run.stack = run.entered = run.where = run.targets = ()
         run.inert = run.expecting = run.cautious = 0
 
     def is_traced(self, function: cst.FunctionDef) -> bool:

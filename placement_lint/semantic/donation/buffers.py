@@ -8,13 +8,15 @@ buffer; what copies gives a new root.
 from __future__ import annotations
 
 import enum
+import sys
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from placement_lint.semantic.donation.choices import either, is_decided_by, rather, unlikely
 from placement_lint.semantic.donation.parts import MAX_KEYS, BufferPart
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import libcst as cst
 
@@ -59,8 +61,8 @@ class Root:
     cls: cst.ClassDef | None = None
     base: BufferPart | None = None
     """What it has the other parts of: `{**state, "step": 0}`."""
-    is_drawn: bool = False
-    """An iterator gave it, which may give NumPy arrays."""
+    is_foreign: bool = False
+    """An iterator or a function that nobody follows gave it: it may be NumPy's."""
     elsewhere: str = ""
     """The qualified name of the class of another file that it is an object of."""
 
@@ -92,9 +94,37 @@ class Death:
     under: tuple[int, ...] = ()
     """The conditions around it."""
     among: Things | None = None
-    """What it was one of, where a name may have stood for several: this very set."""
+    """What it was one of, where a name may have stood for several: by this very choice."""
+    chosen: Surety = Surety.MAYBE
+    """How sure it is where that choice fell on it."""
+    entered: tuple[int, ...] = ()
+    """The executions of the functions that these calls are of, by number."""
     is_carried: bool = False
     """It is of an iteration before, that ended early: `continue`."""
+
+
+class Gone(NamedTuple):
+    """A thing that is read, and may be deleted."""
+
+    death: Death
+    surety: Surety
+
+
+class Leaf(NamedTuple):
+    """A thing in a tree that has no known parts."""
+
+    part: BufferPart
+    among: Things
+    """What it is one of."""
+    is_sure: bool
+    """One of these surely is in the tree."""
+    is_whole: bool
+    """None of its parts is known to be another thing."""
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it surely is in the tree, all of it."""
+        return self.is_sure and self.is_whole and len(self.among) == 1
 
 
 @dataclass
@@ -116,8 +146,12 @@ class Buffers:
 
     def set_part(self, part: BufferPart, held: Things) -> None:
         """Assign to a part: what it was before, and what was in that, is in it no longer."""
-        self.drop_parts(part)
-        self.parts[part.root] = {**self.parts.get(part.root, {}), part.keys: held}
+        count = len(part.keys)
+        self.parts[part.root] = {
+            keys: held if keys == part.keys else each
+            for keys, each in self.parts.get(part.root, {}).items()
+            if keys == part.keys or keys[:count] != part.keys
+        } | {part.keys: held}
 
     def drop_parts(self, part: BufferPart) -> None:
         """Know nothing of what was assigned in a part."""
@@ -147,35 +181,63 @@ class Buffers:
             part = base.at(*part.keys)
         return frozenset({part})
 
-    def leaves(self, things: Things, roots: list[Root]) -> Iterator[tuple[BufferPart, bool]]:
-        """Yield the things in a tree that have no known parts, and whether each is surely there."""
-        pending = [(things, True)]
+    def leaves(self, things: Things, roots: list[Root]) -> Iterator[Leaf]:
+        """Yield the things in a tree that have no known parts."""
+        pending: list[tuple[Things, bool, frozenset[str]]] = [(things, True, frozenset())]
         for _ in range(_MAX_LEAVES):
             if not pending:
                 return
-            held, is_sure = pending.pop()
-            every = [each for each in held if isinstance(each, BufferPart)]
-            for part in every:
+            held, is_sure, but = pending.pop()
+            sure = is_sure and len(held) == 1
+            for part in held:
+                if not isinstance(part, BufferPart):
+                    continue
                 known = self.parts.get(part.root, {})
                 count = len(part.keys)
-                below = [
-                    each
+                below = {
+                    keys: each
                     for keys, each in known.items()
-                    if keys[:count] == part.keys and len(keys) > count
-                ]
-                sure = is_sure and len(held) == 1
-                pending += [(each, sure) for each in reversed(below)]
+                    if keys[:count] == part.keys and len(keys) > count and keys[count] not in but
+                }
+                pending += [(each, sure, frozenset()) for each in reversed(below.values())]
                 base = roots[part.root].base
-                if base is not None and not part.keys:
-                    pending.append((frozenset({base}), False))
+                if base is not None and not count:
+                    pending.append((frozenset({base}), sure, but | {keys[0] for keys in known}))
                 elif not below or roots[part.root].nature is not Nature.TREE:
-                    yield part, sure and not below
+                    yield Leaf(part, held, is_sure, is_whole=not below and not but)
+
+    def set_apart(self, base: BufferPart, keys: Iterable[str], roots: list[Root]) -> None:
+        """Give parts of a thing an identity of their own: another thing has the others."""
+        for key in keys:
+            part = base.at(key)
+            if self.load(part, roots) == {part} and self.death(part) is None:
+                roots.append(Root())
+                self.set_part(part, frozenset({BufferPart(len(roots) - 1)}))
+
+    def entries(self, part: BufferPart, roots: list[Root]) -> dict[str, Things] | None:
+        """Return the items of a container in their order; None where they are not known."""
+        if roots[part.root].nature is not Nature.TREE:
+            return None
+        count = len(part.keys)
+        found: dict[str, Things] = {}
+        base = roots[part.root].base
+        if base is not None and not count:
+            inherited = self.entries(base, roots)
+            if inherited is None:
+                return None
+            found |= inherited
+        for keys, held in self.parts.get(part.root, {}).items():
+            if keys[:count] == part.keys and len(keys) == count + 1:
+                found[keys[count]] = held
+        is_known = bool(found) and all(key[0] == "[" and key[1] != "*" for key in found)
+        return found if is_known and (not count or roots[part.root].cls is None) else None
 
     # -- deletions --------------------------------------------------------------------------------
 
     def kill(self, part: BufferPart, death: Death) -> None:
         before = self.death(part)
-        if before is None or before.surety < death.surety:
+        is_better = before is None or before.surety < death.surety
+        if is_better or (death.among is not None and before is not None and before.among is None):
             self.dead[part.root] = {**self.dead.get(part.root, {}), part.keys: death}
 
     def death(self, part: BufferPart) -> Death | None:
@@ -191,32 +253,75 @@ class Buffers:
         return max(found, key=lambda each: each.surety, default=None)
 
     def death_of(self, things: Things, under: tuple[int, ...]) -> Death | None:
-        """Return what deleted a thing, read under some conditions; None where nothing may have.
+        """Return what deleted a thing, read under some conditions; None where only some way did."""
+        gone = self.gone(things, under)
+        if gone is None:
+            return None
+        is_all = len([each for each in things if self._death(each)]) == len(things)
+        if gone.surety is Surety.MAYBE and not is_all:
+            return None
+        return gone.death if is_all else replace(gone.death, surety=gone.surety)
 
-        Where only one of several is gone, that counts where the conditions are not others than at
-        its deletion: it is not known then which of them stands for which.
+    def gone(self, things: Things, under: tuple[int, ...]) -> Gone | None:
+        """Return what may have deleted a thing, read under some conditions.
+
+        Where only one of several is gone, that is likely where the conditions are not others than
+        at its deletion: it is not known then which of them stands for which.
         """
-        found = [self.death(each) if isinstance(each, BufferPart) else None for each in things]
-        every = [each for each in found if each is not None]
-        if every and len(every) == len(found):
-            return min(every, key=lambda each: each.surety)
-        gone = [
-            each
-            for each in every
-            if (each.surety > Surety.MAYBE and each.under[: len(under)] == under)
-            or (each.is_carried and each.where == under)
-        ]
-        return replace(gone[0], surety=Surety.LIKELY) if gone else None
+        found = [(each, self._death(each)) for each in things]
+        every = [(each, death) for each, death in found if death is not None]
+        if not every:
+            return self._gone_beside(things)
+        if len(every) == len(found):
+            return min(
+                (Gone(death, self._surety(things, death, under)) for _, death in every),
+                key=lambda each: each.surety,
+            )
+        rare = unlikely(things)
+        for each, death in every:
+            is_near = death.surety > Surety.MAYBE and death.under[: len(under)] == under
+            if each not in rare and (is_near or (death.is_carried and death.where == under)):
+                return Gone(death, Surety.LIKELY)
+        return Gone(every[0][1], Surety.MAYBE)
+
+    def _gone_beside(self, things: Things) -> Gone | None:
+        """Return what deleted an item of a container that may be one of these things.
+
+        It went by a key that is not known, or by its place in a mapping: `a, b = tree.values()`.
+        """
+        for each in things:
+            if not isinstance(each, BufferPart) or not each.keys or each.root not in self.dead:
+                continue
+            *around, last = each.keys
+            for keys, death in self.dead[each.root].items():
+                if len(keys) == len(each.keys) and [*keys[:-1]] == around:
+                    kinds = {keys[-1][:2] == "['", last[:2] == "['"}
+                    is_item = keys[-1][0] == last[0] == "["
+                    if keys[-1][1] == "*" or last[1] == "*" or (is_item and len(kinds) > 1):
+                        return Gone(death, Surety.MAYBE)
+        return None
+
+    def _death(self, thing: Thing) -> Death | None:
+        return self.death(thing) if isinstance(thing, BufferPart) else None
+
+    def _surety(self, things: Things, death: Death, under: tuple[int, ...]) -> Surety:
+        if death.surety > Surety.MAYBE:
+            return death.surety
+        if is_decided_by(things, death.among):
+            # Whichever of several things it is, that one was donated.
+            return death.chosen
+        return Surety.LIKELY if death.where == under else Surety.MAYBE
 
     def named_gone(self, roots: list[Root]) -> Iterator[BufferPart]:
         """Yield what is gone and still has a name, or is a part of what has one."""
         for held in self.names.values() if self.dead else ():
             if len(held) != 1:
                 continue
-            for leaf, _ in self.leaves(held, roots):
-                for keys in self.dead.get(leaf.root, ()):
-                    if keys[: len(leaf.keys)] == leaf.keys:
-                        yield BufferPart(leaf.root, keys)
+            for leaf in self.leaves(held, roots):
+                part = leaf.part
+                for keys in self.dead.get(part.root, ()):
+                    if keys[: len(part.keys)] == part.keys:
+                        yield BufferPart(part.root, keys)
 
     def forget(self, part: BufferPart, *, itself: bool = True) -> None:
         """Know nothing of deletions below a part: something else may be there by now."""
@@ -270,8 +375,47 @@ def undecided(state: Buffers) -> Buffers:
     return Buffers(state.names, state.parts, dead, state.viewed)
 
 
-def joined(states: Iterable[Buffers | None], where: tuple[int, ...] | None) -> Buffers | None:
-    """Return what is known where ways meet; None where no way comes there."""
+def maybe_skipped(state: Buffers, entered: Buffers, since: int) -> Buffers:
+    """Return what holds after a loop that may have no iteration.
+
+    `entered`: what held before it; `since`: the first root that it made.
+    """
+    names = {
+        key: held if (before := entered.names.get(key)) is None else rather(held, before)
+        for key, held in state.names.items()
+    }
+    parts = {
+        root: known
+        if root >= since or known is entered.parts.get(root)
+        else _with_own(root, known, entered.parts.get(root, {}), rather)
+        for root, known in state.parts.items()
+    }
+    less = less_sure(state, entered)
+    return Buffers(names, parts, less.dead, state.viewed)
+
+
+def less_sure(state: Buffers, entered: Buffers) -> Buffers:
+    """Return what holds where an iteration may not have been: nothing is surely gone by it."""
+    dead: dict[int, dict[Keys, Death]] = {}
+    for root, known in state.dead.items():
+        before = entered.dead.get(root, {})
+        dead[root] = {
+            keys: death
+            if death.surety < Surety.DEFINITE
+            or (keys in before and before[keys].surety is Surety.DEFINITE)
+            else replace(death, surety=Surety.LIKELY)
+            for keys, death in known.items()
+        }
+    return Buffers(state.names, state.parts, dead, state.viewed)
+
+
+def joined(
+    states: Iterable[Buffers | None], where: tuple[int, ...] | None, since: int = sys.maxsize
+) -> Buffers | None:
+    """Return what is known where ways meet; None where no way comes there.
+
+    `since`: the first root that these ways made, each its own.
+    """
     every = [state for state in states if state is not None]
     if len(every) < 2:
         return every[0] if every else None
@@ -280,8 +424,8 @@ def joined(states: Iterable[Buffers | None], where: tuple[int, ...] | None) -> B
     for other in others:
         result = Buffers(
             _joined_names(result.names, other.names),
-            _joined_parts(result.parts, other.parts),
-            _joined_deaths(result.dead, other.dead, where),
+            _joined_parts(result.parts, other.parts, since),
+            _joined_deaths(result.dead, other.dead, where, since),
             result.viewed | other.viewed,
         )
     return result
@@ -297,38 +441,45 @@ def _joined_names(
     for key, held in other.items():
         before = one.get(key)
         if before is not None and before is not held:
-            merged[key] = before | held
+            merged[key] = either(before, held)
     return merged
 
 
 def _joined_parts(
-    one: dict[int, dict[Keys, Things]], other: dict[int, dict[Keys, Things]]
+    one: dict[int, dict[Keys, Things]], other: dict[int, dict[Keys, Things]], since: int
 ) -> dict[int, dict[Keys, Things]]:
     merged = {**other, **one}
-    for root, known in merged.items():
-        first, second = one.get(root), other.get(root)
-        if first is second:
-            continue
-        if first is None or second is None:
-            merged[root] = {keys: held | {BufferPart(root, keys)} for keys, held in known.items()}
-            continue
-        merged[root] = {
-            keys: first.get(keys, frozenset({BufferPart(root, keys)}))
-            | second.get(keys, frozenset({BufferPart(root, keys)}))
-            for keys in first.keys() | second.keys()
-        }
+    for root in merged:
+        first, second = one.get(root, {}), other.get(root, {})
+        if first is not second and (root < since or (root in one and root in other)):
+            merged[root] = _with_own(root, first, second, either)
     return merged
+
+
+def _with_own(
+    root: int,
+    one: dict[Keys, Things],
+    other: dict[Keys, Things],
+    met: Callable[[Things, Things], Things],
+) -> dict[Keys, Things]:
+    """Return the parts of a thing; what is not assigned to is a part of its own."""
+    found = {}
+    for keys in {**one, **other}:
+        own: Things = frozenset({BufferPart(root, keys)})
+        found[keys] = met(one.get(keys, own), other.get(keys, own))
+    return found
 
 
 def _joined_deaths(
     one: dict[int, dict[Keys, Death]],
     other: dict[int, dict[Keys, Death]],
     where: tuple[int, ...] | None,
+    since: int,
 ) -> dict[int, dict[Keys, Death]]:
     merged = {**other, **one}
     for root in merged:
         first, second = one.get(root, {}), other.get(root, {})
-        if first is second:
+        if first is second or (root >= since and not (first and second)):
             continue
         found = {}
         for keys in first.keys() | second.keys():

@@ -28,16 +28,13 @@ from placement_lint.semantic.donation.callables import (
     of_elsewhere,
     parameters_of,
 )
-from placement_lint.semantic.donation.expressions import (
-    DATA,
-    Idle,
-    Repeat,
-    text_of,
-)
+from placement_lint.semantic.donation.choices import likely, unlikely
+from placement_lint.semantic.donation.expressions import DATA
 from placement_lint.semantic.donation.libraries import DonationLibraries, Given
 from placement_lint.semantic.donation.outputs import DonationOutputs, Takeover
 from placement_lint.semantic.donation.parts import BufferPart
-from placement_lint.syntax.calls import Arguments
+from placement_lint.semantic.donation.readings import Idle, Repeat, text_of
+from placement_lint.syntax.calls import Arguments, elements_or_self
 from placement_lint.syntax.definitions import is_generator
 from placement_lint.syntax.dotted import dotted
 
@@ -94,6 +91,7 @@ class DonationCalls(DonationLibraries):
         targets = self.targets
         given = self._arguments(node)
         self.targets = targets
+        callee = likely(callee)
         known = [each for each in callee if not isinstance(each, BufferPart)]
         if not known or len(known) < len(callee):
             donors = [each for each in known if isinstance(each, Donor)]
@@ -243,7 +241,27 @@ class DonationCalls(DonationLibraries):
                 self._check_repeats(node, donor, taken, known)
             for each in taken:
                 self._take(node, donor, each, taken, is_sure=is_sure)
-        return self.fresh()
+        result = None if donor.inner is None else self.outputs.result(donor.inner.node)
+        return self.fresh() if result is None else self._made_by(result)
+
+    def _made_by(self, result: cst.BaseExpression) -> Things:
+        """Return something new of the form of an expression that a compiled function returns."""
+        if not isinstance(result, cst.Tuple):
+            return self.fresh(self._nature_of(result))
+        part = self.root(Nature.TREE)
+        self.state.parts[part.root] = {
+            (f"[{place}]",): self._made_by(each)
+            for place, each in enumerate(elements_or_self(result))
+        }
+        return frozenset({part})
+
+    def _nature_of(self, result: cst.BaseExpression) -> Nature:
+        """Return ARRAY for what surely is one where it is traced: arithmetic, array functions."""
+        if isinstance(result, cst.BinaryOperation | cst.Comparison):
+            return Nature.ARRAY
+        name = self.names.qualified(result.func) if isinstance(result, cst.Call) else None
+        is_made = name is not None and name.rpartition(".")[0] in {"jax.numpy", "jax.random"}
+        return Nature.ARRAY if is_made else Nature.UNKNOWN
 
     def _idle(self, node: cst.Call, donor: Donor, each: Given) -> None:
         """Note an argument that is donated, and not used."""
@@ -312,21 +330,26 @@ class DonationCalls(DonationLibraries):
             surety = min(surety, Surety.LIKELY)
         if not is_sure:
             surety, where = Surety.MAYBE, None
-        for leaf, is_there in list(self.state.leaves(each.things, self.roots)):
-            root = self.roots[leaf.root]
+        for leaf in list(self.state.leaves(each.things, self.roots)):
+            root = self.roots[leaf.part.root]
             if root.nature is Nature.DATA:
                 continue
-            found = surety
-            if leaf.root in self.state.viewed:
+            found, at = surety, where
+            if leaf.part.root in self.state.viewed:
                 found = min(found, Surety.LIKELY)
-            if not is_there and len(each.things) > 1:
-                found, where = Surety.MAYBE, None
-            among = each.things if len(each.things) > 1 and taking > Takeover.UNKNOWN else None
-            death = Death(node, self.stack, text, to, found, where, self.where, among)
-            self.state.kill(leaf, death)
+            chosen, among = found, None
+            if len(leaf.among) > 1 or not leaf.is_sure:
+                found, at = Surety.MAYBE, None
+                among = leaf.among if leaf.is_sure and taking > Takeover.UNKNOWN else None
+            death = Death(
+                node, self.stack, text, to, found, at, self.where, among, chosen, self.entered
+            )
+            self.state.kill(leaf.part, death)
         for part in each.things:
             if isinstance(part, BufferPart) and len(each.things) == 1 and part.root:
-                death = Death(node, self.stack, text, to, surety, where, under=self.where)
+                death = Death(
+                    node, self.stack, text, to, surety, where, self.where, entered=self.entered
+                )
                 if self.roots[part.root].nature is not Nature.TREE or part.keys:
                     self.state.kill(part, death)
 
@@ -346,50 +369,57 @@ class DonationCalls(DonationLibraries):
     ) -> None:
         """Note a buffer that a call is given twice, and donated once at least."""
         found: dict[BufferPart, tuple[Given, bool]] = {}
-        named: dict[tuple[str, Things], tuple[Given, bool]] = {}
+        chosen: dict[tuple[int, BufferPart], tuple[Given, bool]] = {}
+        perhaps: dict[BufferPart, tuple[tuple[Given, bool], Surety]] = {}
         for each in [*donated, *others]:
-            is_donated = each in donated
-            if len(each.things) > 1 and not each.things & DATA:
-                # Whichever of several things it is: both times it is the same.
-                before = named.setdefault((dotted(each.node), each.things), (each, is_donated))
-                if before[0] is not each and dotted(each.node) and (is_donated or before[1]):
-                    self._note_repeat(node, donor, before, each, is_donated=is_donated)
-            for leaf, is_there in self.state.leaves(each.things, self.roots):
-                if not is_there or not leaf.root or self.roots[leaf.root].nature is Nature.DATA:
+            one = (each, each in donated)
+            for part, among, is_sure, is_whole in self.state.leaves(each.things, self.roots):
+                if not part.root or self.roots[part.root].nature is Nature.DATA or not is_whole:
                     continue
-                earlier = next((found[part] for part in _around(leaf) if part in found), None)
-                if earlier is not None and (is_donated or earlier[1]):
-                    self._note_repeat(node, donor, earlier, each, is_donated=is_donated)
-                found.setdefault(leaf, (each, is_donated))
+                # On a way that leads here it is this one: it is no other one for certain.
+                surety = Surety.LIKELY if is_sure and part not in unlikely(among) else Surety.MAYBE
+                earlier = None
+                if is_sure and len(among) == 1:
+                    earlier = next((found[up] for up in _around(part) if up in found), None)
+                    found.setdefault(part, one)
+                elif is_sure and not among & DATA:
+                    # Whichever of several things it is: both times it is the same.
+                    earlier = chosen.get((id(among), part))
+                    chosen.setdefault((id(among), part), one)
+                at_most = Surety.DEFINITE
+                if earlier is None:
+                    before = (perhaps[up] for up in _around(part) if up in perhaps)
+                    earlier, other = next(before, (None, surety))
+                    at_most = min(surety, other)
+                if earlier is not None and (one[1] or earlier[1]):
+                    self._note_repeat(node, donor, (earlier, one), at_most)
+                perhaps.setdefault(part, (one, surety))
 
     def _note_repeat(
         self,
         node: cst.Call,
         donor: Donor,
-        before: tuple[Given, bool],
-        each: Given,
-        *,
-        is_donated: bool,
+        both: tuple[tuple[Given, bool], tuple[Given, bool]],
+        at_most: Surety,
     ) -> None:
+        """`both`: what the call is given, and whether it is donated, first and then again."""
         if self.expecting:
             return
-        takings = [
-            self._taking(donor, given, [before[0], each])
-            for given, is_one in ((before[0], before[1]), (each, is_donated))
-            if is_one
-        ]
-        surety = Surety.LIKELY
-        if all(taking is Takeover.SURE for taking in takings) and not self.cautious:
-            surety = Surety.DEFINITE
+        (before, was_donated), (each, is_donated) = both
+        takings = [self._taking(donor, given, [before, each]) for given, is_one in both if is_one]
         if min(takings) <= Takeover.UNLIKELY:
             return
-        text = text_of(each.node) or text_of(before[0].node)
+        is_sure = all(taking is Takeover.SURE for taking in takings) and not self.cautious
+        surety = min(at_most, Surety.DEFINITE if is_sure else Surety.LIKELY)
+        text = text_of(each.node) or text_of(before.node)
         to = dotted(node.func) or "a compiled function"
         at: cst.CSTNode = self.stack[0] if self.stack else each.node
-        self.repeats.setdefault(
-            id(at),
-            Repeat(at, text, to, surety, is_donated and before[1], node, bool(self.stack)),
-        )
+        known = self.repeats.get(id(at))
+        if known is None or known.surety < surety:
+            is_twice = is_donated and was_donated
+            self.repeats[id(at)] = Repeat(
+                at, text, to, surety, is_twice, node, is_of_caller=bool(self.stack)
+            )
 
     # -- functions and classes of the file --------------------------------------------------------
 
@@ -491,8 +521,8 @@ class DonationCalls(DonationLibraries):
         if len(self.stack) >= _MAX_DEPTH or is_running or is_lazy:
             return self._unknown(node, given)
         scope = self.names.scope(function.body)
-        kept = (self.stack, self.where, self.targets)
-        self.stack = (*self.stack, node)
+        kept = (self.stack, self.entered, self.where, self.targets)
+        self.stack, self.entered = (*self.stack, node), (*self.entered, self.new_number())
         self.targets = ()
         before = self.frames.get(id(scope))
         frame = self.new_number()
@@ -501,7 +531,7 @@ class DonationCalls(DonationLibraries):
         try:
             made = self.execute(function)
         finally:
-            self.stack, self.where, self.targets = kept
+            self.stack, self.entered, self.where, self.targets = kept
             if before is None:
                 self.frames.pop(id(scope), None)
             else:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
+import sys
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -14,20 +13,20 @@ from placement_lint.semantic.donation.buffers import (
     NOTHING,
     Buffers,
     Nature,
-    Root,
     Surety,
     joined,
 )
 from placement_lint.semantic.donation.callables import Defined, OfClass, bound, of_elsewhere
+from placement_lint.semantic.donation.choices import Choice, either, part_of, unlikely
 from placement_lint.semantic.donation.parts import BufferPart
+from placement_lint.semantic.donation.readings import DonationReadings
 from placement_lint.syntax.calls import integer_value, string_value
-from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from placement_lint.semantic.donation.buffers import Death, Thing, Things
+    from placement_lint.semantic.donation.buffers import Thing, Things
     from placement_lint.semantic.donation.callables import OfElsewhere
     from placement_lint.semantic.donation.parts import Keys
     from placement_lint.semantic.model import ModuleFacts
@@ -41,216 +40,19 @@ _MOST_STEPS = 60
 _FEWEST_STEPS = 20_000
 
 
-@dataclass(frozen=True)
-class Reading:
-    """One read of what was donated."""
-
-    node: cst.CSTNode
-    text: str
-    death: Death
-    surety: Surety
-    is_alias: bool
-    """It goes by another name than what was donated."""
-    is_again: bool
-    """It is the donation itself, in the next iteration of a loop."""
-    donation: cst.CSTNode
-    """Where it was donated, as seen from there."""
-    is_inside: bool
-    """It is read in a function that is called there."""
-
-
-@dataclass(frozen=True)
-class Repeat:
-    """One buffer that one call is given twice, donated at least once."""
-
-    node: cst.CSTNode
-    text: str
-    to: str
-    surety: Surety
-    is_donated_twice: bool
-    call: cst.Call
-    is_of_caller: bool
-    """It is reported at a call of the function that the call is in."""
-
-
-@dataclass(frozen=True)
-class Idle:
-    """A donation that frees nothing."""
-
-    node: cst.CSTNode
-    text: str
-    to: str
-    why: str
-
-
 class OutOfStepsError(Exception):
     """A file whose functions call one another too often."""
 
 
-class DonationExpressions(ABC):
+class DonationExpressions(DonationReadings, ABC):
     """The evaluation of expressions, in the functions of one file."""
 
     def __init__(self, facts: ModuleFacts) -> None:
-        self.facts = facts
-        self.tree = facts.tree
-        self.names = facts.names
-        self.roots: list[Root] = [Root(Nature.DATA)]
-        self.state: Buffers = Buffers()
-        self.frames: dict[int, int] = {}
-        """For the scopes that are executed, the frames of their variables."""
-        self._numbers = itertools.count(1)
-        self.stack: tuple[cst.Call, ...] = ()
-        self.where: tuple[int, ...] = ()
-        """The conditions around what is executed."""
-        self.inert = 0
-        """How many blocks around it, or calls, let nothing be donated."""
-        self.expecting = 0
-        """How many blocks around it expect it to fail."""
-        self.cautious = 0
-        """How many blocks around it handle all errors."""
-        self.targets: tuple[str, ...] = ()
-        """What the value that is evaluated is bound to."""
-        self.readings: dict[int, Reading] = {}
-        self.repeats: dict[int, Repeat] = {}
-        self.idle: dict[int, Idle] = {}
-        self.seen: dict[int, Death] = {}
-        """What was deleted where a name was read."""
-        self.is_second = False
-        """A loop around it is executed once more."""
-        self.late: set[tuple[int, str]] = set()
-        """The names, by frame, that were bound to what was gone by then."""
+        super().__init__(facts)
         self._outer: dict[tuple[int, str], Things] = {}
         self._resolving: set[tuple[int, str]] = set()
         self._elsewhere: dict[str, frozenset[OfElsewhere]] = {}
         self._left = _MOST_STEPS * len(self.tree.nodes) + _FEWEST_STEPS
-
-    # -- things -----------------------------------------------------------------------------------
-
-    def fresh(self, nature: Nature = Nature.UNKNOWN, *, is_drawn: bool = False) -> Things:
-        """Return something new."""
-        return frozenset({self.root(nature, is_drawn=is_drawn)})
-
-    def root(
-        self,
-        nature: Nature = Nature.UNKNOWN,
-        *,
-        cls: cst.ClassDef | None = None,
-        base: BufferPart | None = None,
-        is_drawn: bool = False,
-        elsewhere: str = "",
-    ) -> BufferPart:
-        self.roots.append(Root(nature, cls, base, is_drawn, elsewhere))
-        return BufferPart(len(self.roots) - 1)
-
-    def nature(self, things: Things) -> Nature:
-        """Return what a thing is; UNKNOWN where it may be several."""
-        found = {
-            self.roots[each.root].nature if isinstance(each, BufferPart) else Nature.UNKNOWN
-            for each in things
-        }
-        only = found.pop() if len(found) == 1 else Nature.UNKNOWN
-        part = next(iter(things), None)
-        if only is Nature.TREE and isinstance(part, BufferPart) and part.keys:
-            return Nature.UNKNOWN
-        return only
-
-    def new_number(self) -> int:
-        return next(self._numbers)
-
-    def new_key(self) -> str:
-        """Return the key of one of many parts of a thing, which no other evaluation gives."""
-        return f"[*{self.new_number()}]"
-
-    # -- reading ----------------------------------------------------------------------------------
-
-    def read(
-        self,
-        node: cst.CSTNode,
-        things: Things,
-        surety: Surety = Surety.DEFINITE,
-        *,
-        deep: bool = False,
-    ) -> None:
-        """Note that the data of something is read. `deep`: that of all that is in it."""
-        death = self.state.death_of(things, self.where)
-        if death is None and deep:
-            death = self._death_inside_of(things)
-        if death is None or self.expecting:
-            return
-        if death.surety is Surety.MAYBE and death.among is things:
-            # Whichever of several things it is, that one was donated.
-            surety = min(surety, Surety.LIKELY)
-        elif death.surety is Surety.MAYBE:
-            if death.where != self.where:
-                return
-            surety = min(surety, Surety.LIKELY)
-        if self.cautious:
-            surety = min(surety, Surety.LIKELY)
-        surety = min(surety, max(death.surety, Surety.LIKELY))
-        self._note(node, death, surety)
-
-    def _death_inside_of(self, things: Things) -> Death | None:
-        """Return what deleted a part of a thing; of one of several, if an iteration before did."""
-        if len(things) == 1:
-            return self._death_inside(things)
-        for each in things:
-            death = self._death_inside(frozenset({each}))
-            if death is not None and death.is_carried and death.where == self.where:
-                return replace(death, surety=Surety.LIKELY)
-        return None
-
-    def _death_inside(self, things: Things) -> Death | None:
-        """Return what deleted a part of a thing."""
-        parts = [each for each in things if isinstance(each, BufferPart)]
-        for part in parts:
-            count = len(part.keys)
-            for keys, death in self.state.dead.get(part.root, {}).items():
-                if keys[:count] == part.keys and self.state.load(
-                    BufferPart(part.root, keys), self.roots
-                ) == {BufferPart(part.root, keys)}:
-                    return death
-        for leaf, is_sure in self.state.leaves(things, self.roots):
-            found = self.state.death(leaf)
-            if found is not None and is_sure:
-                return found
-        return None
-
-    def _note(self, node: cst.CSTNode, death: Death, surety: Surety) -> None:
-        shared = 0
-        while shared < min(len(self.stack), len(death.stack)) and (
-            self.stack[shared] is death.stack[shared]
-        ):
-            shared += 1
-        at: cst.CSTNode = node
-        text = text_of(node)
-        # An object has its parts in all of its methods.
-        is_own = text.startswith("self.") and death.text.startswith("self.")
-        if len(self.stack) > shared and not is_own:
-            at = self.stack[shared]
-        is_again = self.tree.is_inside(at, self._donation(death, shared))
-        is_own |= self.stack == death.stack
-        is_alias = is_own and not is_again and not _is_same(text, death.text)
-        is_alias &= not self._is_late(node)
-        donation = self._donation(death, shared)
-        if self.is_second and not is_again:
-            # The iteration before may have raised, or been the last one.
-            surety = min(surety, Surety.LIKELY)
-        found = Reading(at, text, death, surety, is_alias, is_again, donation, at is not node)
-        before = self.readings.get(id(at))
-        if before is None or (before.surety, not before.is_again) < (surety, not is_again):
-            self.readings[id(at)] = found
-
-    def _is_late(self, node: cst.CSTNode) -> bool:
-        """Return whether a name was bound to what was donated before: it is the donor's own."""
-        while isinstance(node, cst.Attribute | cst.Subscript):
-            node = node.value
-        if not isinstance(node, cst.Name) or not self.tree.contains(node):
-            return False
-        owner = self.names.owner(node.value, self.names.scope(node))
-        return owner is not None and (self.frames.get(id(owner), 0), node.value) in self.late
-
-    def _donation(self, death: Death, shared: int) -> cst.Call:
-        return death.stack[shared] if len(death.stack) > shared else death.call
 
     # -- names ------------------------------------------------------------------------------------
 
@@ -314,7 +116,7 @@ class DonationExpressions(ABC):
 
         `cls`: it is in a method of this class.
         """
-        state, kept = self.state, (self.stack, self.where, self.targets)
+        state, kept = self.state, (self.stack, self.entered, self.where, self.targets)
         frames, self.frames = self.frames, {}
         self.state = Buffers()
         if cls is not None:
@@ -325,7 +127,7 @@ class DonationExpressions(ABC):
             things = self.evaluate(node)
         finally:
             self.state, self.frames = state, frames
-            self.stack, self.where, self.targets = kept
+            self.stack, self.entered, self.where, self.targets = kept
             self.expecting -= 1
             self.inert -= 1
         is_value = any(
@@ -383,9 +185,10 @@ class DonationExpressions(ABC):
         if qualified is not None:
             return self.elsewhere(qualified) or DATA
         held = self.evaluate(node.value)
-        if node.attr.value in TRANSPOSED and self.nature(held) is Nature.ARRAY:
-            self.read(node.value, held)
-            return self.fresh(Nature.ARRAY)
+        if node.attr.value in TRANSPOSED:
+            is_array = self.nature(held) is Nature.ARRAY
+            self.read(node.value, held, Surety.DEFINITE if is_array else Surety.LIKELY)
+            return self.fresh(Nature.ARRAY if is_array else Nature.UNKNOWN)
         things = self.attribute_of(held, node.attr.value)
         self._see(node, things)
         return things
@@ -397,13 +200,26 @@ class DonationExpressions(ABC):
             return self.fresh()
         if name == "at" and self.nature(held) in {Nature.ARRAY, Nature.UNKNOWN}:
             return held
-        found: set[Thing] = set()
-        for each in held:
-            if isinstance(each, BufferPart):
-                found |= self._part_named(each, name)
-            elif isinstance(each, OfClass):
-                found |= self.class_attribute(each.node, name, None)
-        return frozenset(found) or self.fresh()
+
+        def part(thing: Thing) -> Things:
+            if isinstance(thing, BufferPart):
+                return self._part_named(thing, name)
+            return (
+                self.class_attribute(thing.node, name, None)
+                if isinstance(thing, OfClass)
+                else NOTHING
+            )
+
+        return self.parts(held, f".{name}", part)
+
+    def parts(self, held: Things, key: str, part: Callable[[Thing], Things]) -> Things:
+        """Return what a part of a thing is, which is one of several."""
+        if len(held) == 1:
+            return part(next(iter(held))) or self.fresh()
+        rare = unlikely(held)
+        found = {thing for each in held if each not in rare for thing in part(each)}
+        seldom = {thing for each in rare for thing in part(each)} - found
+        return part_of(held, key, found | seldom, frozenset(seldom)) or self.fresh()
 
     def _part_named(self, part: BufferPart, name: str) -> Things:
         if part.root == 0:
@@ -411,12 +227,12 @@ class DonationExpressions(ABC):
         own = part.at(f".{name}")
         held = self.state.load(own, self.roots)
         cls = self.roots[part.root].cls if not part.keys else None
-        if cls is not None and held == {own}:
+        if cls is not None and not self.is_assigned(own):
             known = self.class_attribute(cls, name, part)
             if known:
                 return known
         made_by = self.roots[part.root].elsewhere if not part.keys else ""
-        if made_by and held == {own}:
+        if made_by and not self.is_assigned(own):
             return self.elsewhere(f"{made_by}.{name}", is_bound=True) or held
         return held
 
@@ -433,11 +249,7 @@ class DonationExpressions(ABC):
             if nature is Nature.ARRAY:
                 self.read(node.value, held)
                 return self.fresh(Nature.ARRAY)
-            found: set[Thing] = set()
-            for each in held:
-                if isinstance(each, BufferPart):
-                    found |= DATA if each.root == 0 else self.state.load(each.at(key), self.roots)
-            things: Things = frozenset(found) or self.fresh()
+            things = self.parts(held, key, lambda each: self.item(each, key))
             self._see(node, things)
             return things
         if key == "[:]":
@@ -451,16 +263,38 @@ class DonationExpressions(ABC):
                 return self.fresh(Nature.ARRAY)
             if self.nature(held) is Nature.DATA:
                 return DATA
+            # With several indices it is an array, as good as always.
+            is_array = len(node.slice) > 1 or _is_tuple(node)
+            self.read(node.value, held, Surety.LIKELY if is_array else Surety.MAYBE)
             return self.fresh()
         if self.nature(held) is Nature.ARRAY:
             self.read(node.value, held)
             return self.fresh(Nature.ARRAY)
         if self.nature(held) is Nature.DATA:
             return DATA
+        return self._some_item(held)
+
+    def _some_item(self, held: Things) -> Things:
+        """Return one of the items of a container, of which it is not known which one."""
+        only = next(iter(held)) if len(held) == 1 else None
+        entries = self.state.entries(only, self.roots) if isinstance(only, BufferPart) else None
+        if entries is not None:
+            every = frozenset().union(*entries.values())
+            return Choice(every, every)
         return (
             frozenset(each.at(self.new_key()) for each in held if isinstance(each, BufferPart))
             or self.fresh()
         )
+
+    def item(self, thing: Thing, key: str) -> Things:
+        if not isinstance(thing, BufferPart):
+            return NOTHING
+        if key.startswith("[-"):
+            entries = self.state.entries(thing, self.roots)
+            at = int(key[1:-1])
+            if entries is not None and is_list(entries) and -at <= len(entries):
+                return [*entries.values()][at]
+        return self.state.load(thing.at(key), self.roots) if thing.root else DATA
 
     def _index(self, index: cst.BaseSlice) -> None:
         if isinstance(index, cst.Index):
@@ -503,11 +337,11 @@ class DonationExpressions(ABC):
         before = self.state.copy()
         right = self.evaluate(node.right)
         self.meet(before)
-        return left | right
+        return either(left, right)
 
     def conditional(self, node: cst.IfExp) -> Things:
         self.evaluate(node.test)
-        before = self.state.copy()
+        before, since = self.state.copy(), len(self.roots)
         around = self.where
         self.where = (*around, self.new_number())
         first = self.evaluate(node.body)
@@ -515,12 +349,12 @@ class DonationExpressions(ABC):
         self.where = (*around, self.new_number())
         second = self.evaluate(node.orelse)
         self.where = around
-        self.meet(after)
-        return first | second
+        self.meet(after, since)
+        return either(first, second)
 
-    def meet(self, other: Buffers | None) -> None:
-        """Go on with what holds on both ways."""
-        self.state = joined([self.state, other], self.where) or self.state
+    def meet(self, other: Buffers | None, since: int = sys.maxsize) -> None:
+        """Go on with what holds on both ways; `since`: the first root that they made."""
+        self.state = joined([self.state, other], self.where, since) or self.state
 
     def walrus(self, node: cst.NamedExpr) -> Things:
         held = self.evaluate(node.value)
@@ -548,18 +382,29 @@ class DonationExpressions(ABC):
 
     def mapping(self, node: cst.Dict) -> Things:
         found: dict[Keys, Things] = {}
-        base: BufferPart | None = None
+        rest: Things = DATA
         for each in node.elements:
             held = self.evaluate(each.value)
             if not isinstance(each, cst.DictElement):
-                only = next(iter(held)) if len(held) == 1 else None
-                base = only if isinstance(only, BufferPart) and only.root else base
+                rest = held
                 continue
             self.evaluate(each.key)
             found[(literal_key(each.key) or self.new_key(),)] = held
-        part = self.root(Nature.TREE, base=base)
-        self.state.parts[part.root] = found
-        return frozenset({part})
+        return self.like(rest, found)
+
+    def like(self, things: Things, parts: dict[Keys, Things]) -> Things:
+        """Return a container or object that has some parts of its own, and the rest of another."""
+        made: dict[Thing, Thing] = {}
+        for each in things:
+            base = each if isinstance(each, BufferPart) and each.root else None
+            if base is not None:
+                self.state.set_apart(base, [keys[0] for keys in parts], self.roots)
+            part = made[each] = self.root(Nature.TREE, base=base)
+            self.state.parts[part.root] = dict(parts)
+        if len(made) == 1:
+            return frozenset(made.values())
+        rare = [made[each] for each in unlikely(things)]
+        return Choice(made.values(), rare, things if isinstance(things, Choice) else None)
 
     def formatted(self, node: cst.FormattedString) -> Things:
         for each in node.parts:
@@ -653,6 +498,11 @@ class DonationExpressions(ABC):
         """Execute the body of a function, whose parameters are bound."""
 
 
+def is_list(entries: dict[str, Things]) -> bool:
+    """Return whether a container has items by their place, in their order."""
+    return all(key == f"[{at}]" for at, key in enumerate(entries))
+
+
 def item_key(node: cst.Subscript) -> str | None:
     """Return the key that an index is: a text, a number, or a slice; None where it is not known."""
     if len(node.slice) != 1:
@@ -670,26 +520,17 @@ def item_key(node: cst.Subscript) -> str | None:
     return None
 
 
+def _is_tuple(node: cst.Subscript) -> bool:
+    index = node.slice[0].slice
+    return isinstance(index, cst.Index) and isinstance(index.value, cst.Tuple)
+
+
 def literal_key(node: cst.BaseExpression) -> str | None:
     """Return the key for an item that is written out."""
     number, text = integer_value(node), string_value(node)
     if number is not None:
         return f"[{number}]"
     return None if text is None else f"['{text}']"
-
-
-def text_of(node: cst.CSTNode) -> str:
-    """Return the dotted name of an expression, or of what it is an item of."""
-    while isinstance(node, cst.Subscript):
-        node = node.value
-    return dotted(node)
-
-
-def _is_same(read: str, donated: str) -> bool:
-    """Return whether two dotted names begin with the same thing: one is a part of the other."""
-    if not read or not donated:
-        return True
-    return (read + ".").startswith(donated + ".") or (donated + ".").startswith(read + ".")
 
 
 _METHODS: dict[type, Callable[[DonationExpressions, Any], Things]] = {

@@ -30,9 +30,11 @@ from placement_lint.semantic.donation.buffers import (
 from placement_lint.semantic.donation.callables import (
     Donor,
 )
+from placement_lint.semantic.donation.choices import Choice, either, unlikely
 from placement_lint.semantic.donation.expressions import (
     DATA,
     DonationExpressions,
+    is_list,
     literal_key,
 )
 from placement_lint.semantic.donation.parts import BufferPart
@@ -92,7 +94,7 @@ class DonationLibraries(DonationExpressions):
             if is_reading:
                 self.read(each.node, each.things, Surety.LIKELY)
             self._may_change(each.things)
-        return self.fresh()
+        return self.fresh(is_foreign=True)
 
     def _may_change(self, things: Things) -> None:
         """Know nothing more of what an object holds, after it went where nobody follows."""
@@ -117,14 +119,16 @@ class DonationLibraries(DonationExpressions):
             if name != "jax.numpy.asarray":
                 return first
             is_kept = len(given) == 1 and self.nature(first) is not Nature.DATA
-            return first if is_kept else self.fresh(Nature.ARRAY)
+            return self._shared(first) if is_kept else self.fresh(Nature.ARRAY)
         if name in REGROUPING:
             return self._regrouped(given)
         if name == "copy.copy" and first:
             self.read(given[0].node, first, Surety.LIKELY)
+            if self.nature(first) is Nature.ARRAY:
+                return self.fresh(Nature.ARRAY)
             return self._inside_copy(first)
         if name in {"builtins.next", "builtins.iter"}:
-            return self.fresh(is_drawn=True)
+            return self.fresh(is_foreign=True)
         if name == "dataclasses.replace" and first:
             return self._replaced(first, given[1:])
         if name in WITHOUT_DATA:
@@ -163,7 +167,7 @@ class DonationLibraries(DonationExpressions):
         if self.nature(first) is Nature.DATA:
             return self.fresh(Nature.ARRAY)
         if len(given) == 1:
-            return first
+            return self._shared(first)
         self.read(given[0].node, first)
         target = given[1].node
         if isinstance(target, cst.Attribute) and target.attr.value == "sharding":
@@ -173,6 +177,13 @@ class DonationLibraries(DonationExpressions):
         if self._is_replicated(target) and self.nature(first) is Nature.ARRAY:
             return first
         return self.fresh(Nature.ARRAY)
+
+    def _shared(self, things: Things) -> Things:
+        """Return the array of something: itself, or a copy where it is NumPy's."""
+        is_foreign = any(
+            isinstance(each, BufferPart) and self.roots[each.root].is_foreign for each in things
+        )
+        return either(things, self.fresh(Nature.ARRAY)) if is_foreign else things
 
     def _is_replicated(self, target: cst.BaseExpression) -> bool:
         """Return whether a sharding that is written out splits nothing: `NamedSharding(m, P())`."""
@@ -200,7 +211,7 @@ class DonationLibraries(DonationExpressions):
         function, *trees = given
         name = self.names.qualified(function.node)
         if name in KEEPING or self._is_identity(function.node):
-            return trees[0].things
+            return self._inside_copy(trees[0].things)
         if name in WITHOUT_DATA or not _reads_data(function.node):
             return self.fresh()
         for each in trees:
@@ -228,30 +239,26 @@ class DonationLibraries(DonationExpressions):
 
     def _inside_copy(self, things: Things) -> Things:
         """Return a copy of a container with the same things in it; of an array, a copy."""
-        if len(things) != 1 or self.nature(things) is Nature.ARRAY:
-            return self.fresh(self.nature(things))
-        only = next(iter(things))
-        if not isinstance(only, BufferPart) or not only.root:
-            return things
-        if self.nature(things) is not Nature.TREE:
-            return self.fresh()
-        part = self.root(Nature.TREE)
-        known = self.state.parts.get(only.root, {})
-        self.state.parts[part.root] = dict(known)
-        return frozenset({part})
+        made = {each: self._like(each) for each in things}
+        if len(things) == 1:
+            return frozenset(made.values())
+        rare = [made[each] for each in unlikely(things)]
+        whole = things if isinstance(things, Choice) else None
+        return Choice(made.values(), rare, whole)
+
+    def _like(self, thing: Thing) -> Thing:
+        if not isinstance(thing, BufferPart) or not thing.root:
+            return thing
+        nature = self.nature(frozenset({thing}))
+        return self.root(nature, base=None if nature is Nature.ARRAY else thing)
 
     def _replaced(self, things: Things, given: Sequence[Given]) -> Things:
         """Return an object like another one, with other fields: it has the rest of it."""
-        if len(things) != 1:
+        if not all(isinstance(each, BufferPart) for each in things):
             return self.fresh()
-        only = next(iter(things))
-        if not isinstance(only, BufferPart):
-            return self.fresh()
-        part = self.root(Nature.TREE, base=only)
-        self.state.parts[part.root] = {
-            (f".{each.at}",): each.things for each in given if isinstance(each.at, str)
-        }
-        return frozenset({part})
+        return self.like(
+            things, {(f".{each.at}",): each.things for each in given if isinstance(each.at, str)}
+        )
 
     # -- methods ----------------------------------------------------------------------------------
 
@@ -270,8 +277,7 @@ class DonationLibraries(DonationExpressions):
             made_by = self.roots[each.root].elsewhere if not each.keys else ""
             if made_by and self.elsewhere(f"{made_by}.{method}"):
                 return None
-            own = each.at(f".{method}")
-            if self.state.load(own, self.roots) != {own}:
+            if self.is_assigned(each.at(f".{method}")):
                 return None
         receiver = node.func.value if isinstance(node.func, cst.Attribute) else node.func
         nature = self.nature(held)
@@ -291,7 +297,12 @@ class DonationLibraries(DonationExpressions):
             if nature is Nature.ARRAY:
                 self.read(receiver, held)
                 return self.fresh(Nature.ARRAY)
-            return self._inside_copy(held)
+            shallow = self._inside_copy(held)
+            if nature is Nature.UNKNOWN:
+                # Of an array, or of a container with the same arrays.
+                self.read(receiver, held, Surety.MAYBE)
+                return Choice(shallow | self.fresh(), shallow)
+            return shallow
         if method in {"astype", "reshape"}:
             # Where nothing changes it gives the array itself, and reads nothing.
             self.read(receiver, held, Surety.LIKELY)
@@ -311,10 +322,13 @@ class DonationLibraries(DonationExpressions):
             given = self._arguments(node)
             return self._of_mapping(held, method, given)
         if method in {"append", "extend", "insert", "add", "update", "setdefault", "put"}:
-            self._store(held, self._arguments(node))
+            self._store(held, self._arguments(node), method)
             return DATA
         if method in {"pop", "popitem", "clear", "remove"}:
-            self._arguments(node)
+            given = self._arguments(node)
+            taken = self._popped(held, given) if method == "pop" else NOTHING
+            if taken:
+                return taken
             for each in held:
                 if isinstance(each, BufferPart) and each.root:
                     self.state.forget(each)
@@ -336,20 +350,33 @@ class DonationLibraries(DonationExpressions):
         if method == "get" and given:
             key = literal_key(given[0].node)
             if key is not None:
-                found: set[Thing] = set()
-                for each in held:
-                    if isinstance(each, BufferPart) and each.root:
-                        found |= self.state.load(each.at(key), self.roots)
-                return frozenset(found) or self.fresh()
+                return self.parts(held, key, lambda each: self.item(each, key))
         if method == "keys":
             return DATA
         return held if method in {"items", "values"} else self.fresh()
 
-    def _store(self, held: Things, given: Sequence[Given]) -> None:
+    def _popped(self, held: Things, given: Sequence[Given]) -> Things:
+        """Return the item that is taken out of a container; nothing where it is not known."""
+        only = next(iter(held)) if len(held) == 1 else None
+        entries = self.state.entries(only, self.roots) if isinstance(only, BufferPart) else None
+        if entries is None or not isinstance(only, BufferPart):
+            return NOTHING
+        key = literal_key(given[0].node) if given else [*entries][-1]
+        if key not in entries or key.startswith("[-"):
+            return NOTHING
+        self.assign(only.at(key), self.fresh())
+        return entries[key]
+
+    def _store(self, held: Things, given: Sequence[Given], method: str) -> None:
+        only = next(iter(held)) if len(held) == 1 else None
+        entries = self.state.entries(only, self.roots) if isinstance(only, BufferPart) else None
         for each in held:
             if isinstance(each, BufferPart) and each.root:
                 for item in given:
-                    self.state.set_part(each.at(self.new_key()), item.things)
+                    key = self.new_key()
+                    if method == "append" and entries is not None and is_list(entries):
+                        key = f"[{len(entries)}]"
+                    self.assign(each.at(key), item.things)
 
     def _of_donor(self, node: cst.Call, donor: Donor, method: str) -> Things:
         """Call a method of a compiled function: `step.lower(state)` runs nothing."""

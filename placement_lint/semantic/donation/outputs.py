@@ -87,16 +87,23 @@ class DonationOutputs:
             return Takeover.LIKELY
         return Takeover.UNKNOWN if any("" in like for like in known) else Takeover.UNLIKELY
 
-    def _outputs(self, function: Function) -> Iterator[_Like]:
+    def result(self, function: Function) -> cst.BaseExpression | None:
+        """Return the only expression that a function returns."""
+        found = self._returned(function)
+        return found[0] if len(found) == 1 else None
+
+    def _returned(self, function: Function) -> list[cst.BaseExpression]:
         if isinstance(function, cst.Lambda):
-            given = [function.body]
-        else:
-            scope = self._names.scope(function.body)
-            given = [
-                each.value
-                for each in self._tree.every(cst.Return, below=function)
-                if each.value is not None and self._names.scope(each) is scope
-            ]
+            return [function.body]
+        scope = self._names.scope(function.body)
+        return [
+            each.value
+            for each in self._tree.every(cst.Return, below=function)
+            if each.value is not None and self._names.scope(each) is scope
+        ]
+
+    def _outputs(self, function: Function) -> Iterator[_Like]:
+        given = self._returned(function)
         is_only = len(given) == 1
         for node in given:
             for part in _parts(node):

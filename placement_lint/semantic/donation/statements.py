@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import sys
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
 from placement_lint.jaxmodel.donation import LEAVING, SHARING
 from placement_lint.semantic.donation.buffers import (
+    NOTHING,
     Buffers,
-    Death,
     Nature,
-    Surety,
     carried,
     joined,
+    less_sure,
+    maybe_skipped,
     undecided,
 )
 from placement_lint.semantic.donation.callables import OfClass
 from placement_lint.semantic.donation.calls import DonationCalls
-from placement_lint.semantic.donation.expressions import DATA, item_key
+from placement_lint.semantic.donation.choices import Choice, either
+from placement_lint.semantic.donation.expressions import DATA, is_list, item_key
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.syntax.calls import Arguments, integer_value
 from placement_lint.syntax.dotted import dotted
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.definitions import Function
 
+_MOST_NESTED = 2
+"""Loops in one another that are executed more than once in each iteration of the outer one."""
 _MAX_SNAPSHOTS = 32
 """Points of a `try` from which its handlers may be reached."""
 _EXPECTING = frozenset({
@@ -173,10 +177,20 @@ class DonationStatements(DonationCalls):
             for each in target.slice:
                 self._index(each.slice)
             key = item_key(target)
+            if key is not None and key.startswith("[-"):
+                key = self._from_front(owners, int(key[1:-1]))
             if key is None or key.startswith("[:"):
                 self._store_somewhere(owners, held)
             else:
                 self._set(owners, key, held)
+
+    def _from_front(self, owners: Things, at: int) -> str | None:
+        """Return the key of an item that is counted from the end."""
+        only = next(iter(owners)) if len(owners) == 1 else None
+        entries = self.state.entries(only, self.roots) if isinstance(only, BufferPart) else None
+        if entries is None or not is_list(entries) or -at > len(entries):
+            return None
+        return f"[{len(entries) + at}]"
 
     def _unpack(self, target: cst.Tuple | cst.List, held: Things) -> None:
         is_open = any(isinstance(each, cst.StarredElement) for each in target.elements)
@@ -187,24 +201,30 @@ class DonationStatements(DonationCalls):
                     each.value, self.fresh(nature if nature is Nature.ARRAY else Nature.UNKNOWN)
                 )
                 continue
-            found: set[Thing] = set()
-            for thing in held:
-                if isinstance(thing, BufferPart):
-                    found |= (
-                        DATA
-                        if not thing.root
-                        else self.state.load(thing.at(f"[{place}]"), self.roots)
-                    )
-            self.bind(each.value, frozenset(found) or self.fresh())
+            given = self.parts(
+                held,
+                f"[#{place}]",
+                lambda thing, place=place: self._at(thing, place, len(target.elements)),  # type: ignore[misc]
+            )
+            self.bind(each.value, given)
+
+    def _at(self, thing: Thing, place: int, count: int) -> Things:
+        """Return the item at a place of a container, which is taken apart into so many."""
+        if not isinstance(thing, BufferPart):
+            return NOTHING
+        entries = self.state.entries(thing, self.roots)
+        if entries is not None and len(entries) == count:
+            return [*entries.values()][place]
+        return self.state.load(thing.at(f"[{place}]"), self.roots) if thing.root else DATA
 
     def _set(self, owners: Things, key: str, held: Things) -> None:
         parts = [each for each in owners if isinstance(each, BufferPart) and each.root]
         for part in parts:
             here = part.at(key)
             if len(owners) == 1:
-                self.state.set_part(here, held)
+                self.assign(here, held)
             else:
-                self.state.set_part(here, self.state.load(here, self.roots) | held)
+                self.assign(here, either(self.state.load(here, self.roots), held))
 
     def _store_somewhere(self, owners: Things, held: Things) -> None:
         for part in owners:
@@ -229,7 +249,7 @@ class DonationStatements(DonationCalls):
         self.evaluate(node.test)
         self._ask_whether_deleted(node.test)
         decided = _truth(node.test)
-        around, before = self.where, self.state.copy()
+        around, before, since = self.where, self.state.copy(), len(self.roots)
         ways: list[Buffers] = []
         if decided is not False:
             self.where = (*around, self.new_number())
@@ -249,7 +269,7 @@ class DonationStatements(DonationCalls):
         self.where = around
         if len(ways) == 1 and decided is None:
             ways = [undecided(ways[0])]
-        return self._go_on(ways)
+        return self._go_on(ways, since=since)
 
     def _ask_whether_deleted(self, test: cst.BaseExpression) -> None:
         """Know nothing more of the deletion of what a condition asks for: `x.is_deleted()`."""
@@ -260,9 +280,14 @@ class DonationStatements(DonationCalls):
                     if isinstance(part, BufferPart) and part.root:
                         self.state.forget(part)
 
-    def _go_on(self, ways: Iterable[Buffers | None], where: tuple[int, ...] | None = ()) -> bool:
+    def _go_on(
+        self,
+        ways: Iterable[Buffers | None],
+        where: tuple[int, ...] | None = (),
+        since: int = sys.maxsize,
+    ) -> bool:
         """Go on with what holds on all these ways; return whether there is one."""
-        met = joined(ways, self.where if where == () else where)
+        met = joined(ways, self.where if where == () else where, since)
         if met is not None:
             self.state = met
         return met is not None
@@ -288,14 +313,20 @@ class DonationStatements(DonationCalls):
         self, node: cst.For | cst.While, begin: Callable[[], None], *, least: int, is_endless: bool
     ) -> bool:
         around = self.where
-        entered = self.state.copy()
+        entered, since = self.state.copy(), len(self.roots)
         loop = _Loop()
         self._loops.append(loop)
-        was_second = self.is_second
+        self.turns.append(0)
+        was_second, was_third = self.is_second, self.is_third
         ended: list[Buffers] = []
         is_going_on = True
-        for turn in range(1 if was_second or least == -1 else 2):
+        is_deep = was_second and len(self.turns) > _MOST_NESTED
+        for turn in range(1 if is_deep or least == -1 else 3):
+            if turn == 2 and (least == 2 or not self._is_newly_gone(ended)):
+                break
             self.is_second = was_second or turn > 0
+            self.is_third = turn > 1
+            self.turns[-1] = turn
             begin()
             self.where = (*around, id(node))
             loop.continued = []
@@ -311,9 +342,10 @@ class DonationStatements(DonationCalls):
                 self.state = carried(self.state, loop.continued, around, body, self.roots)
             if loop.broken:
                 # It may be left in each iteration: there may be no other one.
-                self.state = _as_entered(self.state, entered)
-        self.is_second = was_second
+                self.state = less_sure(self.state, entered)
+        self.is_second, self.is_third = was_second, was_third
         self._loops.pop()
+        self.turns.pop()
         if is_endless:
             return self._go_on(loop.broken)
         exits = list(ended)
@@ -322,15 +354,20 @@ class DonationStatements(DonationCalls):
             self.state = entered
             return least <= 0 and self._orelse(node)
         if least > 1 and len(ended) > 1:
-            exits = ended[1:]
+            exits = ended[min(least, len(ended)) - 1 :]
         if least <= 0:
-            exits = [_as_entered(each, entered) for each in exits] or [entered]
+            exits = [maybe_skipped(each, entered, since) for each in exits] or [entered]
             if not ended:
                 exits = [entered]
         going_on = self._go_on(exits)
         if going_on:
             going_on = self._orelse(node)
         return self._go_on([*([self.state] if going_on else []), *loop.broken])
+
+    def _is_newly_gone(self, ended: list[Buffers]) -> bool:
+        """Return whether the second iteration left something gone that a third one may use."""
+        first, second = [{*each.named_gone(self.roots)} for each in ended[:2]]
+        return not second <= first
 
     def _orelse(self, node: cst.For | cst.While) -> bool:
         return True if node.orelse is None else self.block(node.orelse.body)
@@ -394,7 +431,7 @@ class DonationStatements(DonationCalls):
 
     def match(self, node: cst.Match) -> bool:
         self.evaluate(node.subject)
-        around, before = self.where, self.state
+        around, before, since = self.where, self.state, len(self.roots)
         ways: list[Buffers] = []
         is_complete = False
         for case in node.cases:
@@ -410,7 +447,7 @@ class DonationStatements(DonationCalls):
             if self.block(case.body):
                 ways.append(self.state)
         self.where = around
-        return self._go_on([*ways, *([] if is_complete else [before])])
+        return self._go_on([*ways, *([] if is_complete else [before])], since=since)
 
     def function(self, node: cst.FunctionDef) -> bool:
         owner = self.names.owner(node.name.value, self.names.scope(node))
@@ -465,34 +502,34 @@ class DonationStatements(DonationCalls):
         self.state.parts[part.root] = {(f"[{place}]",): each for place, each in enumerate(every)}
         return frozenset({part})
 
+    def _items(self, part: BufferPart) -> list[Things]:
+        """Return what is in a container that is written out."""
+        entries = self.state.entries(part, self.roots)
+        if entries is not None:
+            return [*entries.values()]
+        count, root = len(part.keys), self.roots[part.root]
+        found = [
+            each
+            for keys, each in self.state.parts.get(part.root, {}).items()
+            if keys[:count] == part.keys and len(keys) == count + 1 and root.nature is Nature.TREE
+        ]
+        return found if root.base is None else [*found, self._any_item(part)]
+
     def _drawn(self, held: Things) -> Things:
-        only = next(iter(held)) if len(held) == 1 else None
-        if isinstance(only, BufferPart) and only.root:
-            if self.nature(held) is Nature.ARRAY:
-                return self.fresh(Nature.ARRAY)
-            known = [
-                each
-                for keys, each in self.state.parts.get(only.root, {}).items()
-                if keys[: len(only.keys)] == only.keys and len(keys) == len(only.keys) + 1
-            ]
-            if known and self.roots[only.root].nature is Nature.TREE:
-                return frozenset().union(*known) if len(known) > 1 else known[0]
-            return frozenset({only.at(self.new_key())})
-        return self.fresh(is_drawn=True)
+        if not any(isinstance(each, BufferPart) and each.root for each in held):
+            return self.fresh(is_foreign=True)
+        if self.nature(held) is Nature.ARRAY:
+            return self.fresh(Nature.ARRAY)
+        return self.parts(held, self.new_key(), self._item_of)
 
+    def _item_of(self, thing: Thing) -> Things:
+        if not isinstance(thing, BufferPart) or not thing.root:
+            return NOTHING
+        every = self._items(thing) or [self._any_item(thing)]
+        return every[0] if len(every) == 1 else Choice(frozenset().union(*every))
 
-def _as_entered(state: Buffers, entered: Buffers) -> Buffers:
-    """Return what holds after a loop that may have no iteration: nothing is surely gone."""
-    dead: dict[int, dict[tuple[str, ...], Death]] = {}
-    for root, known in state.dead.items():
-        before = entered.dead.get(root, {})
-        dead[root] = {
-            keys: death
-            if keys in before or death.surety < Surety.DEFINITE
-            else replace(death, surety=Surety.LIKELY)
-            for keys, death in known.items()
-        }
-    return Buffers(state.names, state.parts, dead, state.viewed)
+    def _any_item(self, part: BufferPart) -> Things:
+        return self.state.load(part.at(self.new_key()), self.roots)
 
 
 def _texts(target: cst.BaseExpression) -> list[str]:

@@ -1,0 +1,83 @@
+"""What an expression stands for where that depends on the way that was taken: one of several."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from placement_lint.semantic.donation.buffers import Thing, Things
+
+
+class Choice(frozenset["Thing"]):
+    """One of several things, chosen when the program ran: the same one wherever this object is.
+
+    Two objects that are equal were chosen apart from one another.
+    """
+
+    __slots__ = ("parts", "unlikely", "whole")
+
+    unlikely: Things
+    """Those that it is only where a loop had no iteration."""
+    whole: Choice | None
+    """What it is a part of: which one is chosen there decides it here."""
+    parts: dict[str, Choice]
+    """What was asked of its parts, by the key."""
+
+    def __new__(  # noqa: PYI034 - Python 3.10 has no `Self`
+        cls,
+        things: Iterable[Thing],
+        unlikely: Iterable[Thing] = (),
+        whole: Choice | None = None,
+    ) -> Choice:
+        made = super().__new__(cls, things)
+        made.unlikely = frozenset(unlikely)
+        made.whole = whole
+        made.parts = {}
+        return made
+
+
+def unlikely(things: Things) -> Things:
+    """Return those things that it is only where a loop had no iteration."""
+    return things.unlikely if isinstance(things, Choice) else frozenset()
+
+
+def likely(things: Things) -> Things:
+    """Return the things that it is if each loop had an iteration."""
+    return things - things.unlikely if isinstance(things, Choice) else things
+
+
+def either(one: Things, other: Things) -> Things:
+    """Return one or the other, by a choice of its own."""
+    if one is other or (one == other and len(one) < 2):
+        return one
+    return Choice(one | other, (one | other) - likely(one) - likely(other))
+
+
+def rather(things: Things, before: Things) -> Things:
+    """Return what a loop has left, or what there was before, where it had no iteration."""
+    if before <= likely(things):
+        return things
+    return Choice(things | before, (things | before) - likely(things))
+
+
+def is_decided_by(things: Things, choice: Things | None) -> bool:
+    """Return whether what was chosen there decides which of these things this one is."""
+    at: Things | None = things
+    while at is not None and choice is not None:
+        if at is choice:
+            return True
+        at = at.whole if isinstance(at, Choice) else None
+    return False
+
+
+def part_of(held: Things, key: str, found: Iterable[Thing], unlikely_parts: Things) -> Things:
+    """Return the parts of several things as one of them, which the choice among these decides."""
+    things = frozenset(found)
+    if not isinstance(held, Choice) or len(things) < 2:
+        return things
+    known = held.parts.get(key)
+    if known is None or known != things:
+        known = held.parts[key] = Choice(things, unlikely_parts, held)
+    return known

@@ -1,0 +1,268 @@
+"""The state of an execution, and which reads of what was donated it has found."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.semantic.donation.buffers import Buffers, Gone, Nature, Root, Surety
+from placement_lint.semantic.donation.choices import likely, unlikely
+from placement_lint.semantic.donation.parts import BufferPart
+from placement_lint.syntax.dotted import dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.semantic.donation.buffers import Death, Things
+    from placement_lint.semantic.model import ModuleFacts
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One read of what was donated."""
+
+    node: cst.CSTNode
+    text: str
+    death: Death
+    surety: Surety
+    is_alias: bool
+    """It goes by another name than what was donated."""
+    is_again: bool
+    """It is the donation itself, in the next iteration of a loop."""
+    donation: cst.CSTNode
+    """Where it was donated, as seen from there."""
+    is_inside: bool
+    """It is read in a function that is called there."""
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """One buffer that one call is given twice, donated at least once."""
+
+    node: cst.CSTNode
+    text: str
+    to: str
+    surety: Surety
+    is_donated_twice: bool
+    call: cst.Call
+    is_of_caller: bool
+    """It is reported at a call of the function that the call is in."""
+
+
+@dataclass(frozen=True)
+class Idle:
+    """A donation that frees nothing."""
+
+    node: cst.CSTNode
+    text: str
+    to: str
+    why: str
+
+
+class DonationReadings:
+    """What is known where an execution has got to, and what it has found so far."""
+
+    def __init__(self, facts: ModuleFacts) -> None:
+        self.facts = facts
+        self.tree = facts.tree
+        self.names = facts.names
+        self.roots: list[Root] = [Root(Nature.DATA)]
+        self.state: Buffers = Buffers()
+        self.frames: dict[int, int] = {}
+        """For the scopes that are executed, the frames of their variables."""
+        self._numbers = itertools.count(1)
+        self.stack: tuple[cst.Call, ...] = ()
+        self.entered: tuple[int, ...] = ()
+        """The executions of the functions that these calls are of, by number."""
+        self.where: tuple[int, ...] = ()
+        """The conditions around what is executed."""
+        self.inert = 0
+        """How many blocks around it, or calls, let nothing be donated."""
+        self.expecting = 0
+        """How many blocks around it expect it to fail."""
+        self.cautious = 0
+        """How many blocks around it handle all errors."""
+        self.targets: tuple[str, ...] = ()
+        """What the value that is evaluated is bound to."""
+        self.readings: dict[int, Reading] = {}
+        self.repeats: dict[int, Repeat] = {}
+        self.idle: dict[int, Idle] = {}
+        self._copies: dict[int, list[tuple[BufferPart, BufferPart]]] = {}
+        """By root, what was made of it or of its parts, and has the other parts of it."""
+        self.seen: dict[int, Death] = {}
+        """What was deleted where a name was read."""
+        self.is_second = False
+        """A loop around it is executed once more."""
+        self.turns: list[int] = []
+        """Of the loops around it, which iteration is executed."""
+        self.is_third = False
+        """It is executed a third time: what the second one has left gone may be used there."""
+        self.late: set[tuple[int, str]] = set()
+        """The names, by frame, that were bound to what was gone by then."""
+
+    # -- things -----------------------------------------------------------------------------------
+
+    def fresh(self, nature: Nature = Nature.UNKNOWN, *, is_foreign: bool = False) -> Things:
+        """Return something new."""
+        return frozenset({self.root(nature, is_foreign=is_foreign)})
+
+    def root(
+        self,
+        nature: Nature = Nature.UNKNOWN,
+        *,
+        cls: cst.ClassDef | None = None,
+        base: BufferPart | None = None,
+        is_foreign: bool = False,
+        elsewhere: str = "",
+    ) -> BufferPart:
+        self.roots.append(Root(nature, cls, base, is_foreign, elsewhere))
+        made = BufferPart(len(self.roots) - 1)
+        if base is not None:
+            self._copies.setdefault(base.root, []).append((base, made))
+        return made
+
+    def is_assigned(self, part: BufferPart) -> bool:
+        """Return whether a part is known to be something else than the part of a thing."""
+        held = self.state.load(part, self.roots)
+        only = next(iter(held)) if len(held) == 1 else None
+        return not isinstance(only, BufferPart) or only.keys[-1:] != part.keys[-1:]
+
+    def assign(self, part: BufferPart, held: Things) -> None:
+        """Assign to a part of a thing: what was made of it before keeps what it had."""
+        for base, made in self._copies.get(part.root, ()):
+            count = len(base.keys)
+            if part.keys[:count] == base.keys and len(part.keys) > count:
+                own = made.at(part.keys[count])
+                if own.keys not in self.state.parts.get(made.root, {}):
+                    self.state.set_part(own, self.state.load(own, self.roots))
+        self.state.set_part(part, held)
+
+    def nature(self, things: Things) -> Nature:
+        """Return what a thing is; UNKNOWN where it may be several."""
+        found = {
+            self.roots[each.root].nature if isinstance(each, BufferPart) else Nature.UNKNOWN
+            for each in likely(things)
+        }
+        only = found.pop() if len(found) == 1 else Nature.UNKNOWN
+        part = next(iter(likely(things)), None)
+        if only is Nature.TREE and isinstance(part, BufferPart) and part.keys:
+            return Nature.UNKNOWN
+        return only
+
+    def new_number(self) -> int:
+        return next(self._numbers)
+
+    def new_key(self) -> str:
+        """Return the key of one of many parts of a thing, which no other evaluation gives."""
+        return f"[*{self.new_number()}]"
+
+    # -- reading ----------------------------------------------------------------------------------
+
+    def read(
+        self,
+        node: cst.CSTNode,
+        things: Things,
+        surety: Surety = Surety.DEFINITE,
+        *,
+        deep: bool = False,
+    ) -> None:
+        """Note that the data of something is read. `deep`: that of all that is in it."""
+        if self.expecting or not self.state.dead:
+            return
+        found = [self.state.gone(things, self.where)]
+        if deep:
+            found += self._gone_inside(things)
+        gone = max(filter(None, found), key=lambda each: each.surety, default=None)
+        if gone is not None:
+            surety = min(surety, gone.surety)
+            self._note(node, gone.death, min(surety, Surety.LIKELY) if self.cautious else surety)
+
+    def _gone_inside(self, things: Things) -> Iterator[Gone | None]:
+        """Yield what may have deleted parts of a thing."""
+        rare = unlikely(things)
+        for part in things:
+            if not isinstance(part, BufferPart):
+                continue
+            count = len(part.keys)
+            for keys, death in self.state.dead.get(part.root, {}).items():
+                own = BufferPart(part.root, keys)
+                if keys[:count] == part.keys and self.state.load(own, self.roots) == {own}:
+                    yield self._gone_of_one(own, death, things, rare)
+        for leaf in self.state.leaves(things, self.roots):
+            gone = self.state.gone(leaf.among, self.where)
+            if gone is None:
+                continue
+            if leaf.is_sure and leaf.among is not things:
+                yield gone
+            elif leaf.among is not things:
+                is_rare = leaf.part in unlikely(leaf.among)
+                yield Gone(gone.death, Surety.MAYBE if is_rare else self._if_carried(gone.death))
+
+    def _gone_of_one(self, part: BufferPart, death: Death, things: Things, rare: Things) -> Gone:
+        if len(things) == 1:
+            return self.state.gone(frozenset({part}), self.where) or Gone(death, Surety.MAYBE)
+        is_rare = any(isinstance(each, BufferPart) and each.root == part.root for each in rare)
+        return Gone(death, Surety.MAYBE if is_rare else self._if_carried(death))
+
+    def _if_carried(self, death: Death) -> Surety:
+        """Return how sure it is that one of several is gone: if an iteration before has left it."""
+        is_near = death.is_carried and death.where == self.where
+        return Surety.LIKELY if is_near else Surety.MAYBE
+
+    def _note(self, node: cst.CSTNode, death: Death, surety: Surety) -> None:
+        shared = 0
+        for one, other in zip(self.entered, death.entered, strict=False):
+            if one != other:
+                break
+            shared += 1
+        at: cst.CSTNode = node
+        text = text_of(node)
+        # An object has its parts in all of its methods.
+        is_own = text.startswith("self.") and death.text.startswith("self.")
+        if len(self.stack) > shared and not is_own:
+            at = self.stack[shared]
+        is_again = self.tree.is_inside(at, self._donation(death, shared))
+        is_deep = len(self.stack) > shared and at is node
+        is_own |= self.entered == death.entered
+        is_alias = is_own and not is_again and not _is_same(text, death.text)
+        is_alias &= not self._is_late(node)
+        donation = self._donation(death, shared)
+        if self.is_third or (self.is_second and not is_again):
+            # The iteration before may have raised, or been the last one.
+            surety = min(surety, Surety.LIKELY)
+        if is_deep or (is_again and any(turn for turn in self.turns[:-1])):
+            # So it is in one of several executions of this line.
+            surety = min(surety, Surety.LIKELY)
+        found = Reading(at, text, death, surety, is_alias, is_again, donation, at is not node)
+        before = self.readings.get(id(at))
+        if before is None or (before.surety, not before.is_again) < (surety, not is_again):
+            self.readings[id(at)] = found
+
+    def _is_late(self, node: cst.CSTNode) -> bool:
+        """Return whether a name was bound to what was donated before: it is the donor's own."""
+        while isinstance(node, cst.Attribute | cst.Subscript):
+            node = node.value
+        if not isinstance(node, cst.Name) or not self.tree.contains(node):
+            return False
+        owner = self.names.owner(node.value, self.names.scope(node))
+        return owner is not None and (self.frames.get(id(owner), 0), node.value) in self.late
+
+    def _donation(self, death: Death, shared: int) -> cst.Call:
+        return death.stack[shared] if len(death.stack) > shared else death.call
+
+
+def text_of(node: cst.CSTNode) -> str:
+    """Return the dotted name of an expression, or of what it is an item of."""
+    while isinstance(node, cst.Subscript):
+        node = node.value
+    return dotted(node)
+
+
+def _is_same(read: str, donated: str) -> bool:
+    """Return whether two dotted names begin with the same thing: one is a part of the other."""
+    if not read or not donated:
+        return True
+    return (read + ".").startswith(donated + ".") or (donated + ".").startswith(read + ".")
