@@ -103,6 +103,11 @@ class Death:
     """It is of an iteration before, that ended early: `continue`."""
 
 
+def sorted_parts(things: Things) -> list[BufferPart]:
+    """Return those things that have an identity, always in the same order."""
+    return sorted(each for each in things if isinstance(each, BufferPart))
+
+
 class Gone(NamedTuple):
     """A thing that is read, and may be deleted."""
 
@@ -189,9 +194,7 @@ class Buffers:
                 return
             held, is_sure, but = pending.pop()
             sure = is_sure and len(held) == 1
-            for part in held:
-                if not isinstance(part, BufferPart):
-                    continue
+            for part in sorted_parts(held):
                 known = self.parts.get(part.root, {})
                 count = len(part.keys)
                 below = {
@@ -257,7 +260,7 @@ class Buffers:
         gone = self.gone(things, under)
         if gone is None:
             return None
-        is_all = len([each for each in things if self._death(each)]) == len(things)
+        is_all = len([each for each in sorted_parts(things) if self.death(each)]) == len(things)
         if gone.surety is Surety.MAYBE and not is_all:
             return None
         return gone.death if is_all else replace(gone.death, surety=gone.surety)
@@ -268,11 +271,11 @@ class Buffers:
         Where only one of several is gone, that is likely where the conditions are not others than
         at its deletion: it is not known then which of them stands for which.
         """
-        found = [(each, self._death(each)) for each in things]
+        found = [(each, self.death(each)) for each in sorted_parts(things)]
         every = [(each, death) for each, death in found if death is not None]
         if not every:
             return self._gone_beside(things)
-        if len(every) == len(found):
+        if len(every) == len(things):
             return min(
                 (Gone(death, self._surety(things, death, under)) for _, death in every),
                 key=lambda each: each.surety,
@@ -289,8 +292,8 @@ class Buffers:
 
         It went by a key that is not known, or by its place in a mapping: `a, b = tree.values()`.
         """
-        for each in things:
-            if not isinstance(each, BufferPart) or not each.keys or each.root not in self.dead:
+        for each in sorted_parts(things):
+            if not each.keys or each.root not in self.dead:
                 continue
             *around, last = each.keys
             for keys, death in self.dead[each.root].items():
@@ -300,9 +303,6 @@ class Buffers:
                     if keys[-1][1] == "*" or last[1] == "*" or (is_item and len(kinds) > 1):
                         return Gone(death, Surety.MAYBE)
         return None
-
-    def _death(self, thing: Thing) -> Death | None:
-        return self.death(thing) if isinstance(thing, BufferPart) else None
 
     def _surety(self, things: Things, death: Death, under: tuple[int, ...]) -> Surety:
         if death.surety > Surety.MAYBE:
@@ -375,7 +375,7 @@ def undecided(state: Buffers) -> Buffers:
     return Buffers(state.names, state.parts, dead, state.viewed)
 
 
-def maybe_skipped(state: Buffers, entered: Buffers, since: int) -> Buffers:
+def maybe_skipped(state: Buffers, entered: Buffers, roots: list[Root], since: int) -> Buffers:
     """Return what holds after a loop that may have no iteration.
 
     `entered`: what held before it; `since`: the first root that it made.
@@ -387,7 +387,7 @@ def maybe_skipped(state: Buffers, entered: Buffers, since: int) -> Buffers:
     parts = {
         root: known
         if root >= since or known is entered.parts.get(root)
-        else _with_own(root, known, entered.parts.get(root, {}), rather)
+        else _met_parts(root, state, entered, rather, roots)
         for root, known in state.parts.items()
     }
     less = less_sure(state, entered)
@@ -410,7 +410,10 @@ def less_sure(state: Buffers, entered: Buffers) -> Buffers:
 
 
 def joined(
-    states: Iterable[Buffers | None], where: tuple[int, ...] | None, since: int = sys.maxsize
+    states: Iterable[Buffers | None],
+    where: tuple[int, ...] | None,
+    roots: list[Root],
+    since: int = sys.maxsize,
 ) -> Buffers | None:
     """Return what is known where ways meet; None where no way comes there.
 
@@ -424,7 +427,7 @@ def joined(
     for other in others:
         result = Buffers(
             _joined_names(result.names, other.names),
-            _joined_parts(result.parts, other.parts, since),
+            _joined_parts(result, other, roots, since),
             _joined_deaths(result.dead, other.dead, where, since),
             result.viewed | other.viewed,
         )
@@ -446,28 +449,29 @@ def _joined_names(
 
 
 def _joined_parts(
-    one: dict[int, dict[Keys, Things]], other: dict[int, dict[Keys, Things]], since: int
+    one: Buffers, other: Buffers, roots: list[Root], since: int
 ) -> dict[int, dict[Keys, Things]]:
-    merged = {**other, **one}
+    merged = {**other.parts, **one.parts}
     for root in merged:
-        first, second = one.get(root, {}), other.get(root, {})
-        if first is not second and (root < since or (root in one and root in other)):
-            merged[root] = _with_own(root, first, second, either)
+        first, second = one.parts.get(root), other.parts.get(root)
+        is_of_both = first is not None and second is not None
+        if first is not second and (root < since or is_of_both):
+            merged[root] = _met_parts(root, one, other, either, roots)
     return merged
 
 
-def _with_own(
+def _met_parts(
     root: int,
-    one: dict[Keys, Things],
-    other: dict[Keys, Things],
+    one: Buffers,
+    other: Buffers,
     met: Callable[[Things, Things], Things],
+    roots: list[Root],
 ) -> dict[Keys, Things]:
     """Return the parts of a thing; what is not assigned to is a part of its own."""
-    found = {}
-    for keys in {**one, **other}:
-        own: Things = frozenset({BufferPart(root, keys)})
-        found[keys] = met(one.get(keys, own), other.get(keys, own))
-    return found
+    every = [
+        BufferPart(root, keys) for keys in {**one.parts.get(root, {}), **other.parts.get(root, {})}
+    ]
+    return {part.keys: met(one.load(part, roots), other.load(part, roots)) for part in every}
 
 
 def _joined_deaths(

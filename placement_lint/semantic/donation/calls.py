@@ -12,9 +12,11 @@ from placement_lint.jaxmodel.donation import (
 )
 from placement_lint.semantic.donation.buffers import (
     NOTHING,
+    Buffers,
     Death,
     Nature,
     Surety,
+    joined,
 )
 from placement_lint.semantic.donation.callables import (
     Defined,
@@ -28,7 +30,7 @@ from placement_lint.semantic.donation.callables import (
     of_elsewhere,
     parameters_of,
 )
-from placement_lint.semantic.donation.choices import likely, unlikely
+from placement_lint.semantic.donation.choices import either, likely, unlikely
 from placement_lint.semantic.donation.expressions import DATA
 from placement_lint.semantic.donation.libraries import DonationLibraries, Given
 from placement_lint.semantic.donation.outputs import DonationOutputs, Takeover
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
 
 _MAX_DEPTH = 5
 """Calls of functions of the file inside of one another."""
+_MOST_CALLEES = 4
+"""Functions of which one call may be, each of which is executed."""
 _NEW = frozenset({"cur", "current", "new", "next", "old", "out", "prev", "previous", "updated"})
 """Words in names that say which of several values of one thing it is."""
 
@@ -104,7 +108,12 @@ class DonationCalls(DonationLibraries):
                 return self._donate(node, first, given, is_sure=len(known) == 1)
         only = known[0]
         if len(known) > 1:
-            return self._unknown(node, given, callee)
+            if len(known) > _MOST_CALLEES or not all(isinstance(each, Defined) for each in known):
+                return self._unknown(node, given, callee)
+            defined = [each for each in known if isinstance(each, Defined)]
+            line_of = self.facts.line_of
+            defined.sort(key=lambda each: (line_of(each.node), each.owner or BufferPart(0)))
+            return self._one_of(node, defined, given)
         if isinstance(only, Maker):
             return self._made(only, given)
         if isinstance(only, OfClass):
@@ -117,6 +126,23 @@ class DonationCalls(DonationLibraries):
         if isinstance(only, Defined):
             return self._inlined(node, only, given)
         return self.fresh()
+
+    def _one_of(self, node: cst.Call, callees: Sequence[Defined], given: Sequence[Given]) -> Things:
+        """Call one of several functions, or methods of one of several objects."""
+        around, before, since = self.where, self.state, len(self.roots)
+        ways: list[Buffers] = []
+        made: list[Things] = []
+        for callee in callees:
+            self.state = before.copy()
+            self.where = (*around, self.new_number())
+            made.append(self._inlined(node, callee, given))
+            ways.append(self.state)
+        self.where = around
+        self.state = joined(ways, around, self.roots, since) or before
+        result = made[0]
+        for each in made[1:]:
+            result = either(result, each)
+        return result
 
     def _wrapped(self, node: cst.Call, callee: Wrapper, given: Sequence[Given]) -> Things:
         """Call a function of another file, which donates some of what it is given."""

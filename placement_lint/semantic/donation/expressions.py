@@ -354,7 +354,7 @@ class DonationExpressions(DonationReadings, ABC):
 
     def meet(self, other: Buffers | None, since: int = sys.maxsize) -> None:
         """Go on with what holds on both ways; `since`: the first root that they made."""
-        self.state = joined([self.state, other], self.where, since) or self.state
+        self.state = joined([self.state, other], self.where, self.roots, since) or self.state
 
     def walrus(self, node: cst.NamedExpr) -> Things:
         held = self.evaluate(node.value)

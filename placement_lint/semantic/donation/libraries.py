@@ -357,15 +357,24 @@ class DonationLibraries(DonationExpressions):
 
     def _popped(self, held: Things, given: Sequence[Given]) -> Things:
         """Return the item that is taken out of a container; nothing where it is not known."""
+        key = literal_key(given[0].node) if given else self._last_key(held)
+        if key is None or key.startswith("[-"):
+            return NOTHING
+        things = self.parts(held, key, lambda each: self.item(each, key))
+        for each in held:
+            if not isinstance(each, BufferPart) or not each.root:
+                continue
+            here, known = each.at(key), self.state.parts.get(each.root, {})
+            if len(held) == 1 and here.keys in known and self.roots[each.root].base is None:
+                self.state.parts[each.root] = {k: v for k, v in known.items() if k != here.keys}
+            else:
+                self.assign(here, self.fresh())
+        return things
+
+    def _last_key(self, held: Things) -> str | None:
         only = next(iter(held)) if len(held) == 1 else None
         entries = self.state.entries(only, self.roots) if isinstance(only, BufferPart) else None
-        if entries is None or not isinstance(only, BufferPart):
-            return NOTHING
-        key = literal_key(given[0].node) if given else [*entries][-1]
-        if key not in entries or key.startswith("[-"):
-            return NOTHING
-        self.assign(only.at(key), self.fresh())
-        return entries[key]
+        return [*entries][-1] if entries is not None else None
 
     def _store(self, held: Things, given: Sequence[Given], method: str) -> None:
         only = next(iter(held)) if len(held) == 1 else None

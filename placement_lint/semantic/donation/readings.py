@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.semantic.donation.buffers import Buffers, Gone, Nature, Root, Surety
+from placement_lint.semantic.donation.buffers import (
+    Buffers,
+    Gone,
+    Nature,
+    Root,
+    Surety,
+    sorted_parts,
+)
 from placement_lint.semantic.donation.choices import likely, unlikely
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.syntax.dotted import dotted
@@ -183,9 +190,7 @@ class DonationReadings:
     def _gone_inside(self, things: Things) -> Iterator[Gone | None]:
         """Yield what may have deleted parts of a thing."""
         rare = unlikely(things)
-        for part in things:
-            if not isinstance(part, BufferPart):
-                continue
+        for part in sorted_parts(things):
             count = len(part.keys)
             for keys, death in self.state.dead.get(part.root, {}).items():
                 own = BufferPart(part.root, keys)

@@ -78,7 +78,7 @@ class DonationStatements(DonationCalls):
         ways = [state for state, _ in returned]
         if ended:
             ways.append(self.state)
-        self.state = joined(ways, self.where) or self.state
+        self.state = joined(ways, self.where, self.roots) or self.state
         things = [held for _, held in returned]
         return frozenset().union(*things) if things else DATA
 
@@ -287,7 +287,7 @@ class DonationStatements(DonationCalls):
         since: int = sys.maxsize,
     ) -> bool:
         """Go on with what holds on all these ways; return whether there is one."""
-        met = joined(ways, self.where if where == () else where, since)
+        met = joined(ways, self.where if where == () else where, self.roots, since)
         if met is not None:
             self.state = met
         return met is not None
@@ -356,7 +356,7 @@ class DonationStatements(DonationCalls):
         if least > 1 and len(ended) > 1:
             exits = ended[min(least, len(ended)) - 1 :]
         if least <= 0:
-            exits = [maybe_skipped(each, entered, since) for each in exits] or [entered]
+            exits = [maybe_skipped(each, entered, self.roots, since) for each in exits] or [entered]
             if not ended:
                 exits = [entered]
         going_on = self._go_on(exits)
@@ -412,7 +412,7 @@ class DonationStatements(DonationCalls):
         normal = self.state if ended else None
         if ended and node.orelse is not None:
             normal = self.state if self.block(node.orelse.body) else None
-        raised = joined([each.copy() for each in snapshots], None)
+        raised = joined([each.copy() for each in snapshots], None, self.roots)
         ways = [normal]
         around = self.where
         for handler in node.handlers:
