@@ -15,7 +15,8 @@ from placement_lint.semantic.tracing import TracedFunctions
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from placement_lint.semantic.donation.buffers import Death, Things
+    from placement_lint.semantic.donation.buffers import Death
+    from placement_lint.semantic.donation.choices import Things
     from placement_lint.semantic.donation.parts import BufferPart
     from placement_lint.semantic.donation.readings import Idle, Reading, Repeat
     from placement_lint.semantic.model import ModuleFacts

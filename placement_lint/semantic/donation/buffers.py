@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import sys
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from placement_lint.semantic.donation.choices import either, is_decided_by, rather, unlikely
 from placement_lint.semantic.donation.parts import MAX_KEYS, BufferPart
@@ -20,25 +20,11 @@ if TYPE_CHECKING:
 
     import libcst as cst
 
-    from placement_lint.semantic.donation.callables import (
-        Defined,
-        Donor,
-        Maker,
-        OfClass,
-        OfClassElsewhere,
-        Wrapper,
-    )
+    from placement_lint.semantic.donation.choices import Things
     from placement_lint.semantic.donation.parts import Keys
 
 _MAX_LEAVES = 256
 """Parts of one thing that are looked at, each by itself."""
-
-
-Thing: TypeAlias = "BufferPart | Defined | Donor | Maker | OfClass | OfClassElsewhere | Wrapper"
-Things: TypeAlias = "frozenset[Thing]"
-"""What an expression may be: one of these."""
-
-NOTHING: Things = frozenset()
 
 
 class Nature(enum.Enum):

@@ -10,14 +10,7 @@ import libcst as cst
 from placement_lint.jaxmodel.donation import (
     DONATING,
 )
-from placement_lint.semantic.donation.buffers import (
-    NOTHING,
-    Buffers,
-    Death,
-    Nature,
-    Surety,
-    joined,
-)
+from placement_lint.semantic.donation.buffers import Buffers, Death, Nature, Surety, joined
 from placement_lint.semantic.donation.callables import (
     Defined,
     Donor,
@@ -30,7 +23,7 @@ from placement_lint.semantic.donation.callables import (
     of_elsewhere,
     parameters_of,
 )
-from placement_lint.semantic.donation.choices import either, likely, unlikely
+from placement_lint.semantic.donation.choices import NOTHING, either, likely, unlikely
 from placement_lint.semantic.donation.expressions import DATA
 from placement_lint.semantic.donation.libraries import DonationLibraries, Given
 from placement_lint.semantic.donation.outputs import DonationOutputs, Takeover
@@ -43,7 +36,7 @@ from placement_lint.syntax.dotted import dotted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from placement_lint.semantic.donation.buffers import Thing, Things
+    from placement_lint.semantic.donation.choices import Thing, Things
     from placement_lint.semantic.donation.parts import Keys
 
 _MAX_DEPTH = 5

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from placement_lint.semantic.donation.buffers import Thing, Things
+    from placement_lint.semantic.donation.callables import (
+        Defined,
+        Donor,
+        Maker,
+        OfClass,
+        OfClassElsewhere,
+        Wrapper,
+    )
+    from placement_lint.semantic.donation.parts import BufferPart
+
+Thing: TypeAlias = "BufferPart | Defined | Donor | Maker | OfClass | OfClassElsewhere | Wrapper"
+Things: TypeAlias = "frozenset[Thing]"
+"""What an expression may be: one of these."""
+
+NOTHING: Things = frozenset()
 
 
 class Choice(frozenset["Thing"]):

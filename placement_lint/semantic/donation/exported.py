@@ -23,7 +23,7 @@ from placement_lint.semantic.program_queries import DonationElsewhere, DonationK
 from placement_lint.syntax.definitions import is_generator
 
 if TYPE_CHECKING:
-    from placement_lint.semantic.donation.buffers import Things
+    from placement_lint.semantic.donation.choices import Things
     from placement_lint.semantic.model import ModuleFacts
 
 _MOST_DEPTH = 3

@@ -9,15 +9,9 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from placement_lint.jaxmodel.donation import METADATA, TRANSPOSED
-from placement_lint.semantic.donation.buffers import (
-    NOTHING,
-    Buffers,
-    Nature,
-    Surety,
-    joined,
-)
+from placement_lint.semantic.donation.buffers import Buffers, Nature, Surety, joined
 from placement_lint.semantic.donation.callables import Defined, OfClass, bound, of_elsewhere
-from placement_lint.semantic.donation.choices import Choice, either, part_of, unlikely
+from placement_lint.semantic.donation.choices import NOTHING, Choice, either, part_of, unlikely
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.semantic.donation.readings import DonationReadings
 from placement_lint.syntax.calls import integer_value, string_value
@@ -26,8 +20,8 @@ from placement_lint.syntax.tree import children
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from placement_lint.semantic.donation.buffers import Thing, Things
     from placement_lint.semantic.donation.callables import OfElsewhere
+    from placement_lint.semantic.donation.choices import Thing, Things
     from placement_lint.semantic.donation.parts import Keys
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.definitions import Function

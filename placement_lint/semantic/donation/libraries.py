@@ -22,15 +22,11 @@ from placement_lint.jaxmodel.donation import (
     UPDATES,
     WITHOUT_DATA,
 )
-from placement_lint.semantic.donation.buffers import (
-    NOTHING,
-    Nature,
-    Surety,
-)
+from placement_lint.semantic.donation.buffers import Nature, Surety
 from placement_lint.semantic.donation.callables import (
     Donor,
 )
-from placement_lint.semantic.donation.choices import Choice, either, unlikely
+from placement_lint.semantic.donation.choices import NOTHING, Choice, either, unlikely
 from placement_lint.semantic.donation.expressions import (
     DATA,
     DonationExpressions,
@@ -45,7 +41,7 @@ from placement_lint.syntax.tree import children
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from placement_lint.semantic.donation.buffers import Thing, Things
+    from placement_lint.semantic.donation.choices import Thing, Things
 
 _MAX_STEPS = 5
 _WITHOUT_READING = re.compile(

@@ -23,7 +23,8 @@ from placement_lint.syntax.dotted import dotted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from placement_lint.semantic.donation.buffers import Death, Things
+    from placement_lint.semantic.donation.buffers import Death
+    from placement_lint.semantic.donation.choices import Things
     from placement_lint.semantic.model import ModuleFacts
 
 

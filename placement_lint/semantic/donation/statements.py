@@ -9,7 +9,6 @@ import libcst as cst
 
 from placement_lint.jaxmodel.donation import LEAVING, SHARING
 from placement_lint.semantic.donation.buffers import (
-    NOTHING,
     Buffers,
     Nature,
     carried,
@@ -20,7 +19,7 @@ from placement_lint.semantic.donation.buffers import (
 )
 from placement_lint.semantic.donation.callables import OfClass
 from placement_lint.semantic.donation.calls import DonationCalls
-from placement_lint.semantic.donation.choices import Choice, either
+from placement_lint.semantic.donation.choices import NOTHING, Choice, either
 from placement_lint.semantic.donation.expressions import DATA, is_list, item_key
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.syntax.calls import Arguments, integer_value
@@ -29,7 +28,7 @@ from placement_lint.syntax.dotted import dotted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from placement_lint.semantic.donation.buffers import Thing, Things
+    from placement_lint.semantic.donation.choices import Thing, Things
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.definitions import Function
 
