@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
-from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
+from placement_lint.prefilter.conditions import AllOf, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import followed
+from placement_lint.rules.meshes.spanning import (
+    is_over_all,
+    says_it_has_several_processes,
+    shardings_in,
+)
 from placement_lint.semantic.enclosing import failure_is_expected, is_caught
 from placement_lint.syntax.calls import Arguments
 
@@ -79,11 +84,8 @@ class AllgatherUntiled(Rule):
     advice = "Pass `tiled=True`"
     severity, fix = Severity.ERROR, Applicability.SAFE
     versions = ("0.8.0", None)
-    needs = AllOf(
-        Jax(),
-        b"process_allgather",
-        AnyOf(b"make_array_from_process_local_data", b"host_local_array_to_global_array"),
-    )
+    follows_callers = True
+    needs = AllOf(Jax(), b"process_allgather")
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         if not ctx.is_call(node, f"{_UTILS}.process_allgather"):
@@ -93,7 +95,7 @@ class AllgatherUntiled(Rule):
         is_false = isinstance(tiled, cst.Name) and tiled.value == "False"
         if gathered is None or arguments.is_open or (tiled is not None and not is_false):
             return
-        if ctx.called(followed(gathered, ctx)) not in _MAKERS:
+        if ctx.called(followed(gathered, ctx)) not in _MAKERS and not _is_of_all(gathered, ctx):
             return
         if failure_is_expected(node, ctx) or is_caught(node, ctx, _FAILURES):
             return
@@ -103,6 +105,14 @@ class AllgatherUntiled(Rule):
             "on: pass tiled=True",
             fix=_plan(gathered, tiled),
         )
+
+
+def _is_of_all(gathered: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether all that is gathered surely is over the devices of all processes."""
+    if not says_it_has_several_processes(ctx):
+        return False
+    shardings = [*shardings_in(ctx.flow.value(gathered))]
+    return bool(shardings) and all(each is not None and is_over_all(each) for each in shardings)
 
 
 def _plan(gathered: cst.BaseExpression, tiled: cst.BaseExpression | None) -> FixPlan:

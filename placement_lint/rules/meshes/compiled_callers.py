@@ -45,8 +45,8 @@ def is_only_called(node: cst.CSTNode, ctx: Context) -> bool:
     # What is given to `jax.jit` is not followed where it is called as it is.
     is_given = function in ctx.flow.module.traced and not function.decorators
     return all(
-        _is_call(use, facts, is_given=is_given) or _is_made_by_calls(use, function, ctx)
-        for facts, use in _uses(function, ctx)
+        _is_call(use, there.module, is_given=is_given) or _is_made_by_calls(use, function, ctx)
+        for there, use in uses_of(function, ctx)
     )
 
 
@@ -58,24 +58,29 @@ def _is_made_by_calls(use: cst.CSTNode, function: cst.FunctionDef, ctx: Context)
     return (
         isinstance(ctx.parent(use), cst.Return)
         and isinstance(around, cst.FunctionDef)
-        and all(_is_call(each, facts, is_given=False) for facts, each in _uses(around, ctx))
+        and all(
+            _is_call(each, there.module, is_given=False) for there, each in uses_of(around, ctx)
+        )
     )
 
 
-def _uses(function: cst.FunctionDef, ctx: Context) -> Iterator[tuple[ModuleFacts, cst.CSTNode]]:
+def uses_of(function: cst.FunctionDef, ctx: Context) -> Iterator[tuple[Context, cst.CSTNode]]:
     """Yield what may read a function: in its file its name, in others whatever has that name."""
     name, scope = function.name.value, ctx.names.scope(function)
     is_method = isinstance(scope.node, cst.ClassDef)
-    for facts in ctx.module.siblings.values():
+    for path, facts in ctx.module.siblings.items():
         is_own = facts is ctx.module
+        there = ctx if is_own else ctx.beside(path)
+        if there is None:
+            continue
         if is_own and not is_method:
-            yield from ((facts, use) for use in ctx.names.uses(name, scope))
+            yield from ((there, use) for use in ctx.names.uses(name, scope))
         if is_method or (not is_own and scope is ctx.names.module_scope):
             kinds = (cst.Attribute,) if is_method else (cst.Attribute, cst.Name)
             for use in facts.tree.every(*kinds):
                 text = use.attr.value if isinstance(use, cst.Attribute) else use
                 if (text.value if isinstance(text, cst.Name) else text) == name:
-                    yield facts, use
+                    yield there, use
 
 
 def _is_call(use: cst.CSTNode, facts: ModuleFacts, *, is_given: bool) -> bool:

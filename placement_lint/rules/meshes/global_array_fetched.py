@@ -9,24 +9,37 @@ import libcst as cst
 from placement_lint.findings import Confidence, Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Pattern, Uses
 from placement_lint.rules.base import Rule
+from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.meshes.spanning import (
     held_in_part,
-    is_excused,
+    is_silent_at,
     says_it_has_several_processes,
 )
-from placement_lint.semantic.enclosing import is_caught
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
 
-_READING = {
-    "builtins.enumerate": 0, "builtins.iter": 0, "builtins.list": 0, "builtins.tuple": 0,
-    "builtins.zip": 0, "jax.device_get": 0, "numpy.array": 0, "numpy.asanyarray": 0,
-    "numpy.asarray": 0, "numpy.ascontiguousarray": 0, "numpy.concatenate": 0, "numpy.save": 1,
-    "numpy.savetxt": 1, "numpy.stack": 0, "pickle.dump": 0, "pickle.dumps": 0,
+_READING: dict[str, tuple[int, ...]] = {
+    "builtins.enumerate": (0,), "builtins.iter": (0,), "builtins.list": (0,),
+    "builtins.tuple": (0,), "builtins.zip": (0,), "flax.serialization.to_bytes": (0,),
+    "jax.device_get": (0,), "jax.numpy.save": (1,), "numpy.allclose": (0, 1),
+    "numpy.array": (0,), "numpy.asanyarray": (0,), "numpy.asarray": (0,),
+    "numpy.ascontiguousarray": (0,), "numpy.concatenate": (0,), "numpy.save": (1,),
+    "numpy.savetxt": (1,), "numpy.stack": (0,), "numpy.testing.assert_allclose": (0, 1),
+    "numpy.testing.assert_array_equal": (0, 1), "pickle.dump": (0,), "pickle.dumps": (0,),
 }  # fmt: skip
-"""Functions that read all of an argument: which one."""
+"""Functions that read all of an argument: which ones."""
+_ARCHIVES = frozenset({"jax.numpy.savez", "numpy.savez", "numpy.savez_compressed"})
+"""Functions that read all of each argument but the first."""
+_ITERATING = frozenset({
+    "builtins.enumerate", "builtins.iter", "builtins.list", "builtins.tuple", "builtins.zip",
+})  # fmt: skip
+_MAKERS = frozenset({
+    "jax.experimental.multihost_utils.host_local_array_to_global_array",
+    "jax.make_array_from_process_local_data",
+})  # fmt: skip
+"""What makes an array of parts that the processes have: then it is split over these."""
 _METHODS = frozenset({"item", "tolist", "__array__"})
 _MAPS = frozenset({"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map"})
 _FAILURES = frozenset({"builtins.BaseException", "builtins.Exception", "builtins.RuntimeError"})
@@ -127,9 +140,17 @@ class GlobalArrayFetched(Rule):
         called = ctx.called(node) or ""
         arguments = Arguments(node)
         if called in _READING:
-            position = _READING[called]
-            if position < len(arguments.positional):
-                _check(arguments.positional[position], node, ctx)
+            for position in _READING[called]:
+                if position < len(arguments.positional):
+                    _check(
+                        arguments.positional[position],
+                        node,
+                        ctx,
+                        in_trees=called not in _ITERATING,
+                    )
+        elif called in _ARCHIVES:
+            for each in (*arguments.positional[1:], *arguments.keywords.values()):
+                _check(each, node, ctx)
         elif called in _MAPS and len(arguments.positional) == 2:
             function, tree = arguments.positional
             if ctx.name(function) in _READING:
@@ -139,28 +160,30 @@ class GlobalArrayFetched(Rule):
             _check(node.func.value, node, ctx)
 
     def visit_For(self, node: cst.For, ctx: Context) -> None:
-        _check(node.iter, node.iter, ctx)
+        _check(node.iter, node.iter, ctx, in_trees=False)
 
     def visit_CompFor(self, node: cst.CompFor, ctx: Context) -> None:
-        _check(node.iter, node.iter, ctx)
+        _check(node.iter, node.iter, ctx, in_trees=False)
 
 
-def _check(array: cst.BaseExpression, node: cst.CSTNode, ctx: Context) -> None:
+def _check(
+    array: cst.BaseExpression,
+    node: cst.CSTNode,
+    ctx: Context,
+    *,
+    in_trees: bool = True,
+) -> None:
     # Most programs have one process: then nobody has to know where this array is.
     if isinstance(array, cst.SimpleString | cst.Integer) or not says_it_has_several_processes(ctx):
         return
     held = ctx.flow.value(array)
-    sharding = held_in_part(held) if held else None
-    if (
-        sharding is None
-        or ctx.flow.is_traced(array)
-        or is_excused(node, ctx)
-        or is_caught(node, ctx, _FAILURES)
-    ):
+    split = held_in_part(held, in_trees=in_trees) if held else None
+    if split is None or is_silent_at(array, node, ctx, _FAILURES):
         return
+    is_made_of_parts = ctx.called(followed(array, ctx)) in _MAKERS
     ctx.report(
         node,
-        f"this process has only a part of this array, which is split over the {sharding} of all "
-        "processes: RuntimeError",
-        confidence=Confidence.LIKELY,
+        f"this process has only a part of this array, which is split over the {split.sharding} of "
+        "all processes: RuntimeError",
+        confidence=Confidence.LIKELY if is_made_of_parts else split.confidence,
     )

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Confidence, Severity
-from placement_lint.prefilter.conditions import COMMITTED, AllOf, Uses
+from placement_lint.prefilter.conditions import Uses
 from placement_lint.rules.base import Rule
+from placement_lint.rules.meshes.per_process_values import differs_between_processes
 from placement_lint.rules.meshes.spanning import (
-    is_excused,
+    is_over_all,
+    is_silent_at,
+    is_whole,
     says_it_has_several_processes,
     spans_processes,
     target_of,
 )
-from placement_lint.semantic.enclosing import is_caught
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
@@ -22,7 +24,10 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.values import Value
     from placement_lint.rules.context import Context
 
-_FAILURES = frozenset({"builtins.BaseException", "builtins.Exception", "builtins.ValueError"})
+_FAILURES = frozenset({
+    "builtins.AssertionError", "builtins.BaseException", "builtins.Exception",
+    "builtins.ValueError",
+})  # fmt: skip
 
 
 class LocalArrayToGlobalSharding(Rule):
@@ -88,29 +93,31 @@ class LocalArrayToGlobalSharding(Rule):
     advice = "Make it of the parts of all processes, with `jax.make_array_from_process_local_data`"
     severity = Severity.ERROR
     follows_callers = True
-    needs = AllOf(Uses("jax.device_put"), COMMITTED)
+    needs = Uses("jax.device_put")
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         if not ctx.is_call(node, "jax.device_put"):
             return
         arguments = Arguments(node)
         given, target = arguments.get(0, "x"), arguments.get(1, "device")
-        if given is None or target is None or not spans_processes(target_of(target, ctx)):
+        if given is None or target is None or not says_it_has_several_processes(ctx):
             return
-        if (
-            not _is_of_one_device(ctx.flow.value(given))
-            or ctx.flow.is_traced(node)
-            or not says_it_has_several_processes(ctx)
-            or is_excused(node, ctx)
-            or is_caught(node, ctx, _FAILURES)
-        ):
+        sharding = target_of(target, ctx)
+        if sharding is None or not is_over_all(sharding) or is_whole(sharding):
             return
-        ctx.report(
-            node,
+        is_committed = spans_processes(sharding) and _is_of_one_device(ctx.flow.value(given))
+        if not is_committed and not differs_between_processes(given, ctx):
+            return
+        if is_silent_at(node, node, ctx, _FAILURES):
+            return
+        what = (
             "this array is committed to a device of this process, and the sharding is over the "
-            "devices of all: ValueError",
-            confidence=Confidence.LIKELY,
+            "devices of all: ValueError"
+            if is_committed
+            else "each process has another part of the data here, and device_put takes one array "
+            "that all of them have: AssertionError"
         )
+        ctx.report(node, what, confidence=Confidence.LIKELY)
 
 
 def _is_of_one_device(held: Value) -> bool:

@@ -9,12 +9,11 @@ from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.per_process_values import differs_between_processes
 from placement_lint.rules.meshes.spanning import (
-    is_excused,
+    is_silent_at,
     replicates_over_processes,
     says_it_has_several_processes,
     target_of,
 )
-from placement_lint.semantic.enclosing import is_caught
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
@@ -116,9 +115,7 @@ class PerProcessValueReplicated(Rule):
             or not replicates_over_processes(target_of(target, ctx))
             or not says_it_has_several_processes(ctx)
             or not differs_between_processes(value, ctx)
-            or ctx.flow.is_traced(node)
-            or is_excused(node, ctx)
-            or is_caught(node, ctx, _FAILURES)
+            or is_silent_at(node, node, ctx, _FAILURES)
         ):
             return
         is_checked = ctx.is_call(node, "jax.device_put")

@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.donation import TREE_MAPS as _MAPS
 from placement_lint.rules.devices.queries import followed
+from placement_lint.rules.meshes.compiled_callers import uses_of
 from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import is_generator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,10 +44,10 @@ class _Sources:
 
     def __init__(self) -> None:
         self._asked = 0
+        self._asking: set[tuple[int, str]] = set()
+        """The parameters and attributes that are asked about: one that depends on itself."""
 
-    def differs(
-        self, node: cst.BaseExpression, ctx: Context, given: Mapping[str, bool]
-    ) -> bool:  # fmt: skip
+    def differs(self, node: cst.BaseExpression, ctx: Context, given: Mapping[str, bool]) -> bool:
         """`given`: which parameters of the function around the node differ."""
         self._asked += 1
         if self._asked > _MOST:
@@ -53,7 +56,7 @@ class _Sources:
             value = followed(node, ctx)
             if value is not node:
                 return self.differs(value, ctx, given)
-            return self._is_of_parameter(node, ctx, given)
+            return self._is_drawn(node, ctx, given) or self._is_of_parameter(node, ctx, given)
         if isinstance(node, cst.BinaryOperation):
             return self.differs(node.left, ctx, given) or self.differs(node.right, ctx, given)
         if isinstance(node, cst.UnaryOperation):
@@ -61,12 +64,17 @@ class _Sources:
         if isinstance(node, cst.Subscript):
             return self.differs(node.value, ctx, given) or self._index(node, ctx, given)
         if isinstance(node, cst.Attribute):
-            return node.attr.value not in _METADATA and self.differs(node.value, ctx, given)
-        if isinstance(node, cst.List | cst.Tuple):
-            return any(
-                isinstance(each, cst.Element) and self.differs(each.value, ctx, given)
-                for each in node.elements
+            return node.attr.value not in _METADATA and (
+                self.differs(node.value, ctx, given) or self._is_attribute(node, ctx)
             )
+        if isinstance(node, cst.List | cst.Tuple | cst.Dict):
+            # Of a mapping all has to differ: it may be asked for any of it.
+            every = [
+                self.differs(each.value, ctx, given)
+                for each in node.elements
+                if isinstance(each, cst.Element | cst.DictElement)
+            ]
+            return bool(every) and (all(every) if isinstance(node, cst.Dict) else any(every))
         return isinstance(node, cst.Call) and self._is_called(node, ctx, given)
 
     def _index(self, node: cst.Subscript, ctx: Context, given: Mapping[str, bool]) -> bool:
@@ -90,9 +98,11 @@ class _Sources:
             return False
         if called.startswith(_KEEPING):
             return any(self.differs(each, ctx, given) for each in arguments)
+        if called in _MAPS:
+            return any(self.differs(each, ctx, given) for each in arguments[1:])
         function = _function(node, ctx)
         if function is not None:
-            return self._is_returned(function, node, ctx, given)
+            return self._is_returned(*function, node, ctx, given)
         if called or not isinstance(node.func, cst.Attribute):
             return False
         # A method: what it gives is of its object, `rng.normal(size=8)`, if not of an argument.
@@ -101,37 +111,120 @@ class _Sources:
     def _is_returned(
         self,
         function: cst.FunctionDef,
+        there: Context,
         call: cst.Call,
         ctx: Context,
         given: Mapping[str, bool],
     ) -> bool:
-        """Return whether each result of a function of the file differs, for what it is given."""
+        """Return whether each result of a function differs, for what it is given here."""
         arguments = Arguments(call)
         if arguments.is_open:
             return False
-        names = [each.name.value for each in function.params.params]
+        names = _parameters(function)
         passed = dict(zip(names, arguments.positional, strict=False)) | arguments.keywords
         differing = {name: self.differs(value, ctx, given) for name, value in passed.items()}
+        kinds = (cst.Yield,) if is_generator(function, there.names) else (cst.Return,)
         returned = [
             each.value
-            for each in ctx.tree.every(cst.Return, below=function)
-            if ctx.function(each) is function
+            for each in there.tree.every(*kinds, below=function)
+            if isinstance(each, cst.Yield | cst.Return) and there.function(each) is function
         ]
         return bool(returned) and all(
-            value is not None and self.differs(value, ctx, differing) for value in returned
+            isinstance(value, cst.BaseExpression) and self.differs(value, there, differing)
+            for value in returned
         )
+
+    def _is_drawn(self, node: cst.Name, ctx: Context, given: Mapping[str, bool]) -> bool:
+        """Return whether a name is bound by a loop over what differs, and nowhere else."""
+        bindings = ctx.names.bindings(node)
+        bound = bindings[0].node if len(bindings) == 1 else None
+        while bound is not None and not isinstance(
+            bound, cst.For | cst.CompFor | cst.BaseStatement
+        ):
+            bound = ctx.parent(bound)
+        return isinstance(bound, cst.For | cst.CompFor) and self.differs(bound.iter, ctx, given)
+
+    def _is_attribute(self, node: cst.Attribute, ctx: Context) -> bool:
+        """Return whether an attribute of an object differs, which its class assigns once."""
+        if not isinstance(node.value, cst.Name) or node.value.value != "self":
+            return False
+        classes = [each for each in ctx.ancestors(node) if isinstance(each, cst.ClassDef)]
+        if not classes:
+            return False
+        key = (id(classes[0]), node.attr.value)
+        if key in self._asking:
+            return False
+        self._asking.add(key)
+        values = [
+            assign.value
+            for assign in ctx.tree.every(cst.Assign, below=classes[0])
+            for target in assign.targets
+            if isinstance(target.target, cst.Attribute)
+            and target.target.attr.value == node.attr.value
+        ]
+        found = len(values) == 1 and self.differs(values[0], ctx, {})
+        self._asking.discard(key)
+        return found
 
     def _is_of_parameter(self, node: cst.Name, ctx: Context, given: Mapping[str, bool]) -> bool:
         """Return whether a name is a parameter that differs, and is bound nowhere else."""
         bindings = ctx.names.bindings(node)
         is_parameter = len(bindings) == 1 and isinstance(bindings[0].node, cst.Param)
-        return is_parameter and given.get(node.value, False)
+        if not is_parameter:
+            return False
+        if node.value in given:
+            return given[node.value]
+        function = ctx.function(node)
+        key = (id(function), node.value)
+        if given or key in self._asking or not isinstance(function, cst.FunctionDef):
+            return False
+        self._asking.add(key)
+        found = self._is_passed(function, node.value, ctx)
+        self._asking.discard(key)
+        return found
+
+    def _is_passed(self, function: cst.FunctionDef, name: str, ctx: Context) -> bool:
+        """Return whether all calls of a function give a parameter of it what differs."""
+        names = _parameters(function)
+        if name not in names:
+            return False
+        found = False
+        for there, use in uses_of(function, ctx):
+            call = there.parent(use)
+            if not isinstance(call, cst.Call) or call.func is not use:
+                if isinstance(call, cst.Attribute | cst.ImportAlias):
+                    continue
+                return False
+            arguments = Arguments(call)
+            value = arguments.get(names.index(name), name)
+            if arguments.is_open or value is None or not self.differs(value, there, {}):
+                return False
+            found = True
+        return found
 
 
-def _function(call: cst.Call, ctx: Context) -> cst.FunctionDef | None:
-    """Return the function of the file that a call is of, by its name."""
+def _parameters(function: cst.FunctionDef) -> list[str]:
+    """Return the names of the parameters that a call of a function gives."""
+    names = [each.name.value for each in function.params.params]
+    return names[1:] if names[:1] in (["self"], ["cls"]) else names
+
+
+def _function(call: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Context] | None:
+    """Return the function of the program that a call is of, with its file."""
+    from placement_lint.placement.domain.values import Function, Method, sole
+
+    atom = sole(ctx.flow.value(call.func))
+    place = None
+    if isinstance(atom, Function):
+        place = atom.place
+    elif isinstance(atom, Method):
+        place = atom.function
+    there = None if place is None else ctx.beside(place.module)
+    node = None if there is None or place is None else there.tree.nodes[place.node]
+    if there is not None and isinstance(node, cst.FunctionDef):
+        return node, there
     if not isinstance(call.func, cst.Name):
         return None
     bindings = ctx.names.bindings(call.func)
-    node = bindings[0].node if len(bindings) == 1 else None
-    return node if isinstance(node, cst.FunctionDef) else None
+    bound = bindings[0].node if len(bindings) == 1 else None
+    return (bound, ctx) if isinstance(bound, cst.FunctionDef) else None

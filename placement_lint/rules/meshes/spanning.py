@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
+from placement_lint.findings import Confidence
 from placement_lint.placement.domain.mesh_devices import EVERY
 from placement_lint.rules.devices.processes import INITIALIZE
 from placement_lint.rules.meshes.shardings import leaves, says
 from placement_lint.semantic.enclosing import (
     ancestors_in_function,
     failure_is_expected,
+    is_caught,
     is_in_test,
     names_a_word,
     passed_exits,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from placement_lint.placement.domain.mesh_devices import MeshDevices
     from placement_lint.placement.domain.sharding import Sharding
     from placement_lint.placement.domain.values import Value
@@ -64,28 +68,44 @@ def is_excused(node: cst.CSTNode, ctx: Context) -> bool:
 
 def spans_processes(sharding: Sharding | None) -> bool:
     """Return whether a sharding surely leaves each of several processes with a part only."""
-    if sharding is None or sharding.mesh is None or sharding.spec is None:
-        return False
+    return sharding is not None and _sure_span(sharding) is Confidence.LIKELY
+
+
+def _sure_span(sharding: Sharding) -> Confidence | None:
+    """Return how sure it is that a sharding leaves each of several processes with a part only.
+
+    Possible: along one of several axes there may be a single device.
+    """
+    if not is_over_all(sharding) or sharding.spec is None or sharding.mesh is None:
+        return None
     mesh, named = sharding.mesh, [*sharding.spec.axes()]
-    if mesh.devices is None or not is_of_all(mesh.devices) or mesh.axes is None or not named:
-        return False
+    if not named:
+        return None
+    if mesh.axes is None:
+        return Confidence.POSSIBLE
     if {*named} >= {*mesh.axes}:
-        return True
-    # Along one of several axes there may be a single device.
+        return Confidence.LIKELY
     sizes = dict(zip(mesh.axes, mesh.sizes or (), strict=False))
-    return any((sizes.get(axis) or 1) > 1 for axis in named)
+    known = [sizes.get(axis) for axis in named]
+    if any((size or 1) > 1 for size in known):
+        return Confidence.LIKELY
+    return None if all(size == 1 for size in known) else Confidence.POSSIBLE
 
 
 def replicates_over_processes(sharding: Sharding | None) -> bool:
     """Return whether a sharding surely is replicated over the devices of all processes."""
-    return (
-        sharding is not None
-        and sharding.spec is not None
-        and sharding.spec.is_whole
-        and sharding.mesh is not None
-        and sharding.mesh.devices is not None
-        and is_of_all(sharding.mesh.devices)
-    )
+    return sharding is not None and is_over_all(sharding) and is_whole(sharding)
+
+
+def is_whole(sharding: Sharding) -> bool:
+    """Return whether a sharding surely splits nothing."""
+    return sharding.spec is not None and sharding.spec.is_whole
+
+
+def is_over_all(sharding: Sharding) -> bool:
+    """Return whether a sharding is over the devices of all processes, split or replicated."""
+    mesh = sharding.mesh
+    return mesh is not None and mesh.devices is not None and is_of_all(mesh.devices)
 
 
 def is_of_all(devices: MeshDevices) -> bool:
@@ -93,14 +113,40 @@ def is_of_all(devices: MeshDevices) -> bool:
     return devices.part == EVERY and devices.listed is None and not devices.is_local
 
 
-def held_in_part(held: Value) -> Sharding | None:
-    """Return how the arrays in a value are split over processes; None where one may not be."""
-    from placement_lint.placement.domain.values import Array
+class Split(NamedTuple):
+    """How arrays are split over processes, and how sure that is."""
 
-    shardings = [atom.sharding if isinstance(atom, Array) else None for atom in leaves(held)]
-    if not shardings or not all(map(spans_processes, shardings)):
+    sharding: Sharding
+    confidence: Confidence
+
+
+def held_in_part(held: Value, *, in_trees: bool = True) -> Split | None:
+    """Return how the arrays in a value are split over processes; None where one may not be.
+
+    `in_trees`: also those in something that may be a tree of arrays, or one array.
+    """
+    found = []
+    for sharding in shardings_in(held, in_trees=in_trees):
+        confidence = None if sharding is None else _sure_span(sharding)
+        if sharding is None or confidence is None:
+            return None
+        found.append(Split(sharding, confidence))
+    if not found:
         return None
-    return min((each for each in shardings if each is not None), key=str)
+    # As sure as the least sure one.
+    least = max((each.confidence for each in found), key=[*Confidence].index)
+    return Split(min((each.sharding for each in found), key=str), least)
+
+
+def shardings_in(held: Value, *, in_trees: bool = True) -> Iterator[Sharding | None]:
+    """Yield how each array in a value is spread; None for what is no array on a mesh."""
+    from placement_lint.placement.domain.values import AnyTree, Array
+
+    for atom in leaves(held):
+        if isinstance(atom, AnyTree) and in_trees:
+            yield from shardings_in(atom.leaf)
+        else:
+            yield atom.sharding if isinstance(atom, Array) else None
 
 
 def target_of(node: cst.BaseExpression | None, ctx: Context) -> Sharding | None:
@@ -110,3 +156,12 @@ def target_of(node: cst.BaseExpression | None, ctx: Context) -> Sharding | None:
 
     only = None if node is None else sole(ctx.flow.value(node))
     return only if isinstance(only, Sharding) else None
+
+
+def is_silent_at(
+    node: cst.CSTNode, at: cst.CSTNode, ctx: Context, failures: frozenset[str]
+) -> bool:
+    """Return whether an error between processes is none at a node: it is traced, runs in one
+    process, or is caught there. `at`: what the finding is reported at.
+    """
+    return ctx.flow.is_traced(node) or is_excused(at, ctx) or is_caught(at, ctx, failures)

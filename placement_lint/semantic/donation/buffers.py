@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from placement_lint.semantic.donation.choices import either, is_decided_by, rather, unlikely
-from placement_lint.semantic.donation.parts import MAX_KEYS, BufferPart
+from placement_lint.semantic.donation.parts import MAX_KEYS, BufferPart, may_be_same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -111,6 +111,8 @@ class Leaf(NamedTuple):
     """One of these surely is in the tree."""
     is_whole: bool
     """None of its parts is known to be another thing."""
+    but: frozenset[str]
+    """The parts of it that are not in the tree, by their keys."""
 
     @property
     def is_there(self) -> bool:
@@ -193,7 +195,7 @@ class Buffers:
                 if base is not None and not count:
                     pending.append((frozenset({base}), sure, but | {keys[0] for keys in known}))
                 elif not below or roots[part.root].nature is not Nature.TREE:
-                    yield Leaf(part, held, is_sure, is_whole=not below and not but)
+                    yield Leaf(part, held, is_sure, not below and not but, but)
 
     def set_apart(self, base: BufferPart, keys: Iterable[str], roots: list[Root]) -> None:
         """Give parts of a thing an identity of their own: another thing has the others."""
@@ -281,13 +283,9 @@ class Buffers:
         for each in sorted_parts(things):
             if not each.keys or each.root not in self.dead:
                 continue
-            *around, last = each.keys
             for keys, death in self.dead[each.root].items():
-                if len(keys) == len(each.keys) and [*keys[:-1]] == around:
-                    kinds = {keys[-1][:2] == "['", last[:2] == "['"}
-                    is_item = keys[-1][0] == last[0] == "["
-                    if keys[-1][1] == "*" or last[1] == "*" or (is_item and len(kinds) > 1):
-                        return Gone(death, Surety.MAYBE)
+                if may_be_same(each, BufferPart(each.root, keys)):
+                    return Gone(death, Surety.MAYBE)
         return None
 
     def _surety(self, things: Things, death: Death, under: tuple[int, ...]) -> Surety:
@@ -387,9 +385,12 @@ def less_sure(state: Buffers, entered: Buffers) -> Buffers:
         before = entered.dead.get(root, {})
         dead[root] = {
             keys: death
-            if death.surety < Surety.DEFINITE
-            or (keys in before and before[keys].surety is Surety.DEFINITE)
-            else replace(death, surety=Surety.LIKELY)
+            if keys in before and before[keys].surety >= death.surety
+            else replace(
+                death,
+                surety=min(death.surety, Surety.LIKELY),
+                chosen=min(death.chosen, Surety.LIKELY),
+            )
             for keys, death in known.items()
         }
     return Buffers(state.names, state.parts, dead, state.viewed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,7 @@ from placement_lint.semantic.donation.choices import NOTHING, either, likely, un
 from placement_lint.semantic.donation.expressions import DATA
 from placement_lint.semantic.donation.libraries import DonationLibraries, Given
 from placement_lint.semantic.donation.outputs import DonationOutputs, Takeover
-from placement_lint.semantic.donation.parts import BufferPart
+from placement_lint.semantic.donation.parts import BufferPart, may_be_same
 from placement_lint.semantic.donation.readings import Idle, Repeat, text_of
 from placement_lint.syntax.calls import Arguments, elements_or_self
 from placement_lint.syntax.definitions import is_generator
@@ -392,7 +393,7 @@ class DonationCalls(DonationLibraries):
         perhaps: dict[BufferPart, tuple[tuple[Given, bool], Surety]] = {}
         for each in [*donated, *others]:
             one = (each, each in donated)
-            for part, among, is_sure, is_whole in self.state.leaves(each.things, self.roots):
+            for part, among, is_sure, is_whole, _ in self.state.leaves(each.things, self.roots):
                 if not part.root or self.roots[part.root].nature is Nature.DATA or not is_whole:
                     continue
                 # On a way that leads here it is this one: it is no other one for certain.
@@ -408,7 +409,12 @@ class DonationCalls(DonationLibraries):
                 at_most = Surety.DEFINITE
                 if earlier is None:
                     before = (perhaps[up] for up in _around(part) if up in perhaps)
-                    earlier, other = next(before, (None, surety))
+                    beside = (
+                        (known, Surety.MAYBE)
+                        for up, (known, _) in perhaps.items()
+                        if up.keys and part.keys and may_be_same(part, up)
+                    )
+                    earlier, other = next(itertools.chain(before, beside), (None, surety))
                     at_most = min(surety, other)
                 if earlier is not None and (one[1] or earlier[1]):
                     self._note_repeat(node, donor, (earlier, one), at_most)

@@ -18,3 +18,20 @@ class BufferPart(NamedTuple):
 
     def at(self, *keys: str) -> BufferPart:
         return BufferPart(self.root, (*self.keys, *keys)[:MAX_KEYS])
+
+
+def may_be_same(one: BufferPart, other: BufferPart) -> bool:
+    """Return whether two parts may be one item: by a key that is not known, or by its place in a
+    mapping, `a, b = tree.values()`.
+    """
+    if (
+        one.root != other.root
+        or len(one.keys) != len(other.keys)
+        or one.keys[:-1] != other.keys[:-1]
+    ):
+        return False
+    first, second = one.keys[-1], other.keys[-1]
+    if "*" in {first[1], second[1]}:
+        return True
+    is_item = first[0] == second[0] == "["
+    return is_item and (first[1] == "'") is not (second[1] == "'")

@@ -11,10 +11,10 @@ import libcst as cst
 from placement_lint.semantic.donation.buffers import (
     Buffers,
     Gone,
+    Leaf,
     Nature,
     Root,
     Surety,
-    sorted_parts,
 )
 from placement_lint.semantic.donation.choices import likely, unlikely
 from placement_lint.semantic.donation.parts import BufferPart
@@ -134,9 +134,10 @@ class DonationReadings:
 
     def is_assigned(self, part: BufferPart) -> bool:
         """Return whether a part is known to be something else than the part of a thing."""
-        held = self.state.load(part, self.roots)
-        only = next(iter(held)) if len(held) == 1 else None
-        return not isinstance(only, BufferPart) or only.keys[-1:] != part.keys[-1:]
+        return any(
+            not isinstance(each, BufferPart) or each.keys[-1:] != part.keys[-1:]
+            for each in self.state.load(part, self.roots)
+        )
 
     def assign(self, part: BufferPart, held: Things) -> None:
         """Assign to a part of a thing: what was made of it before keeps what it had."""
@@ -190,14 +191,13 @@ class DonationReadings:
 
     def _gone_inside(self, things: Things) -> Iterator[Gone | None]:
         """Yield what may have deleted parts of a thing."""
-        rare = unlikely(things)
-        for part in sorted_parts(things):
-            count = len(part.keys)
+        for leaf in self.state.leaves(things, self.roots):
+            part, count = leaf.part, len(leaf.part.keys)
             for keys, death in self.state.dead.get(part.root, {}).items():
                 own = BufferPart(part.root, keys)
-                if keys[:count] == part.keys and self.state.load(own, self.roots) == {own}:
-                    yield self._gone_of_one(own, death, things, rare)
-        for leaf in self.state.leaves(things, self.roots):
+                is_below = keys[:count] == part.keys and len(keys) > count
+                if is_below and keys[count] not in leaf.but and not self.is_assigned(own):
+                    yield self._gone_of_one(own, death, leaf)
             gone = self.state.gone(leaf.among, self.where)
             if gone is None:
                 continue
@@ -207,10 +207,10 @@ class DonationReadings:
                 is_rare = leaf.part in unlikely(leaf.among)
                 yield Gone(gone.death, Surety.MAYBE if is_rare else self._if_carried(gone.death))
 
-    def _gone_of_one(self, part: BufferPart, death: Death, things: Things, rare: Things) -> Gone:
-        if len(things) == 1:
+    def _gone_of_one(self, part: BufferPart, death: Death, leaf: Leaf) -> Gone:
+        if leaf.is_sure and len(leaf.among) == 1:
             return self.state.gone(frozenset({part}), self.where) or Gone(death, Surety.MAYBE)
-        is_rare = any(isinstance(each, BufferPart) and each.root == part.root for each in rare)
+        is_rare = leaf.part in unlikely(leaf.among)
         return Gone(death, Surety.MAYBE if is_rare else self._if_carried(death))
 
     def _if_carried(self, death: Death) -> Surety:

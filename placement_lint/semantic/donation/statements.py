@@ -524,8 +524,18 @@ class DonationStatements(DonationCalls):
     def _item_of(self, thing: Thing) -> Things:
         if not isinstance(thing, BufferPart) or not thing.root:
             return NOTHING
-        every = self._items(thing) or [self._any_item(thing)]
-        return every[0] if len(every) == 1 else Choice(frozenset().union(*every))
+        every = self._items(thing)
+        if every:
+            return every[0] if len(every) == 1 else Choice(frozenset().union(*every))
+        some = self._any_item(thing)
+        count = len(thing.keys)
+        known = {
+            each
+            for keys, held in self.state.parts.get(thing.root, {}).items()
+            if keys[:count] == thing.keys and len(keys) == count + 1
+            for each in held
+        }
+        return Choice(some | known, known) if known else some
 
     def _any_item(self, part: BufferPart) -> Things:
         return self.state.load(part.at(self.new_key()), self.roots)
