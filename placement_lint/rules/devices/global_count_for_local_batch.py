@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
 
 _RESHAPES = frozenset({"jax.numpy.reshape", "numpy.reshape", "einops.rearrange"})
+_MOST_STEPS = 6
 _LOCAL_WORDS = ("local", "per_host", "per_process", "host_batch", "process_batch")
 
 
@@ -89,12 +90,9 @@ class GlobalCountForLocalBatch(Rule):
             sizes = [argument.value for argument in node.args]
         else:
             return
-        if sizes and isinstance(sizes[0], cst.Tuple | cst.List):
-            sizes = [element.value for element in sizes[0].elements]
-        if sizes:
-            leading = followed(sizes[0], ctx)
-            if ctx.is_call(leading, "jax.device_count"):
-                _report(leading, "the leading size of a reshape", ctx)
+        leading = _leading(sizes[0], ctx) if sizes else None
+        if leading is not None and ctx.is_call(leading, "jax.device_count"):
+            _report(leading, "the leading size of a reshape", ctx)
 
     def visit_Assign(self, node: cst.Assign, ctx: Context) -> None:
         """Check `local_batch = batch // jax.device_count()`."""
@@ -108,6 +106,19 @@ class GlobalCountForLocalBatch(Rule):
                 and ctx.is_call(inner.right, "jax.device_count")
             ):
                 _report(inner.right, f"`{names[0]}`", ctx)
+
+
+def _leading(size: cst.BaseExpression, ctx: Context) -> cst.BaseExpression:
+    """Return the first size of a shape: `(n, -1) + x.shape[1:]`."""
+    for _ in range(_MOST_STEPS):
+        size = followed(size, ctx)
+        if isinstance(size, cst.Tuple | cst.List) and size.elements:
+            size = size.elements[0].value
+        elif isinstance(size, cst.BinaryOperation) and isinstance(size.operator, cst.Add):
+            size = size.left
+        else:
+            break
+    return size
 
 
 def _report(call: cst.CSTNode, what: str, ctx: Context) -> None:

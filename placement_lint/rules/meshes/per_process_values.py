@@ -56,7 +56,12 @@ class _Sources:
             value = followed(node, ctx)
             if value is not node:
                 return self.differs(value, ctx, given)
-            return self._is_drawn(node, ctx, given) or self._is_of_parameter(node, ctx, given)
+            bound = _bound_before(node, ctx)
+            if isinstance(bound, cst.For | cst.CompFor):
+                return self.differs(bound.iter, ctx, given)
+            if bound is not None:
+                return self.differs(bound, ctx, given)
+            return self._is_of_parameter(node, ctx, given)
         if isinstance(node, cst.BinaryOperation):
             return self.differs(node.left, ctx, given) or self.differs(node.right, ctx, given)
         if isinstance(node, cst.UnaryOperation):
@@ -134,16 +139,6 @@ class _Sources:
             for value in returned
         )
 
-    def _is_drawn(self, node: cst.Name, ctx: Context, given: Mapping[str, bool]) -> bool:
-        """Return whether a name is bound by a loop over what differs, and nowhere else."""
-        bindings = ctx.names.bindings(node)
-        bound = bindings[0].node if len(bindings) == 1 else None
-        while bound is not None and not isinstance(
-            bound, cst.For | cst.CompFor | cst.BaseStatement
-        ):
-            bound = ctx.parent(bound)
-        return isinstance(bound, cst.For | cst.CompFor) and self.differs(bound.iter, ctx, given)
-
     def _is_attribute(self, node: cst.Attribute, ctx: Context) -> bool:
         """Return whether an attribute of an object differs, which its class assigns once."""
         if not isinstance(node.value, cst.Name) or node.value.value != "self":
@@ -175,6 +170,9 @@ class _Sources:
         if node.value in given:
             return given[node.value]
         function = ctx.function(node)
+        if isinstance(function, cst.Lambda):
+            tree = _mapped(function, node.value, ctx)
+            return tree is not None and self.differs(tree, ctx, given)
         key = (id(function), node.value)
         if given or key in self._asking or not isinstance(function, cst.FunctionDef):
             return False
@@ -203,10 +201,65 @@ class _Sources:
         return found
 
 
+def _mapped(function: cst.Lambda, name: str, ctx: Context) -> cst.BaseExpression | None:
+    """Return the tree whose leaves a parameter of a function is given: `tree.map(lambda x: …)`."""
+    argument = ctx.parent(function)
+    call = None if argument is None else ctx.parent(argument)
+    names = _names(function)
+    if not isinstance(call, cst.Call) or ctx.called(call) not in _MAPS or name not in names:
+        return None
+    return Arguments(call).get(1 + names.index(name))
+
+
+def _bound_before(
+    name: cst.Name, ctx: Context
+) -> cst.BaseExpression | cst.For | cst.CompFor | None:
+    """Return what a name is bound to where it is read: a value, or the loop that it is drawn by.
+
+    That is the last statement before it that binds it, in a block around it, if that is certain.
+    """
+    binding = [each.node for each in ctx.names.bindings(name)]
+    child: cst.CSTNode = name
+    for around in ctx.ancestors(name):
+        if (
+            isinstance(around, cst.For | cst.CompFor)
+            and child is not around.iter
+            and any(each is around or ctx.tree.is_inside(each, around.target) for each in binding)
+        ):
+            return around
+        is_loop = isinstance(around, cst.For | cst.While)
+        if is_loop and any(ctx.tree.is_inside(each, around) for each in binding):
+            return None
+        if isinstance(around, cst.IndentedBlock | cst.Module):
+            every: list[cst.CSTNode] = list(around.body)
+            for statement in reversed(every[: every.index(child)] if child in every else []):
+                if any(ctx.tree.is_inside(each, statement) for each in binding):
+                    return _assigned(statement, name.value)
+        if isinstance(around, cst.FunctionDef | cst.Lambda | cst.ClassDef):
+            return None
+        child = around
+    return None
+
+
+def _assigned(statement: cst.CSTNode, name: str) -> cst.BaseExpression | None:
+    """Return what a statement assigns to a name, and to nothing else."""
+    if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
+        return None
+    only = statement.body[0]
+    if not isinstance(only, cst.Assign) or len(only.targets) != 1:
+        return None
+    target = only.targets[0].target
+    return only.value if isinstance(target, cst.Name) and target.value == name else None
+
+
 def _parameters(function: cst.FunctionDef) -> list[str]:
     """Return the names of the parameters that a call of a function gives."""
-    names = [each.name.value for each in function.params.params]
+    names = _names(function)
     return names[1:] if names[:1] in (["self"], ["cls"]) else names
+
+
+def _names(function: cst.FunctionDef | cst.Lambda) -> list[str]:
+    return [each.name.value for each in function.params.params]
 
 
 def _function(call: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Context] | None:
