@@ -12,7 +12,13 @@ import sys
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from placement_lint.semantic.donation.choices import either, is_decided_by, rather, unlikely
+from placement_lint.semantic.donation.choices import (
+    either,
+    is_decided_by,
+    rather,
+    skipped,
+    unlikely,
+)
 from placement_lint.semantic.donation.parts import MAX_KEYS, BufferPart, may_be_same
 
 if TYPE_CHECKING:
@@ -260,7 +266,12 @@ class Buffers:
         at its deletion: it is not known then which of them stands for which.
         """
         found = [(each, self.death(each)) for each in sorted_parts(things)]
-        every = [(each, death) for each, death in found if death is not None]
+        rare, loops = unlikely(things), skipped(things)
+        every = [
+            (each, death)
+            for each, death in found
+            if death is not None and not (each in rare and loops.intersection(death.under))
+        ]
         if not every:
             return self._gone_beside(things)
         if len(every) == len(things):
@@ -268,7 +279,6 @@ class Buffers:
                 (Gone(death, self._surety(things, death, under)) for _, death in every),
                 key=lambda each: each.surety,
             )
-        rare = unlikely(things)
         for each, death in every:
             is_near = death.surety > Surety.MAYBE and death.under[: len(under)] == under
             if each not in rare and (is_near or (death.is_carried and death.where == under)):
@@ -359,19 +369,25 @@ def undecided(state: Buffers) -> Buffers:
     return Buffers(state.names, state.parts, dead, state.viewed)
 
 
-def maybe_skipped(state: Buffers, entered: Buffers, roots: list[Root], since: int) -> Buffers:
+def maybe_skipped(
+    state: Buffers, entered: Buffers, roots: list[Root], since: int, loop: int
+) -> Buffers:
     """Return what holds after a loop that may have no iteration.
 
-    `entered`: what held before it; `since`: the first root that it made.
+    `entered`: what held before it; `since`: the first root that it made; `loop`: its node's `id`.
     """
+
+    def met(held: Things, before: Things) -> Things:
+        return rather(held, before, loop)
+
     names = {
-        key: held if (before := entered.names.get(key)) is None else rather(held, before)
+        key: held if (before := entered.names.get(key)) is None else met(held, before)
         for key, held in state.names.items()
     }
     parts = {
         root: known
         if root >= since or known is entered.parts.get(root)
-        else _met_parts(root, state, entered, rather, roots)
+        else _met_parts(root, state, entered, met, roots)
         for root, known in state.parts.items()
     }
     less = less_sure(state, entered)

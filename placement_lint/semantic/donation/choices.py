@@ -30,10 +30,12 @@ class Choice(frozenset["Thing"]):
     Two objects that are equal were chosen apart from one another.
     """
 
-    __slots__ = ("parts", "unlikely", "whole")
+    __slots__ = ("parts", "skipped", "unlikely", "whole")
 
     unlikely: Things
     """Those that it is only where a loop had no iteration."""
+    skipped: frozenset[int]
+    """These loops, as `id` of their nodes."""
     whole: Choice | None
     """What it is a part of: which one is chosen there decides it here."""
     parts: dict[str, Choice]
@@ -44,10 +46,12 @@ class Choice(frozenset["Thing"]):
         things: Iterable[Thing],
         unlikely: Iterable[Thing] = (),
         whole: Choice | None = None,
+        skipped: frozenset[int] = frozenset(),
     ) -> Choice:
         made = super().__new__(cls, things)
         made.unlikely = frozenset(unlikely)
         made.whole = whole
+        made.skipped = skipped | (whole.skipped if whole is not None else frozenset())
         made.parts = {}
         return made
 
@@ -55,6 +59,11 @@ class Choice(frozenset["Thing"]):
 def unlikely(things: Things) -> Things:
     """Return those things that it is only where a loop had no iteration."""
     return things.unlikely if isinstance(things, Choice) else frozenset()
+
+
+def skipped(things: Things) -> frozenset[int]:
+    """Return the loops of which one had no iteration where it is an unlikely thing."""
+    return things.skipped if isinstance(things, Choice) else frozenset()
 
 
 def likely(things: Things) -> Things:
@@ -66,14 +75,16 @@ def either(one: Things, other: Things) -> Things:
     """Return one or the other, by a choice of its own."""
     if one is other or (one == other and len(one) < 2):
         return one
-    return Choice(one | other, (one | other) - likely(one) - likely(other))
+    loops = skipped(one) | skipped(other)
+    return Choice(one | other, (one | other) - likely(one) - likely(other), skipped=loops)
 
 
-def rather(things: Things, before: Things) -> Things:
+def rather(things: Things, before: Things, loop: int) -> Things:
     """Return what a loop has left, or what there was before, where it had no iteration."""
     if before <= likely(things):
         return things
-    return Choice(things | before, (things | before) - likely(things))
+    loops = skipped(things) | {loop}
+    return Choice(things | before, (things | before) - likely(things), skipped=loops)
 
 
 def is_decided_by(things: Things, choice: Things | None) -> bool:

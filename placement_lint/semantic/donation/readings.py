@@ -16,7 +16,7 @@ from placement_lint.semantic.donation.buffers import (
     Root,
     Surety,
 )
-from placement_lint.semantic.donation.choices import likely, unlikely
+from placement_lint.semantic.donation.choices import likely, skipped, unlikely
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.syntax.dotted import dotted
 
@@ -207,10 +207,12 @@ class DonationReadings:
                 is_rare = leaf.part in unlikely(leaf.among)
                 yield Gone(gone.death, Surety.MAYBE if is_rare else self._if_carried(gone.death))
 
-    def _gone_of_one(self, part: BufferPart, death: Death, leaf: Leaf) -> Gone:
+    def _gone_of_one(self, part: BufferPart, death: Death, leaf: Leaf) -> Gone | None:
         if leaf.is_sure and len(leaf.among) == 1:
             return self.state.gone(frozenset({part}), self.where) or Gone(death, Surety.MAYBE)
         is_rare = leaf.part in unlikely(leaf.among)
+        if is_rare and skipped(leaf.among).intersection(death.under):
+            return None
         return Gone(death, Surety.MAYBE if is_rare else self._if_carried(death))
 
     def _if_carried(self, death: Death) -> Surety:
