@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
 from placement_lint.jaxmodel.tracing import TraceKind
-from placement_lint.semantic.donation.buffers import Buffers, Nature
+from placement_lint.semantic.donation.buffers import Buffers, Nature, Surety
 from placement_lint.semantic.donation.expressions import OutOfStepsError
 from placement_lint.semantic.donation.statements import DonationStatements
 from placement_lint.semantic.tracing import TracedFunctions
@@ -60,7 +61,12 @@ class Donations:
         # What one call is given twice is gone for the next one: that is no second mistake.
         refused = {id(each.call) for each in self._run.repeats.values()}
         for each in self._run.readings.values():
-            if not (each.is_again and id(each.donation) in refused):
+            if each.is_again and id(each.donation) in refused:
+                continue
+            if each.is_guarded and not each.is_again and id(each.node) in self._run.alive:
+                # In an iteration before this one it may have been replaced.
+                yield replace(each, surety=min(each.surety, Surety.LIKELY))
+            else:
                 yield each
 
     @property
@@ -73,7 +79,7 @@ class Donations:
 
     @property
     def idle(self) -> Iterator[Idle]:
-        yield from self._run.idle.values()
+        yield from (each for at, each in self._run.idle.items() if at not in self._run.useful)
 
     def death(self, node: cst.CSTNode) -> Death | None:
         """Return what deleted the thing that a name stands for, where it is read."""

@@ -342,6 +342,7 @@ class DonationCalls(DonationLibraries):
         if self.nature(each.things) is Nature.DATA:
             self._note_idle(node, each, "it is not a JAX array")
             return
+        self.useful.add(id(each.node))
         where: tuple[int, ...] | None = self.where
         surety = Surety.DEFINITE if taking is Takeover.SURE else Surety.LIKELY
         if taking is Takeover.UNKNOWN and self._may_be_numpy(each.things):

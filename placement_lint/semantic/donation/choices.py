@@ -87,6 +87,14 @@ def rather(things: Things, before: Things, loop: int) -> Things:
     return Choice(things | before, (things | before) - likely(things), skipped=loops)
 
 
+def without(things: Things, others: Things) -> Things:
+    """Return what it is if it is none of some things."""
+    left = things - others
+    if len(left) < 2 or not isinstance(things, Choice):
+        return left
+    return Choice(left, things.unlikely - others, things, things.skipped)
+
+
 def is_decided_by(things: Things, choice: Things | None) -> bool:
     """Return whether what was chosen there decides which of these things this one is."""
     at: Things | None = things

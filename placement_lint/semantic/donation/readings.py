@@ -44,6 +44,8 @@ class Reading:
     """Where it was donated, as seen from there."""
     is_inside: bool
     """It is read in a function that is called there."""
+    is_guarded: bool
+    """A condition in a loop decides whether it is read."""
 
 
 @dataclass(frozen=True)
@@ -100,10 +102,16 @@ class DonationReadings:
         self.idle: dict[int, Idle] = {}
         self._copies: dict[int, list[tuple[BufferPart, BufferPart]]] = {}
         """By root, what was made of it or of its parts, and has the other parts of it."""
+        self.alive: set[int] = set()
+        """What was there, or may have been, in the second iteration of a loop."""
+        self.useful: set[int] = set()
+        """Arguments that a donation took in one execution of the call at least."""
         self.seen: dict[int, Death] = {}
         """What was deleted where a name was read."""
         self.is_second = False
         """A loop around it is executed once more."""
+        self.bodies: list[int] = []
+        """Of the loops around it, how many conditions are around their bodies."""
         self.turns: list[int] = []
         """Of the loops around it, which iteration is executed."""
         self.is_third = False
@@ -180,11 +188,15 @@ class DonationReadings:
     ) -> None:
         """Note that the data of something is read. `deep`: that of all that is in it."""
         if self.expecting or not self.state.dead:
+            if self.is_second:
+                self.alive.add(id(node))
             return
         found = [self.state.gone(things, self.where)]
         if deep:
             found += self._gone_inside(things)
         gone = max(filter(None, found), key=lambda each: each.surety, default=None)
+        if self.is_second and (gone is None or gone.surety is Surety.MAYBE):
+            self.alive.add(id(node))
         if gone is not None:
             surety = min(surety, gone.surety)
             self._note(node, gone.death, min(surety, Surety.LIKELY) if self.cautious else surety)
@@ -244,7 +256,10 @@ class DonationReadings:
         if is_deep or (is_again and any(turn for turn in self.turns[:-1])):
             # So it is in one of several executions of this line.
             surety = min(surety, Surety.LIKELY)
-        found = Reading(at, text, death, surety, is_alias, is_again, donation, at is not node)
+        is_guarded = bool(self.bodies) and len(self.where) > self.bodies[-1]
+        found = Reading(
+            at, text, death, surety, is_alias, is_again, donation, at is not node, is_guarded
+        )
         before = self.readings.get(id(at))
         if before is None or (before.surety, not before.is_again) < (surety, not is_again):
             self.readings[id(at)] = found

@@ -19,7 +19,7 @@ from placement_lint.semantic.donation.buffers import (
 )
 from placement_lint.semantic.donation.callables import OfClass
 from placement_lint.semantic.donation.calls import DonationCalls
-from placement_lint.semantic.donation.choices import NOTHING, Choice, either
+from placement_lint.semantic.donation.choices import NOTHING, Choice, either, without
 from placement_lint.semantic.donation.expressions import DATA, is_list, item_key
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.syntax.calls import Arguments, integer_value
@@ -248,15 +248,20 @@ class DonationStatements(DonationCalls):
         self.evaluate(node.test)
         self._ask_whether_deleted(node.test)
         decided = _truth(node.test)
+        present = self._present(node.test)
         around, before, since = self.where, self.state.copy(), len(self.roots)
         ways: list[Buffers] = []
         if decided is not False:
             self.where = (*around, self.new_number())
+            if present is True:
+                self._is_present(node.test)
             if self.block(node.body):
                 ways.append(self.state)
         self.state = before
         if decided is not True:
             self.where = (*around, self.new_number())
+            if present is False:
+                self._is_present(node.test)
             orelse = node.orelse
             ended = True
             if isinstance(orelse, cst.If):
@@ -269,6 +274,27 @@ class DonationStatements(DonationCalls):
         if len(ways) == 1 and decided is None:
             ways = [undecided(ways[0])]
         return self._go_on(ways, since=since)
+
+    def _present(self, test: cst.BaseExpression) -> bool | None:
+        """Return which way something is there: `x is not None`; None where that is not asked."""
+        target = test.comparisons[0] if isinstance(test, cst.Comparison) else None
+        if target is None or not isinstance(target.comparator, cst.Name):
+            return None
+        if target.comparator.value != "None":
+            return None
+        if isinstance(target.operator, cst.Is | cst.IsNot):
+            return isinstance(target.operator, cst.IsNot)
+        return None
+
+    def _is_present(self, test: cst.BaseExpression) -> None:
+        """Know that a variable is not None: of several things, none that has no buffer."""
+        name = test.left if isinstance(test, cst.Comparison) else None
+        if isinstance(name, cst.Name) and self.tree.contains(name):
+            held = self.lookup(name.value, self.names.scope(name))
+            owner = self.names.owner(name.value, self.names.scope(name))
+            frame = None if owner is None else self.frames.get(id(owner))
+            if frame is not None and len(held) > 1 and held & DATA:
+                self.state.names[frame, name.value] = without(held, DATA)
 
     def _ask_whether_deleted(self, test: cst.BaseExpression) -> None:
         """Know nothing more of the deletion of what a condition asks for: `x.is_deleted()`."""
@@ -316,6 +342,7 @@ class DonationStatements(DonationCalls):
         loop = _Loop()
         self._loops.append(loop)
         self.turns.append(0)
+        self.bodies.append(len(around) + 1)
         was_second, was_third = self.is_second, self.is_third
         ended: list[Buffers] = []
         is_going_on = True
@@ -345,6 +372,7 @@ class DonationStatements(DonationCalls):
         self.is_second, self.is_third = was_second, was_third
         self._loops.pop()
         self.turns.pop()
+        self.bodies.pop()
         if is_endless:
             return self._go_on(loop.broken)
         exits = list(ended)
