@@ -81,9 +81,12 @@ def as_json(record: DonationRecord) -> str:
     counts = {
         "uses": totals.uses,
         "missed": len(totals.missed),
+        "only_possible": len(totals.only_possible),
         "false_definite": len(totals.false),
         "likely": totals.likely,
         "likely_on_no_line_that_raised": len(totals.likely_false),
+        "possible": totals.possible,
+        "possible_on_no_line_that_raised": len(totals.possible_false),
     }
     shown = {
         "errors": dict(sorted(totals.errors.items())),
@@ -107,7 +110,8 @@ def main() -> int:
     print(text)
     if options.record is not None:
         print(records.write(text, record.date, SUFFIX, options.record))
-    return 1 if record.totals.false or record.totals.errors else 0
+    totals = record.totals
+    return 1 if totals.false or totals.missed or totals.errors else 0
 
 
 if __name__ == "__main__":

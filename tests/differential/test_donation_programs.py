@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _MANY = 500
-_RECORDED = 400
-_FALSE = 0.01
-_MISSED = 0.2
-"""The share of uses that may be missed: what may be gone behind another `if` is never reported."""
+_RECORDED = 5000
+_ONLY_POSSIBLE = 0.1
+"""The share of uses that may be reported on demand only: what may be gone behind another `if`."""
+_LIKELY_FALSE = 0.2
+"""The share of likely findings that may be on lines which raise in none of a few runs."""
 
 
 def test_a_program_of_a_number_is_always_the_same() -> None:
@@ -34,15 +35,16 @@ def test_the_counts_of_a_record_are_read_as_they_were_written(tmp_path: Path) ->
     assert (found["missed"], found["likely_on_no_line_that_raised"]) == (1, 2)
 
 
-def test_the_newest_record_has_hardly_a_false_alarm() -> None:
-    """Those that it has are of names that a loop binds, which may have no iteration."""
+def test_the_newest_record_has_no_false_alarm_and_nothing_missed() -> None:
     path = records.newest(SUFFIX, records.RECORDS)
     if path is None:
         pytest.skip("no record: python -m tests.differential.donation_record --record makes one")
     found = read(path)
     assert found["programs"] >= _RECORDED
-    assert found["false_definite"] <= found["programs"] * _FALSE
-    assert found["missed"] <= found["uses"] * _MISSED
+    assert found["false_definite"] == 0
+    assert found["missed"] == 0
+    assert found["only_possible"] <= found["uses"] * _ONLY_POSSIBLE
+    assert found["likely_on_no_line_that_raised"] <= found["likely"] * _LIKELY_FALSE
 
 
 class TestOnJax:
@@ -61,4 +63,4 @@ def _agree(totals: Totals) -> None:
     assert totals.errors == {}
     assert totals.false == []
     assert totals.uses > totals.programs / 3
-    assert len(totals.missed) <= totals.uses * _MISSED
+    assert totals.missed == []
