@@ -77,14 +77,15 @@ class DonatedArrayReused(Rule):
 
     ## What it does not flag
     Names that are assigned again before they are read, on every path; other branches of an `if`,
-    uses behind an `if` of arrays that only one branch has donated, and the handlers of a `try`; a
-    new batch in each iteration. `x.shape`, `x.dtype`, `x.sharding`, `x.is_deleted()`, `x.delete()`,
-    `jnp.zeros_like(x)`, `jax.eval_shape`, `step.lower(x)`, which do not read the data. NumPy
-    arrays, which have no buffer to donate. An argument that the compiled function does not use. A
-    donation inside another compiled function, or under `jax.disable_jit`, which has no effect.
-    Modules that are passed to `flax.nnx.jit`, which get the new arrays. An exception that is
-    expected (`pytest.raises`, `except RuntimeError`). Code behind `if not x.is_deleted():`. A
-    donation that depends on a parameter (`donate_argnums=(0,) if donate else ()`).
+    uses behind an `if` of arrays that only one branch has donated (with `--min-confidence possible`
+    they are reported), and the handlers of a `try`; a new batch in each iteration. `x.shape`,
+    `x.dtype`, `x.sharding`, `x.is_deleted()`, `x.delete()`, `jnp.zeros_like(x)`, `jax.eval_shape`,
+    `step.lower(x)`, which do not read the data. NumPy arrays, which have no buffer to donate. An
+    argument that the compiled function does not use. A donation inside another compiled function,
+    or under `jax.disable_jit`, which has no effect. Modules that are passed to `flax.nnx.jit`,
+    which get the new arrays. An exception that is expected (`pytest.raises`, `except
+    RuntimeError`). Code behind `if not x.is_deleted():`. A donation that depends on a parameter
+    (`donate_argnums=(0,) if donate else ()`).
 
     The confidence is definite if an output certainly has the shape and type of the argument, and
     likely otherwise.

@@ -64,8 +64,9 @@ class DonatedTwice(Rule):
 
     ## What it does not flag
     Arguments none of which is donated; copies; different parts of one tree; NumPy arrays and
-    numbers; an argument that the function does not use; arguments that may be different arrays on
-    one of the paths.
+    numbers; an argument that the function does not use; arguments that are the same array only if
+    another condition holds, or a loop has no iteration (with `--min-confidence possible` they are
+    reported).
 
     ## Verified by
     The proof passes a dict with one array under two keys to a jitted function that donates its

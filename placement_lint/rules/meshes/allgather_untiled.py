@@ -34,7 +34,8 @@ class AllgatherUntiled(Rule):
 
     ## What it does
     Finds `multihost_utils.process_allgather(x)` without `tiled=True`, where `x` was made by
-    `jax.make_array_from_process_local_data` or `host_local_array_to_global_array`.
+    `jax.make_array_from_process_local_data` or `host_local_array_to_global_array`, or is certainly
+    over a mesh of `jax.devices()`, such as the result of a function with `out_shardings`.
 
     ## Why is this bad?
     Such an array is already one array of all processes. Up to JAX 0.7.2, the call gathers it as

@@ -49,10 +49,15 @@ class GlobalArrayFetched(Rule):
     """An array that is split over processes, read as if this process held all of it.
 
     ## What it does
-    Finds `np.asarray(x)`, `np.save(path, x)`, `jax.device_get(x)`, `x.item()`, `x.tolist()`,
-    `pickle.dumps(x)`, `jax.tree.map(np.asarray, tree)` and iteration, if `x` is certainly split
-    over a mesh of `jax.devices()`, in a program of several processes: one that calls
-    `jax.distributed.initialize`, `jax.process_index()` or `jax.process_count()`.
+    Finds `np.asarray(x)`, `np.save(path, x)`, `np.allclose(x, y)`, `jax.device_get(x)`, `x.item()`,
+    `x.tolist()`, `pickle.dumps(x)`, `jax.tree.map(np.asarray, tree)` and iteration, if `x` is
+    certainly split over a mesh of `jax.devices()`, in a program of several processes: one that
+    calls `jax.distributed.initialize`, `jax.process_index()` or `jax.process_count()`.
+
+    If the mesh has several axes and their sizes are unknown, such as those of a configuration, the
+    axis that splits the array may have one device. Then only the result of
+    `jax.make_array_from_process_local_data` is reported by default, and other arrays with
+    `--min-confidence possible`.
 
     ## Why is this bad?
     `jax.devices()` lists the devices of all processes, and each process holds only the parts on its
@@ -106,7 +111,7 @@ class GlobalArrayFetched(Rule):
     ## What it does not flag
     Replicated arrays, which each process holds completely; a mesh of `jax.local_devices()`; an
     array of unknown sharding or devices, including results of computations; parts
-    (`x.addressable_shards`, `x.addressable_data(0)`). An axis that may have one device. Code under
+    (`x.addressable_shards`, `x.addressable_data(0)`). Code under
     a condition on the number of processes, or on whether the array is fully addressable. A
     RuntimeError that is caught; tests. Programs without any call for several processes.
 

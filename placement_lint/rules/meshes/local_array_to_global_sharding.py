@@ -35,15 +35,16 @@ class LocalArrayToGlobalSharding(Rule):
     of all processes.
 
     ## What it does
-    Finds `jax.device_put(x, sharding)` if `x` is certainly committed to a single device, and the
-    sharding certainly splits arrays over a mesh of `jax.devices()`, in a program of several
-    processes: one that calls `jax.distributed.initialize`, `jax.process_index()` or
-    `jax.process_count()`.
+    Finds `jax.device_put(x, sharding)` if the sharding is over a mesh of `jax.devices()` and splits
+    arrays, and `x` is certainly committed to a single device, or depends on `jax.process_index()`:
+    the rows that this process has read. The program must be one of several processes: it calls
+    `jax.distributed.initialize`, `jax.process_index()` or `jax.process_count()`.
 
     ## Why is this bad?
     An array that is committed to a device of this process cannot be spread over devices of other
-    processes: JAX raises `ValueError`. With one process, as on the author's machine, it works. Each
-    process holds its own part of the data, and JAX can make one array from these parts.
+    processes: JAX raises `ValueError`. Of other arrays JAX compares what the processes pass, and
+    raises AssertionError if that is not the same. With one process, as on the author's machine, it
+    works. Each process holds its own part of the data, and JAX can make one array from these parts.
 
     ## Example
     ```python
@@ -74,10 +75,10 @@ class LocalArrayToGlobalSharding(Rule):
     processes, while `device_put` was meant to split one.
 
     ## What it does not flag
-    NumPy arrays and uncommitted arrays, from which JAX takes the parts that each process needs, if
-    all processes have the same; replicated shardings; meshes of `jax.local_devices()`, or of
-    unknown devices. Code under a condition on the number of processes; a ValueError that is caught;
-    tests. Programs without any call for several processes.
+    NumPy arrays and uncommitted arrays that are not known to differ between the processes, from
+    which JAX takes the parts that each process needs; replicated shardings; meshes of
+    `jax.local_devices()`, or of unknown devices. Code under a condition on the number of processes;
+    a ValueError that is caught; tests. Programs without any call for several processes.
 
     ## Verified by
     The proof runs two processes, which put an array of their own to a sharding over all devices,

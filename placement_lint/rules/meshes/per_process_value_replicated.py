@@ -36,7 +36,8 @@ class PerProcessValueReplicated(Rule):
     Finds `jax.make_array_from_process_local_data(sharding, x)` and `jax.device_put(x, sharding)` if
     the sharding is certainly replicated over a mesh of `jax.devices()`, and `x` depends on
     `jax.process_index()`, or on a NumPy generator without a seed. `x` is followed through names,
-    arithmetic, NumPy and JAX functions, and functions of the file.
+    attributes, arithmetic, NumPy and JAX functions, loops, and the functions of the program, in
+    other files too. A parameter counts if each call of the function passes such a value.
 
     ## Why is this bad?
     A replicated array has one value, of which each device holds a copy.
@@ -77,9 +78,9 @@ class PerProcessValueReplicated(Rule):
 
     ## What it does not flag
     Shardings that split; meshes of `jax.local_devices()`, or of unknown devices. Values of unknown
-    origin: loaders, arguments, results of other files. The same seed in all processes,
-    `jax.process_count()`, and results of `broadcast_one_to_all` or `process_allgather`. Code under
-    a condition on the number of processes; tests.
+    origin: loaders, and arguments that only some calls give such a value. The same seed in all
+    processes, `jax.process_count()`, and results of `broadcast_one_to_all` or `process_allgather`.
+    Code under a condition on the number of processes; tests.
 
     ## Verified by
     The proof runs two processes, which replicate numbers that they compute from their index, and
