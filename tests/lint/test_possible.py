@@ -44,3 +44,33 @@ def test_levels_are_in_order() -> None:
     assert likely.reaches(possible)
     assert not likely.reaches(definite)
     assert not possible.reaches(likely)
+
+
+DONATED_ON_ONE_PATH = """\
+from functools import partial
+
+import jax
+
+
+@partial(jax.jit, donate_argnums=0)
+def update(params):
+    return params * 0.9
+
+
+def train(params, warm, debug):
+    new = params
+    if warm:
+        new = update(params)
+    if debug:
+        print(params.sum())
+    return new
+"""
+
+
+@pytest.mark.parametrize("least", Confidence)
+def test_what_is_donated_behind_another_condition(least: Confidence) -> None:
+    options = FileOptions(all_rules(), min_confidence=least)
+    found = lint_source(Source("train.py", DONATED_ON_ONE_PATH), options).findings
+    wanted = [("JDP801", 16)] if least is Confidence.POSSIBLE else []
+    assert [(finding.code, finding.span.line) for finding in found] == wanted
+    assert all("may be deleted" in finding.message for finding in found)

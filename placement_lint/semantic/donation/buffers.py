@@ -299,11 +299,11 @@ class Buffers:
         return None
 
     def _surety(self, things: Things, death: Death, under: tuple[int, ...]) -> Surety:
-        if death.surety > Surety.MAYBE:
-            return death.surety
         if is_decided_by(things, death.among):
             # Whichever of several things it is, that one was donated.
-            return death.chosen
+            return max(death.chosen, death.surety)
+        if death.surety > Surety.MAYBE:
+            return death.surety
         return Surety.LIKELY if death.where == under else Surety.MAYBE
 
     def named_gone(self, roots: list[Root]) -> Iterator[BufferPart]:

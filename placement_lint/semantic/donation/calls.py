@@ -360,7 +360,10 @@ class DonationCalls(DonationLibraries):
                 found = min(found, Surety.LIKELY)
             chosen, among = found, None
             if len(leaf.among) > 1 or not leaf.is_sure:
-                found, at = Surety.MAYBE, None
+                is_likely = leaf.is_sure and likely(leaf.among) == {leaf.part}
+                found, at = (
+                    (min(found, Surety.LIKELY), where) if is_likely else (Surety.MAYBE, None)
+                )
                 among = leaf.among if leaf.is_sure and taking > Takeover.UNKNOWN else None
             death = Death(
                 node, self.stack, text, to, found, at, self.where, among, chosen, self.entered
