@@ -8,6 +8,7 @@ buffer; what copies gives a new root.
 from __future__ import annotations
 
 import enum
+import itertools
 import sys
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +17,7 @@ from placement_lint.semantic.donation.choices import (
     either,
     is_decided_by,
     rather,
-    skipped,
+    there_since,
     unlikely,
 )
 from placement_lint.semantic.donation.parts import MAX_KEYS, BufferPart, may_be_same
@@ -26,9 +27,10 @@ if TYPE_CHECKING:
 
     import libcst as cst
 
-    from placement_lint.semantic.donation.choices import Things
+    from placement_lint.semantic.donation.choices import Thing, Things
     from placement_lint.semantic.donation.parts import Keys
 
+_NUMBERS = itertools.count(1)
 _MAX_LEAVES = 256
 """Parts of one thing that are looked at, each by itself."""
 
@@ -89,6 +91,8 @@ class Death:
     """What it was one of, where a name may have stood for several: by this very choice."""
     chosen: Surety = Surety.MAYBE
     """How sure it is where that choice fell on it."""
+    number: int = field(default_factory=_NUMBERS.__next__)
+    """Each deletion has a higher one than those before it."""
     entered: tuple[int, ...] = ()
     """The executions of the functions that these calls are of, by number."""
     is_carried: bool = False
@@ -105,6 +109,8 @@ class Gone(NamedTuple):
 
     death: Death
     surety: Surety
+    is_all: bool = False
+    """So are all that it may be."""
 
 
 class Leaf(NamedTuple):
@@ -254,10 +260,9 @@ class Buffers:
         gone = self.gone(things, under)
         if gone is None:
             return None
-        is_all = len([each for each in sorted_parts(things) if self.death(each)]) == len(things)
-        if gone.surety is Surety.MAYBE and not is_all:
-            return None
-        return gone.death if is_all else replace(gone.death, surety=gone.surety)
+        if gone.is_all:
+            return gone.death
+        return None if gone.surety is Surety.MAYBE else replace(gone.death, surety=gone.surety)
 
     def gone(self, things: Things, under: tuple[int, ...]) -> Gone | None:
         """Return what may have deleted a thing, read under some conditions.
@@ -266,19 +271,19 @@ class Buffers:
         at its deletion: it is not known then which of them stands for which.
         """
         found = [(each, self.death(each)) for each in sorted_parts(things)]
-        rare, loops = unlikely(things), skipped(things)
         every = [
             (each, death)
             for each, death in found
-            if death is not None and not (each in rare and loops.intersection(death.under))
+            if death is not None and death.number >= there_since(things, each)
         ]
         if not every:
             return self._gone_beside(things)
         if len(every) == len(things):
             return min(
-                (Gone(death, self._surety(things, death, under)) for _, death in every),
+                (Gone(death, self._surety(things, death, under), True) for _, death in every),
                 key=lambda each: each.surety,
             )
+        rare = unlikely(things)
         for each, death in every:
             is_near = death.surety > Surety.MAYBE and death.under[: len(under)] == under
             if each not in rare and (is_near or (death.is_carried and death.where == under)):
@@ -369,29 +374,57 @@ def undecided(state: Buffers) -> Buffers:
     return Buffers(state.names, state.parts, dead, state.viewed)
 
 
-def maybe_skipped(
-    state: Buffers, entered: Buffers, roots: list[Root], since: int, loop: int
-) -> Buffers:
+def maybe_skipped(state: Buffers, entered: Buffers, roots: list[Root], since: int) -> Buffers:
     """Return what holds after a loop that may have no iteration.
 
-    `entered`: what held before it; `since`: the first root that it made; `loop`: its node's `id`.
+    `entered`: what held before it; `since`: the first root that it made.
     """
-
-    def met(held: Things, before: Things) -> Things:
-        return rather(held, before, loop)
-
+    ways = Ways(state, entered)
     names = {
-        key: held if (before := entered.names.get(key)) is None else met(held, before)
+        key: held if (before := entered.names.get(key)) is None else ways.rather(held, before)
         for key, held in state.names.items()
     }
     parts = {
         root: known
         if root >= since or known is entered.parts.get(root)
-        else _met_parts(root, state, entered, met, roots)
+        else _met_parts(root, ways, ways.rather, roots)
         for root, known in state.parts.items()
     }
     less = less_sure(state, entered)
     return Buffers(names, parts, less.dead, state.viewed)
+
+
+class Ways:
+    """Two ways that meet, with what is there on each of them."""
+
+    def __init__(self, one: Buffers, other: Buffers) -> None:
+        self.one = one
+        self.other = other
+        self._now = next(_NUMBERS)
+
+    def either(self, one: Things, other: Things) -> Things:
+        """Return what a name stands for that is this on the one way, and that on the other."""
+        if one is other or (one == other and len(one) < 2):
+            return one
+        return either(one, other, self._since(one, other))
+
+    def rather(self, things: Things, before: Things) -> Things:
+        """Return the same where the other way is that of a loop without iteration."""
+        return rather(things, before, self._since(things, before))
+
+    def _since(self, one: Things, other: Things) -> dict[Thing, int]:
+        return {
+            each: self._now
+            for each in one | other
+            if isinstance(each, BufferPart)
+            and (each not in one or _is_there(each, one, self.one))
+            and (each not in other or _is_there(each, other, self.other))
+        }
+
+
+def _is_there(part: BufferPart, held: Things, state: Buffers) -> bool:
+    death = state.death(part)
+    return death is None or death.number < there_since(held, part)
 
 
 def less_sure(state: Buffers, entered: Buffers) -> Buffers:
@@ -428,18 +461,18 @@ def joined(
     first, *others = every
     result = first
     for other in others:
+        ways = Ways(result, other)
         result = Buffers(
-            _joined_names(result.names, other.names),
-            _joined_parts(result, other, roots, since),
+            _joined_names(ways),
+            _joined_parts(ways, roots, since),
             _joined_deaths(result.dead, other.dead, where, since),
             result.viewed | other.viewed,
         )
     return result
 
 
-def _joined_names(
-    one: dict[tuple[int, str], Things], other: dict[tuple[int, str], Things]
-) -> dict[tuple[int, str], Things]:
+def _joined_names(ways: Ways) -> dict[tuple[int, str], Things]:
+    one, other = ways.one.names, ways.other.names
     if one is other:
         return one
     # What only one way binds raises on the other, where it is read.
@@ -447,34 +480,33 @@ def _joined_names(
     for key, held in other.items():
         before = one.get(key)
         if before is not None and before is not held:
-            merged[key] = either(before, held)
+            merged[key] = ways.either(before, held)
     return merged
 
 
-def _joined_parts(
-    one: Buffers, other: Buffers, roots: list[Root], since: int
-) -> dict[int, dict[Keys, Things]]:
-    merged = {**other.parts, **one.parts}
+def _joined_parts(ways: Ways, roots: list[Root], since: int) -> dict[int, dict[Keys, Things]]:
+    merged = {**ways.other.parts, **ways.one.parts}
     for root in merged:
-        first, second = one.parts.get(root), other.parts.get(root)
+        first, second = ways.one.parts.get(root), ways.other.parts.get(root)
         is_of_both = first is not None and second is not None
         if first is not second and (root < since or is_of_both):
-            merged[root] = _met_parts(root, one, other, either, roots)
+            merged[root] = _met_parts(root, ways, ways.either, roots)
     return merged
 
 
 def _met_parts(
     root: int,
-    one: Buffers,
-    other: Buffers,
+    ways: Ways,
     met: Callable[[Things, Things], Things],
     roots: list[Root],
 ) -> dict[Keys, Things]:
     """Return the parts of a thing; what is not assigned to is a part of its own."""
-    every = [
-        BufferPart(root, keys) for keys in {**one.parts.get(root, {}), **other.parts.get(root, {})}
-    ]
-    return {part.keys: met(one.load(part, roots), other.load(part, roots)) for part in every}
+    one, other = ways.one, ways.other
+    found = {}
+    for keys in {**one.parts.get(root, {}), **other.parts.get(root, {})}:
+        part = BufferPart(root, keys)
+        found[keys] = met(one.load(part, roots), other.load(part, roots))
+    return found
 
 
 def _joined_deaths(

@@ -366,7 +366,16 @@ class DonationCalls(DonationLibraries):
                 )
                 among = leaf.among if leaf.is_sure and taking > Takeover.UNKNOWN else None
             death = Death(
-                node, self.stack, text, to, found, at, self.where, among, chosen, self.entered
+                node,
+                self.stack,
+                text,
+                to,
+                found,
+                at,
+                self.where,
+                among,
+                chosen,
+                entered=self.entered,
             )
             self.state.kill(leaf.part, death)
         for part in each.things:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from placement_lint.semantic.donation.parts import BufferPart
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
         OfClassElsewhere,
         Wrapper,
     )
-    from placement_lint.semantic.donation.parts import BufferPart
 
 Thing: TypeAlias = "BufferPart | Defined | Donor | Maker | OfClass | OfClassElsewhere | Wrapper"
 Things: TypeAlias = "frozenset[Thing]"
@@ -30,12 +31,13 @@ class Choice(frozenset["Thing"]):
     Two objects that are equal were chosen apart from one another.
     """
 
-    __slots__ = ("parts", "skipped", "unlikely", "whole")
+    __slots__ = ("parts", "since", "unlikely", "whole")
 
     unlikely: Things
     """Those that it is only where a loop had no iteration."""
-    skipped: frozenset[int]
-    """These loops, as `id` of their nodes."""
+    since: dict[Thing, int]
+    """For things that were there on the way on which they were chosen: which deletions are later,
+    by their number. What other ways have deleted before that does not count."""
     whole: Choice | None
     """What it is a part of: which one is chosen there decides it here."""
     parts: dict[str, Choice]
@@ -46,12 +48,12 @@ class Choice(frozenset["Thing"]):
         things: Iterable[Thing],
         unlikely: Iterable[Thing] = (),
         whole: Choice | None = None,
-        skipped: frozenset[int] = frozenset(),
+        since: dict[Thing, int] | None = None,
     ) -> Choice:
         made = super().__new__(cls, things)
         made.unlikely = frozenset(unlikely)
         made.whole = whole
-        made.skipped = skipped | (whole.skipped if whole is not None else frozenset())
+        made.since = since or {}
         made.parts = {}
         return made
 
@@ -61,9 +63,9 @@ def unlikely(things: Things) -> Things:
     return things.unlikely if isinstance(things, Choice) else frozenset()
 
 
-def skipped(things: Things) -> frozenset[int]:
-    """Return the loops of which one had no iteration where it is an unlikely thing."""
-    return things.skipped if isinstance(things, Choice) else frozenset()
+def there_since(things: Things, thing: Thing) -> int:
+    """Return the number of the first deletion that counts where it is this thing."""
+    return things.since.get(thing, 0) if isinstance(things, Choice) else 0
 
 
 def likely(things: Things) -> Things:
@@ -71,20 +73,18 @@ def likely(things: Things) -> Things:
     return things - things.unlikely if isinstance(things, Choice) else things
 
 
-def either(one: Things, other: Things) -> Things:
+def either(one: Things, other: Things, since: dict[Thing, int] | None = None) -> Things:
     """Return one or the other, by a choice of its own."""
     if one is other or (one == other and len(one) < 2):
         return one
-    loops = skipped(one) | skipped(other)
-    return Choice(one | other, (one | other) - likely(one) - likely(other), skipped=loops)
+    return Choice(one | other, (one | other) - likely(one) - likely(other), since=since)
 
 
-def rather(things: Things, before: Things, loop: int) -> Things:
+def rather(things: Things, before: Things, since: dict[Thing, int]) -> Things:
     """Return what a loop has left, or what there was before, where it had no iteration."""
     if before <= likely(things):
         return things
-    loops = skipped(things) | {loop}
-    return Choice(things | before, (things | before) - likely(things), skipped=loops)
+    return Choice(things | before, (things | before) - likely(things), since=since)
 
 
 def without(things: Things, others: Things) -> Things:
@@ -92,7 +92,7 @@ def without(things: Things, others: Things) -> Things:
     left = things - others
     if len(left) < 2 or not isinstance(things, Choice):
         return left
-    return Choice(left, things.unlikely - others, things, things.skipped)
+    return Choice(left, things.unlikely - others, things, things.since)
 
 
 def is_decided_by(things: Things, choice: Things | None) -> bool:
@@ -112,5 +112,12 @@ def part_of(held: Things, key: str, found: Iterable[Thing], unlikely_parts: Thin
         return things
     known = held.parts.get(key)
     if known is None or known != things:
-        known = held.parts[key] = Choice(things, unlikely_parts, held)
+        # What is a part of a thing by its keys is there where that thing is.
+        roots = {each.root: at for each, at in held.since.items() if isinstance(each, BufferPart)}
+        since: dict[Thing, int] = {
+            each: roots[each.root]
+            for each in things
+            if isinstance(each, BufferPart) and each.root in roots
+        }
+        known = held.parts[key] = Choice(things, unlikely_parts, held, since)
     return known

@@ -16,7 +16,7 @@ from placement_lint.semantic.donation.buffers import (
     Root,
     Surety,
 )
-from placement_lint.semantic.donation.choices import likely, skipped, unlikely
+from placement_lint.semantic.donation.choices import likely, there_since, unlikely
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.syntax.dotted import dotted
 
@@ -188,18 +188,21 @@ class DonationReadings:
     ) -> None:
         """Note that the data of something is read. `deep`: that of all that is in it."""
         if self.expecting or not self.state.dead:
-            if self.is_second:
-                self.alive.add(id(node))
+            self._note_alive(node)
             return
         found = [self.state.gone(things, self.where)]
         if deep:
             found += self._gone_inside(things)
         gone = max(filter(None, found), key=lambda each: each.surety, default=None)
-        if self.is_second and (gone is None or gone.surety is Surety.MAYBE):
-            self.alive.add(id(node))
+        if gone is None or gone.surety is Surety.MAYBE:
+            self._note_alive(node)
         if gone is not None:
             surety = min(surety, gone.surety)
             self._note(node, gone.death, min(surety, Surety.LIKELY) if self.cautious else surety)
+
+    def _note_alive(self, node: cst.CSTNode) -> None:
+        if self.is_second:
+            self.alive.update(id(each) for each in (node, *self.stack))
 
     def _gone_inside(self, things: Things) -> Iterator[Gone | None]:
         """Yield what may have deleted parts of a thing."""
@@ -223,7 +226,7 @@ class DonationReadings:
         if leaf.is_sure and len(leaf.among) == 1:
             return self.state.gone(frozenset({part}), self.where) or Gone(death, Surety.MAYBE)
         is_rare = leaf.part in unlikely(leaf.among)
-        if is_rare and skipped(leaf.among).intersection(death.under):
+        if death.number < there_since(leaf.among, leaf.part):
             return None
         return Gone(death, Surety.MAYBE if is_rare else self._if_carried(death))
 

@@ -383,9 +383,7 @@ class DonationStatements(DonationCalls):
         if least > 1 and len(ended) > 1:
             exits = ended[min(least, len(ended)) - 1 :]
         if least <= 0:
-            exits = [
-                maybe_skipped(each, entered, self.roots, since, id(node)) for each in exits
-            ] or [entered]
+            exits = [maybe_skipped(each, entered, self.roots, since) for each in exits] or [entered]
             if not ended:
                 exits = [entered]
         going_on = self._go_on(exits)
