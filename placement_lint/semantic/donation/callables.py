@@ -35,6 +35,8 @@ class Jit:
     static: frozenset[int | str] = frozenset()
     is_certain: bool = True
     """False: a condition decides whether anything is donated."""
+    keeps_unused: bool = False
+    """It takes the arguments that it does not use as well: `keep_unused=True`."""
 
     @property
     def donates(self) -> bool:
@@ -183,8 +185,10 @@ def jit_of(by: str, calls: Iterable[cst.Call], names: Names) -> Jit | None:
     static: set[int | str] = set()
     first: int | None = None
     is_certain = True
+    keeps_unused = False
     for call in calls:
         arguments = Arguments(call)
+        keeps_unused |= arguments.get(None, "keep_unused") is not None
         if arguments.has_double_star:
             return None
         if by in FILTERING:
@@ -211,7 +215,15 @@ def jit_of(by: str, calls: Iterable[cst.Call], names: Names) -> Jit | None:
             is_certain &= sure
             positions |= {each for each in chosen if isinstance(each, int)}
             keywords |= {each for each in chosen if isinstance(each, str)}
-    return Jit(by, frozenset(positions), frozenset(keywords), first, frozenset(static), is_certain)
+    return Jit(
+        by,
+        frozenset(positions),
+        frozenset(keywords),
+        first,
+        frozenset(static),
+        is_certain,
+        keeps_unused,
+    )
 
 
 def _is_chosen_by_callers(test: cst.BaseExpression, names: Names) -> bool:

@@ -295,6 +295,8 @@ class DonationCalls(DonationLibraries):
 
     def _is_used(self, donor: Donor, at: int | str) -> bool:
         parameter = donor.parameter(at)
+        if donor.jit.keeps_unused:
+            return True
         if donor.elsewhere is not None:
             return parameter not in donor.elsewhere.unused
         if donor.inner is None or parameter is None:
@@ -306,11 +308,17 @@ class DonationCalls(DonationLibraries):
             return True
         return self.outputs.reads(donor.inner.node, parameter)
 
+    def _is_read(self, donor: Donor, parameter: str) -> bool:
+        """Return whether the function reads a parameter, or would not be given it otherwise."""
+        if not donor.jit.keeps_unused or donor.inner is None:
+            return True
+        return self.outputs.reads(donor.inner.node, parameter)
+
     def _taking(self, donor: Donor, each: Given, donated: Sequence[Given]) -> Takeover:
         if donor.inner is not None and each.at is not None:
             parameter = donor.parameter(each.at)
             every = [donor.parameter(other.at) for other in donated if other.at is not None]
-            if parameter is not None:
+            if parameter is not None and self._is_read(donor, parameter):
                 found = self.outputs.taking(
                     donor.inner.node, parameter, [name for name in every if name is not None]
                 )

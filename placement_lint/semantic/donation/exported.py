@@ -82,11 +82,15 @@ class _Exports:
         takeovers = (
             ()
             if inner is None
-            else tuple((each, int(outputs.taking(inner.node, each, donated))) for each in donated)
+            else tuple(
+                (each, int(outputs.taking(inner.node, each, donated)))
+                for each in donated
+                if not jit.keeps_unused or outputs.reads(inner.node, each)
+            )
         )
         unused = (
             ()
-            if inner is None
+            if inner is None or jit.keeps_unused
             else tuple(each for each in parameters if not outputs.reads(inner.node, each))
         )
         suite = None if inner is None else self._facts.tree.parent(inner.node)
