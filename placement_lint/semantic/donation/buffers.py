@@ -210,7 +210,7 @@ class Buffers:
                     yield Leaf(part, held, is_sure, not below and not but, but)
 
     def set_apart(self, base: BufferPart, keys: Iterable[str], roots: list[Root]) -> None:
-        """Give parts of a thing an identity of their own: another thing has the others."""
+        """Separate parts of a thing, which get an identity of their own, from the others."""
         for key in keys:
             part = base.at(key)
             if self.load(part, roots) == {part} and self.death(part) is None:
@@ -379,22 +379,22 @@ def maybe_skipped(state: Buffers, entered: Buffers, roots: list[Root], since: in
 
     `entered`: what held before it; `since`: the first root that it made.
     """
-    ways = Ways(state, entered)
+    meeting = Meeting(state, entered)
     names = {
-        key: held if (before := entered.names.get(key)) is None else ways.rather(held, before)
+        key: held if (before := entered.names.get(key)) is None else meeting.rather(held, before)
         for key, held in state.names.items()
     }
     parts = {
         root: known
         if root >= since or known is entered.parts.get(root)
-        else _met_parts(root, ways, ways.rather, roots)
+        else _met_parts(root, meeting, meeting.rather, roots)
         for root, known in state.parts.items()
     }
     less = less_sure(state, entered)
     return Buffers(names, parts, less.dead, state.viewed)
 
 
-class Ways:
+class Meeting:
     """Two ways that meet, with what is there on each of them."""
 
     def __init__(self, one: Buffers, other: Buffers) -> None:
@@ -461,18 +461,18 @@ def joined(
     first, *others = every
     result = first
     for other in others:
-        ways = Ways(result, other)
+        meeting = Meeting(result, other)
         result = Buffers(
-            _joined_names(ways),
-            _joined_parts(ways, roots, since),
+            _joined_names(meeting),
+            _joined_parts(meeting, roots, since),
             _joined_deaths(result.dead, other.dead, where, since),
             result.viewed | other.viewed,
         )
     return result
 
 
-def _joined_names(ways: Ways) -> dict[tuple[int, str], Things]:
-    one, other = ways.one.names, ways.other.names
+def _joined_names(meeting: Meeting) -> dict[tuple[int, str], Things]:
+    one, other = meeting.one.names, meeting.other.names
     if one is other:
         return one
     # What only one way binds raises on the other, where it is read.
@@ -480,28 +480,28 @@ def _joined_names(ways: Ways) -> dict[tuple[int, str], Things]:
     for key, held in other.items():
         before = one.get(key)
         if before is not None and before is not held:
-            merged[key] = ways.either(before, held)
+            merged[key] = meeting.either(before, held)
     return merged
 
 
-def _joined_parts(ways: Ways, roots: list[Root], since: int) -> dict[int, dict[Keys, Things]]:
-    merged = {**ways.other.parts, **ways.one.parts}
+def _joined_parts(meeting: Meeting, roots: list[Root], since: int) -> dict[int, dict[Keys, Things]]:
+    merged = {**meeting.other.parts, **meeting.one.parts}
     for root in merged:
-        first, second = ways.one.parts.get(root), ways.other.parts.get(root)
+        first, second = meeting.one.parts.get(root), meeting.other.parts.get(root)
         is_of_both = first is not None and second is not None
         if first is not second and (root < since or is_of_both):
-            merged[root] = _met_parts(root, ways, ways.either, roots)
+            merged[root] = _met_parts(root, meeting, meeting.either, roots)
     return merged
 
 
 def _met_parts(
     root: int,
-    ways: Ways,
+    meeting: Meeting,
     met: Callable[[Things, Things], Things],
     roots: list[Root],
 ) -> dict[Keys, Things]:
     """Return the parts of a thing; what is not assigned to is a part of its own."""
-    one, other = ways.one, ways.other
+    one, other = meeting.one, meeting.other
     found = {}
     for keys in {**one.parts.get(root, {}), **other.parts.get(root, {})}:
         part = BufferPart(root, keys)
