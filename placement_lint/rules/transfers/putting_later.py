@@ -22,11 +22,21 @@ _KEEPING_SIZE = frozenset({
 _NUMBERS = ("builtins.", "math.")
 
 
+_FUNCTIONS_KEEPING_SIZE = frozenset(
+    f"jax.numpy.{name}"
+    for name in (
+        "abs", "cos", "cumsum", "exp", "flip", "log", "negative", "ravel", "roll", "sign", "sin",
+        "sort", "sqrt", "square", "tanh", "transpose", "tril", "triu",
+    )
+)  # fmt: skip
+
+
 def creator_of(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression:
     """Return the call that makes the array of an expression, below what leaves its size alone.
 
-    That is arithmetic with numbers, as in `jax.random.normal(key, shape) * 0.02`, and methods such
-    as `astype`. For any other expression, the expression itself.
+    That is arithmetic with numbers, as in `jax.random.normal(key, shape) * 0.02`, methods such as
+    `astype`, and functions of one array, such as `jnp.tril`. For any other expression, the
+    expression itself.
     """
     while (inner := _changed(node, ctx) or _before(node, ctx)) is not None:
         node = inner
@@ -68,7 +78,14 @@ def _changed(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | Non
         return node.value if node.attr.value in {"T", "mT"} else None
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         is_method = ctx.called(node) is None and node.func.attr.value in _KEEPING_SIZE
-        return node.func.value if is_method else None
+        if is_method:
+            return node.func.value
+    if isinstance(node, cst.Call) and ctx.called(node) in _FUNCTIONS_KEEPING_SIZE:
+        given = Arguments(node)
+        is_alone = len(given.positional) == 1 or all(
+            _is_number(n, ctx) for n in given.positional[1:]
+        )
+        return given.positional[0] if given.positional and is_alone and not given.is_open else None
     return None
 
 
