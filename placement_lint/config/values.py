@@ -34,6 +34,16 @@ MOST = 10**9
 """The largest number that a setting may be: in seconds, thirty years."""
 
 
+_NOT_HERE = {
+    "lint": ": unlike in ruff, all settings are in one table, without `lint`",
+    "cache-dir": ": a repository must not choose it; use `--cache-dir` or PLACEMENT_LINT_CACHE_DIR",
+    "target-version": ": use `target-jax`; no version of Python is needed",
+    "preview": ": rules that are off by default run where they are selected",
+    "external": ": it belongs in the settings of ruff",
+}
+"""What to say of settings that ruff has, and this tool has in another way or not."""
+
+
 class SettingsError(Exception):
     """Settings that cannot be used; the message names the key, the file and the nearest name.
 
@@ -86,8 +96,7 @@ def _known(key: str, where: str) -> Option:
 
     near = nearest(key.replace("_", "-"), [*BY_NAME, EXTEND.name])
     hint = f"; did you mean `{near}`?" if near else f"; known settings: {', '.join(BY_NAME)}"
-    if key == "lint":
-        hint = ": unlike in ruff, all settings are in one table, without `lint`"
+    hint = _NOT_HERE.get(key, hint)
     message = f"{where}: unknown setting `{key}`{hint}"
     raise SettingsError(message, key=key)
 
