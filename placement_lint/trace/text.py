@@ -242,7 +242,7 @@ def full_finding(seen: SeenFinding, look: TextStyle) -> list[str]:
 
 
 def full_line(line: SeenLine, look: TextStyle) -> list[str]:
-    head = f"{look.bad('not flagged')} an array of the host was copied, and no rule spoke of it"
+    head = f"{look.bad('not flagged')} an array of the host was copied, and no rule reported it"
     lines = [head, f"--> {at(line.site, look)}"]
     if line.site is not None:
         lines += look.frame(line.site.path, _span(line.site), "^")
@@ -251,8 +251,8 @@ def full_line(line: SeenLine, look: TextStyle) -> list[str]:
 
 def full_run(run: SeenRun, look: TextStyle) -> list[str]:
     head = (
-        f"{look.bad('not flagged')} a computation ran on the host, again and again, of what it "
-        "gave there itself, and no rule spoke of it"
+        f"{look.bad('not flagged')} a computation ran on the host repeatedly, on its own "
+        "earlier results, and no rule reported it"
     )
     lines = [head, f"--> {at(run.site, look)}"]
     if run.site is not None:
@@ -280,9 +280,11 @@ def _origins(
 ) -> list[str]:
     """Show where arrays come from, each place once."""
     lines: list[str] = []
-    for place, exact in dict.fromkeys(places):
-        if place is None:
-            continue
+    certain: dict[TracedPlace, bool] = {}
+    for place, exact in places:
+        if place is not None:
+            certain[place] = certain.get(place, False) or exact
+    for place, exact in certain.items():
         doubt = "" if exact else ", or where another one like it was"
         lines.append(f"{look.help('note:')} {what}{doubt}")
         lines.append(f"--> {at(place, look)}")

@@ -79,7 +79,7 @@ def test_in_full(path: str) -> None:
         "copied 3 times, 384 bytes in 3 ms: float32[8,4], 128 bytes, from cpu:1 to cpu:0\n"
         "note: made here\n--> program.py:3:9\n  |\n3 |     a = jnp.ones((8, 4))\n"
     )
-    assert "\nnot flagged an array of the host was copied, and no rule spoke of it\n" in said
+    assert "\nnot flagged an array of the host was copied, and no rule reported it\n" in said
     assert f"help: {text.REPORT_IT}\n" in said
     assert "\x1b" not in said
     assert "\x1b[1;31mconfirmed JDP201\x1b[0m" in text.full(
@@ -93,6 +93,9 @@ def test_an_unsure_creation_is_said_to_be_unsure(path: str) -> None:
     for each, expected in ((sure, False), (unsure, True)):
         said = text.full(match(record(path, each), [finding(path, 6, 6)], {}), LOOK)
         assert ("or where another one like it was" in said) is expected
+    both = text.full(match(record(path, unsure, sure), [finding(path, 6, 6)], {}), LOOK)
+    assert both.count("note: made here") == 1
+    assert "or where another one like it was" not in both
 
 
 def test_summaries(path: str) -> None:
