@@ -158,7 +158,9 @@ def test_what_ran_on_the_host_in_full(path: str) -> None:
         f"note: committed to the host here\n{made}"
     ) in said
     assert "\ncopied once, 128 bytes in 1 ms: float32[8,4]" in said
-    assert "\nnot flagged a computation ran on the host repeatedly, on its own earlier results" in said
+    assert (
+        "\nnot flagged a computation ran on the host repeatedly, on its own earlier results" in said
+    )
     assert f"\nran on the host jit(step) 4 times, 40 ms, {because}\n" in said
     head, *rest = said.partition("Also ran on the host:\n")[2].splitlines()
     assert head.startswith("  program.py:8:4: jit(step) twice, 20 ms, ")
