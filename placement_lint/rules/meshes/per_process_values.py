@@ -218,7 +218,8 @@ def _bound_before(
 
     That is the last statement before it that binds it, in a block around it, if that is certain.
     """
-    binding = [each.node for each in ctx.names.bindings(name)]
+    nodes = (each.node for each in ctx.names.bindings(name))
+    binding = [node for node in nodes if ctx.tree.contains(node)]
     child: cst.CSTNode = name
     for around in ctx.ancestors(name):
         if (

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.rules.own_attributes import own_attribute
 from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:
@@ -22,9 +23,9 @@ _DATASET = frozenset(
     """
     audio batches captions cifar corpora corpus data dataset datasets documents episodes eval
     examples frames images imagenet labels maps masks mnist observations patches recordings replay
-    rollouts samples scans segmentations sentences sequences spectra spectrograms targets test texts
-    tiles token tokens train training trajectories transitions utterances val valid validation
-    videos volumes waveforms
+    rollouts samples scans segmentations sentences sequences signals spectra spectrograms targets
+    test texts tiles token tokens train training trajectories transitions utterances val valid
+    validation videos volumes waveforms
     """.split()
 )
 _WEIGHTS = frozenset(
@@ -114,7 +115,27 @@ def argument_words(node: cst.CSTNode, ctx: Context) -> set[str]:
                 found |= _default_words(part, ctx)
         elif isinstance(part, cst.Attribute) and ctx.name(part) is None:
             found |= words(part.attr.value)
+            given = own_attribute(part, ctx)
+            if isinstance(given, cst.Name):
+                found |= _default_words(given, ctx)
+            found |= _field_words(part, ctx)
     return found
+
+
+def _field_words(node: cst.Attribute, ctx: Context) -> set[str]:
+    """Return the words in the default of a field of a dataclass: `split: str = "train"`."""
+    if not isinstance(node.value, cst.Name) or node.value.value != "self":
+        return set()
+    owner = next((each for each in ctx.ancestors(node) if isinstance(each, cst.ClassDef)), None)
+    for line in () if owner is None else owner.body.body:
+        field = line.body[0] if isinstance(line, cst.SimpleStatementLine) else None
+        if (
+            isinstance(field, cst.AnnAssign)
+            and isinstance(field.target, cst.Name)
+            and field.target.value == node.attr.value
+        ):
+            return words(string_value(field.value) or "")
+    return set()
 
 
 def _default_words(name: cst.Name, ctx: Context) -> set[str]:
