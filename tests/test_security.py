@@ -324,7 +324,7 @@ def test_a_baseline_that_settings_name_is_written_in_the_project_only(
     after = (outside if inside else repository / "known.json").read_bytes()
     assert (after == before) == (code == 2)
     if code == 2:
-        assert "not updated: it lies outside of the project" in done.stderr
+        assert "not updated: it is outside the project" in done.stderr
 
 
 def test_a_module_of_the_same_name_in_front_of_it(repository: Path, tmp_path: Path) -> None:

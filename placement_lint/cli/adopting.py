@@ -43,11 +43,11 @@ def demand_sense(args: argparse.Namespace, parser: Parser, *, from_stdin: bool) 
         except add_noqa.ReasonError as error:
             parser.error(f"--add-noqa: {error}")
     if writes and args.diff:
-        parser.error("--diff changes nothing, and so no baseline")
+        parser.error("--diff cannot be combined with --write-baseline or --update-baseline")
     if writes and from_stdin:
-        parser.error("a baseline is written of files, not of standard input")
+        parser.error("a baseline cannot be written for standard input")
     if writes and args.write_baseline is not None and args.update_baseline:
-        parser.error("--write-baseline and --update-baseline: one of them is enough")
+        parser.error("--write-baseline and --update-baseline cannot be combined")
 
 
 class Adoption:
@@ -156,21 +156,21 @@ class Adoption:
                 baselines.write(baseline.path, left)
             if self._args.quiet:
                 continue
-            known = f"{_count(gone, 'finding')} of {escape(baseline.path)}"
+            known, file = _count(gone, "finding"), escape(baseline.path)
             if update:
-                streams.complain(f"{known} {'was' if is_one else 'were'} taken out.")
+                streams.complain(f"Removed {known} from {file}.")
             else:
                 streams.complain(
-                    f"note: {known} {'is' if is_one else 'are'} found no longer; "
-                    f"--update-baseline takes {'it' if is_one else 'them'} out"
+                    f"note: {known} in {file} no longer {'occurs' if is_one else 'occur'}; "
+                    f"--update-baseline removes {'it' if is_one else 'them'}"
                 )
 
     def _demand_inside(self, baseline: baselines.Baseline, files: Sequence[str]) -> None:
         """Raise BaselineError for one that settings name, of which they may not have us write."""
         if self._args.baseline is None and not self._baselines.is_inside(baseline, files):
             message = (
-                f"{baseline.path}: not updated: it lies outside of the project whose settings "
-                "name it; name it by --baseline"
+                f"{baseline.path}: not updated: it is outside the project whose settings "
+                "name it; pass it with --baseline"
             )
             raise baselines.BaselineError(message)
 

@@ -350,7 +350,7 @@ class _CheckCommand:
         outcome, count = only_new(outcome, self.args.new_since)
         if count and not self.args.quiet:
             what = "1 finding" if count == 1 else f"{count} findings"
-            streams.complain(f"{what} in lines that have not changed not shown.")
+            streams.complain(f"{what} in unchanged lines not shown.")
         return outcome
 
     def _compare_with_before(self) -> None:

@@ -67,9 +67,13 @@ class Outputs:
         )
         """The file that takes the place of standard output, if one does."""
         if diff and any(each.form is not None for each in self._outputs):
-            raise streams.OutputError("--diff has no findings to be written in a format to a file")
+            raise streams.OutputError(
+                "--diff writes no findings: it cannot be combined with a format of --output-file"
+            )
         if diff and statistics:
-            raise streams.OutputError("--diff has no findings for --statistics to count")
+            raise streams.OutputError(
+                "--diff writes no findings: it cannot be combined with --statistics"
+            )
         self._demand_different_places()
         for each in self._outputs:
             if not _is_printed(each):

@@ -29,7 +29,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = _parser()
     args = parser.parse_mixed(arguments, "rules")
     if args.all and args.rules:
-        parser.error("--all explains every rule: name none beside it")
+        parser.error("--all explains every rule: it cannot be combined with others")
     pages = [page for word in args.rules for page in _find(word)] or all_pages()
     return _show(pages, args.output_format, args.color, pages=args.all or bool(args.rules))
 

@@ -32,10 +32,10 @@ def demand_sense(args: argparse.Namespace, parser: Parser, *, from_stdin: bool) 
             continue
         option = f"--{name.replace('_', '-')}"
         if from_stdin:
-            parser.error(f"{option}: standard input is in no commit")
+            parser.error(f"{option}: standard input is not in a commit")
         for other in (*_WRITING, *(("add_noqa",) if name == "diff_against" else ())):
             if getattr(args, other) not in {None, False}:
-                parser.error(f"{option} and --{other.replace('_', '-')} cannot go together")
+                parser.error(f"{option} and --{other.replace('_', '-')} cannot be combined")
     if args.diff_against is not None and not args.statistics:
         parser.error("--diff-against compares counts: it needs --statistics")
 

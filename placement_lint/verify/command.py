@@ -154,7 +154,7 @@ def _models_in(folder: Path, request: VerifyRequest) -> Mapping[str, Mapping[str
     from placement_lint.config.load import SettingsLoader
 
     if request.codes or request.quick or request.report or request.size or request.sizes:
-        raise UsageError("--models runs no rules and no data path: name none beside it")
+        raise UsageError("--models runs no rules and no data path: it cannot be combined with them")
     models = SettingsLoader(configs=request.configs).for_folder(str(folder)).models
     if not models:
         raise UsageError("the settings of this directory have no `models`")
@@ -232,7 +232,7 @@ def progress_text(done: int, total: int, seconds: float) -> str:
 def _planned(request: VerifyRequest) -> _Plan:
     """Return what to run; raises UsageError or UnknownCodeError for what makes no sense."""
     if request.quick and request.codes:
-        raise UsageError("--quick chooses the rules: name none beside it")
+        raise UsageError("--quick chooses the rules: it cannot be combined with others")
     proofs, with_datapath = chosen(request.codes)
     sizes = chosen_sizes(request.size, request.sizes, for_page=request.report is not None)
     if request.quick:

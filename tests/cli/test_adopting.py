@@ -162,7 +162,7 @@ class TestBaseline:
         code, _, err = lint("--baseline", "b.json", "--fix", ".")
         assert code == 0
         assert CALL not in HAZARD.read_text(encoding="utf-8")
-        assert "note: 1 finding of b.json is found no longer; --update-baseline takes it" in err
+        assert "note: 1 finding in b.json no longer occurs; --update-baseline removes it" in err
 
     def test_it_is_a_setting(self, lint: Lint, monkeypatch: pytest.MonkeyPatch) -> None:
         Path("sub").mkdir()
@@ -220,11 +220,11 @@ class TestFewer:
         HAZARD.write_text(HAZARD.read_text(encoding="utf-8").replace(CALL, SILENT, 1), "utf-8")
         code, _, err = lint("--baseline", "b.json", ".")
         assert code == 0
-        assert "note: 1 finding of b.json is found no longer; --update-baseline takes it out" in err
+        assert "note: 1 finding in b.json no longer occurs; --update-baseline removes it" in err
         assert len(entries()) == 2
         code, _, err = lint("--baseline", "b.json", "--update-baseline", ".")
         assert code == 0
-        assert "1 finding of b.json was taken out.\n" in err
+        assert "Removed 1 finding from b.json.\n" in err
         assert len(entries()) == 1
         assert "no longer" not in lint("--baseline", "b.json", ".")[2]
 
@@ -238,7 +238,7 @@ class TestFewer:
     def test_a_file_that_is_gone(self, lint: Lint) -> None:
         lint("--write-baseline", "b.json", ".")
         HAZARD.unlink()
-        assert "is found no longer" in lint("--baseline", "b.json", ".")[2]
+        assert "no longer occurs" in lint("--baseline", "b.json", ".")[2]
         lint("--baseline", "b.json", "--update-baseline", ".")
         assert entries() == []
 
@@ -263,7 +263,7 @@ class TestFewer:
         HAZARD.write_text(text.replace(CALL, SILENT), encoding="utf-8")
         code, _, err = lint("--baseline", "b.json", "--update-baseline", *arguments)
         assert code == 0
-        assert "taken out" not in err
+        assert "Removed" not in err
         assert len(entries()) == 1
         assert "no longer" not in lint("--baseline", "b.json", *arguments)[2]
 
@@ -292,10 +292,16 @@ class TestFewer:
         (["--add-noqa", "--fix"], "--add-noqa and --fix"),
         (["--add-noqa", "--write-baseline", "b.json"], "--add-noqa and --write-baseline"),
         (["--add-noqa=a # b"], "--add-noqa: a reason is one line of text without a #"),
-        (["--write-baseline", "b.json", "--diff"], "--diff changes nothing"),
-        (["--update-baseline", "--diff"], "--diff changes nothing"),
-        (["--write-baseline", "b.json", "-"], "not of standard input"),
-        (["--write-baseline", "b.json", "--update-baseline"], "one of them is enough"),
+        (
+            ["--write-baseline", "b.json", "--diff"],
+            "--diff cannot be combined with --write-baseline",
+        ),
+        (["--update-baseline", "--diff"], "--diff cannot be combined with --write-baseline"),
+        (["--write-baseline", "b.json", "-"], "cannot be written for standard input"),
+        (
+            ["--write-baseline", "b.json", "--update-baseline"],
+            "--update-baseline cannot be combined",
+        ),
         (["--update-baseline", "."], "there is no baseline; name one with --baseline FILE"),
         (["--baseline", "", "."], "no path"),
     ],

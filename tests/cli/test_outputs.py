@@ -98,7 +98,7 @@ class TestSeveralAtOnce:
     def test_beside_a_diff(self, lint: Lint) -> None:
         code, _, err = lint("hazard.py", "--diff", "--output-file", "json:a")
         assert code == 2
-        assert "--diff has no findings" in err
+        assert "--diff writes no findings" in err
         assert lint("hazard.py", "--diff", "--statistics")[0] == 2
         assert lint("hazard.py", "--diff", "--output-file", "a")[:2] == (1, "")
         assert text_of("a").startswith("--- hazard.py\n")

@@ -44,9 +44,7 @@ class TestNewSince:
     def test_lines_that_have_changed(self, lint: Lint) -> None:
         code, out, err = lint("--new-since", "HEAD", ".")
         assert (code, out) == (0, "")
-        assert err == (
-            "1 finding in lines that have not changed not shown.\nNo findings in 2 files.\n"
-        )
+        assert err == ("1 finding in unchanged lines not shown.\nNo findings in 2 files.\n")
         write("hazard.py", "import os\n" + HEAD + PUT + "    x = x + 1\n" + PUT)
         write("new file.py", HEAD + PUT)
         code, out, _ = lint("--new-since", "HEAD", ".")
@@ -187,7 +185,7 @@ class TestDiffAgainst:
             (["--diff-against", "HEAD"], "--diff-against compares counts: it needs --statistics"),
             (["--statistics", "--diff-against", "x"], "--diff-against x: there is no such commit"),
             (["--statistics", "--diff-against", "HEAD", ".."], "is outside of the repository"),
-            (["--statistics", "--diff-against", "HEAD", "--add-noqa"], "cannot go together"),
+            (["--statistics", "--diff-against", "HEAD", "--add-noqa"], "cannot be combined"),
         ],
     )
     def test_what_cannot_be_done(self, lint: Lint, arguments: list[str], message: str) -> None:

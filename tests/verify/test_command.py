@@ -37,7 +37,7 @@ def run(*arguments: str) -> int:
         (["--report", "/"], "--report: / is a directory; name a file, such as report.html"),
         (["--report", "/nowhere/at/all.html"], "--report: there is no directory /nowhere/at"),
         (["--jobs", "0"], "--jobs: '0' is not a number of processes"),
-        (["--quick", "JDP201"], "--quick chooses the rules: name none beside it"),
+        (["--quick", "JDP201"], "--quick chooses the rules: it cannot be combined with others"),
         (["--config", "x.toml"], "--config: only --models reads settings"),
         (["--jobs", "many"], "--jobs: 'many' is not a number of processes"),
     ],
