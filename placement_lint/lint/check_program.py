@@ -20,15 +20,16 @@ from placement_lint.lint.file_results import FileOptions, FileResult, internal_e
 from placement_lint.lint.gc_pause import collection_paused
 from placement_lint.lint.parsing import parse_what_can_be
 from placement_lint.project.graph import closure
-from placement_lint.project.passing_names import PassingNames
+from placement_lint.project.passing_names import PassingNames, add_ways
 from placement_lint.project.placing_files import importing_jax
 from placement_lint.syntax.deep_stack import run_deep
 from placement_lint.timing import INTERPRETATION, timed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from placement_lint.files.source import Source
+    from placement_lint.placement.engine.reach import Ways
     from placement_lint.placement.facts.module import Module
     from placement_lint.placement.interpreter import Program
     from placement_lint.project.project import Project
@@ -287,7 +288,7 @@ def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
         program = together.program
         if modules is None or program is None:
             return together
-        found: dict[str, set[str]] = {}
+        found: dict[str, dict[str, Ways]] = {}
         for path, module in modules.items():
             if path not in importers:
                 continue
@@ -299,19 +300,17 @@ def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
                     # Others may have the device from it in turn.
                     carried = importer in importers or bool(_PLACING.search(text(importer)))
                 if carried:
-                    brought = names | devices if name in {"", "*"} else {name}
-                    found.setdefault(importer, set()).update(brought)
-        added = {
-            path
-            for path in found.keys() - together.without - members
-            if passing.uses(path, found[path])
-        }
+                    every = names | dict.fromkeys(devices)
+                    brought = every if name in {"", "*"} else {name: every[name]}
+                    add_ways(found.setdefault(importer, {}), brought)
+        found = {path: names for path, names in found.items() if path not in together.without}
+        added = passing.reached(found, directly=True) - members - together.without
         misses = program.misses_host_arrays and not follows
         if not added and not misses:
             break
         if added:
-            entering = {path: frozenset(found[path]) for path in sorted(added)}
-            added = _expected(members, added, passing.importing(entering), importing)
+            entering = {path: found[path] for path in sorted(added & found.keys())}
+            added = _expected(members, added, passing.reached(entering), importing)
             added -= together.without
         # What they met may be an array of the accelerator.
         follows = follows or misses
@@ -344,7 +343,7 @@ def _expected(
 
 
 def _leads_to(
-    imported: str, names: frozenset[str], importer: str, text: Callable[[str], str]
+    imported: str, names: Collection[str], importer: str, text: Callable[[str], str]
 ) -> bool:
     """Whether an import brings one of these names; "" is the whole module, "*" all its names.
 

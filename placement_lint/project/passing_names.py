@@ -7,18 +7,25 @@ lead to, so that they are interpreted together at once, not in a round for each 
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+import functools
+from typing import TYPE_CHECKING, NamedTuple
 
 from placement_lint.files.python_tree import blocks
+from placement_lint.project.graph import closure
 from placement_lint.syntax.python_parser import python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from placement_lint.files.store import FileStore
+    from placement_lint.placement.engine.reach import Ways
 
-_Statement = tuple[frozenset[str], frozenset[str]]
-"""What a statement binds, and what it names."""
+
+class _Statement(NamedTuple):
+    bound: frozenset[str]
+    named: frozenset[str]
+    texts: frozenset[str] = frozenset()
+    """What may be the name of an attribute, as in `getattr(model, "load")`."""
 
 
 class PassingNames:
@@ -32,56 +39,100 @@ class PassingNames:
         self._store = store
         self._importers = importers
         self._statements: dict[str, list[_Statement]] = {}
+        self._named: dict[str, frozenset[str]] = {}
 
-    def importing(self, entering: Mapping[str, frozenset[str]]) -> set[str]:
-        """Return the files into which something may get from some files, these included.
+    def reached(
+        self, entering: Mapping[str, Mapping[str, Ways]], *, directly: bool = False
+    ) -> set[str]:
+        """Return the files that a placement may get to from some files, these included.
 
-        `entering`: for each of those, by which names something comes in.
+        `entering`: for each of those, by which names something comes in, and in which ways it gets
+        out of what has the name. A file of which no importer names such a way, and that names none
+        itself, is left out. `directly`: what is bound to a name that has a placement in any way is
+        not followed: each of these files uses one itself, or hands it on.
         """
-        passed = {path: {*names} for path, names in entering.items()}
+        passed = {path: {**names} for path, names in entering.items()}
+        givers: dict[str, set[str]] = {}
         pending = [*passed]
         while pending:
             path = pending.pop()
             names = passed[path]
-            if not self._pass_on(path, names):
+            if not self._pass_on(path, names, directly=directly):
                 continue
             for importer, imported in self._importers.get(path, ()):
-                brought = names if imported in {"", "*"} else names & {imported}
-                there = passed.setdefault(importer, set())
-                if not brought <= there:
-                    there |= brought
+                brought = self._brought(names, imported, importer, directly=directly)
+                if not brought:
+                    continue
+                givers.setdefault(importer, set()).add(path)
+                there = passed.setdefault(importer, {})
+                if add_ways(there, brought):
                     pending.append(importer)
-        return {path for path, names in passed.items() if names}
+        used = {
+            path
+            for path, names in passed.items()
+            if self._is_used(path, names, everywhere=not directly)
+        }
+        return used | (closure(used, givers) & passed.keys())
 
-    def uses(self, path: str, names: Iterable[str]) -> bool:
+    def _brought(
+        self, names: Mapping[str, Ways], imported: str, importer: str, *, directly: bool
+    ) -> dict[str, Ways]:
+        """Return those of a file's names that an import brings, and the ways of each."""
+        if imported in {"", "*"}:
+            # Of a whole module a file has what it names, if it is known what that is.
+            said = self._named_in(importer) if imported == "" else names.keys()
+            brought = {name: ways for name, ways in names.items() if ways is None or name in said}
+        else:
+            brought = {imported: names[imported]} if imported in names else {}
+        if directly:
+            return {name: ways for name, ways in brought.items() if ways is not None}
+        return brought
+
+    def _is_used(self, path: str, names: Mapping[str, Ways], *, everywhere: bool) -> bool:
+        """Return whether a file gets a placement out of something that has one of the names."""
+        in_any_way = {name for name, ways in names.items() if ways is None}
+        if in_any_way and (everywhere or self._uses(path, in_any_way)):
+            return True
+        said = self._named_in(path)
+        called = {
+            name for name, ways in names.items() if ways is not None and not ways.isdisjoint(said)
+        }
+        return bool(called) and self._uses(path, called)
+
+    def _uses(self, path: str, names: set[str]) -> bool:
         """Return whether a file does anything with one of the names, or hands one on.
 
         Where a name only says of which type something is, nothing is done with what has it.
         """
-        sought = {*names}
         is_used = any(
-            bound != named and not sought.isdisjoint(named) for bound, named in self._of(path)
+            each.bound != each.named and not names.isdisjoint(each.named) for each in self._of(path)
         )
         handed_on = (name for _, name in self._importers.get(path, ()))
-        return is_used or any(name in {"", "*"} or name in sought for name in handed_on)
+        return is_used or any(name in {"", "*"} or name in names for name in handed_on)
 
-    def _pass_on(self, path: str, names: set[str]) -> bool:
+    def _pass_on(self, path: str, names: dict[str, Ways], *, directly: bool) -> bool:
         """Add the names that a file binds to something of these; false where it names none."""
         statements = self._of(path)
-        before = len(names)
-        is_named, left = False, statements
-        while True:
-            rest = []
-            for statement in left:
-                bound, named = statement
-                if names.isdisjoint(named):
-                    rest.append(statement)
-                else:
-                    is_named = True
-                    names |= bound
-            if len(rest) == len(left) or len(names) == before:
-                return is_named
-            left, before = rest, len(names)
+        is_named, grows = False, True
+        while grows:
+            grows = False
+            for bound, named, _ in statements:
+                met = {name: names[name] for name in named & names.keys()}
+                is_named = is_named or bool(met)
+                if directly:
+                    met = {name: ways for name, ways in met.items() if ways is not None}
+                if not met:
+                    continue
+                ways = functools.reduce(_either, met.values())
+                grows |= add_ways(names, dict.fromkeys(bound, ways))
+        return is_named
+
+    def _named_in(self, path: str) -> frozenset[str]:
+        """Return all that a file names, also in texts that are names."""
+        if path not in self._named:
+            every = (each.named | each.texts for each in self._of(path))
+            self._named[path] = frozenset().union(*every)
+        return self._named[path]
 
     def _of(self, path: str) -> list[_Statement]:
         found = self._statements.get(path)
@@ -92,24 +143,67 @@ class PassingNames:
         return found
 
 
+def add_ways(known: dict[str, Ways], more: Mapping[str, Ways]) -> bool:
+    """Add names with their ways to others; say whether any of it is new."""
+    grows = False
+    for name, ways in more.items():
+        joined = ways if name not in known else _either(known[name], ways)
+        if name not in known or joined != known[name]:
+            known[name] = joined
+            grows = True
+    return grows
+
+
+def _either(one: Ways, other: Ways) -> Ways:
+    return None if one is None or other is None else one | other
+
+
 def _statements(body: list[ast.stmt]) -> Iterator[_Statement]:
     """Yield the statements of a module that bind or name something, those in blocks included."""
     for statement in body:
         if isinstance(statement, ast.If | ast.Try | ast.With | ast.For | ast.While | ast.Match):
+            head = [each for each in ast.iter_child_nodes(statement) if isinstance(each, _HEAD)]
+            yield _statement({name for each in head for name in _targets(each)}, *head)
             for block in blocks(statement):
                 yield from _statements(block)
         elif isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield frozenset({statement.name}), frozenset(_names_in(statement))
+            yield _statement({statement.name}, statement)
+        elif isinstance(statement, ast.Import | ast.ImportFrom):
+            bound = (alias.asname or alias.name.partition(".")[0] for alias in statement.names)
+            yield _statement(bound, statement)
         else:
-            names = frozenset(_names_in(statement))
-            if isinstance(statement, ast.Import | ast.ImportFrom):
-                bound = (alias.asname or alias.name.partition(".")[0] for alias in statement.names)
-                yield frozenset(bound), names
-            else:
-                yield frozenset(_targets(statement)), names
+            yield _statement(_targets(statement), statement)
 
 
-def _targets(statement: ast.stmt) -> Iterator[str]:
+_HEAD = ast.expr, ast.withitem
+"""What stands before the blocks of a statement."""
+
+
+def _statement(bound: Iterable[str], *parts: ast.AST) -> _Statement:
+    names: set[str] = set()
+    texts: set[str] = set()
+    pending = [*parts]
+    while pending:
+        node = pending.pop()
+        # Those only say of which type something is.
+        types = (getattr(node, "annotation", None), getattr(node, "returns", None))
+        pending += (child for child in ast.iter_child_nodes(node) if child not in types)
+        if isinstance(node, ast.Name):
+            names.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            names.add(node.attr)
+        elif isinstance(node, ast.alias):
+            names.update(node.name.split("."))
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and node.value.isidentifier()
+        ):
+            texts.add(node.value)
+    return _Statement(frozenset(bound), frozenset(names), frozenset(texts))
+
+
+def _targets(statement: ast.AST) -> Iterator[str]:
     """Yield the names that a statement assigns to, itself or parts of what they hold."""
     for node in ast.walk(statement):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -120,18 +214,3 @@ def _targets(statement: ast.stmt) -> Iterator[str]:
                 held = held.value
             if isinstance(held, ast.Name):
                 yield held.id
-
-
-def _names_in(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names in a statement, but for those that only say of which type something is."""
-    pending: list[ast.AST] = [statement]
-    while pending:
-        node = pending.pop()
-        types = (getattr(node, "annotation", None), getattr(node, "returns", None))
-        pending += (child for child in ast.iter_child_nodes(node) if child not in types)
-        if isinstance(node, ast.Name):
-            yield node.id
-        elif isinstance(node, ast.Attribute):
-            yield node.attr
-        elif isinstance(node, ast.alias):
-            yield from node.name.split(".")

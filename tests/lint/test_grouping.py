@@ -37,6 +37,19 @@ def each(callback):
 class Store:
     def __init__(self):
         self.rows = load()
+class Loader:
+    def __init__(self, path):
+        self.path = path
+        self.kept = None
+    def read(self):
+        with jax.default_device(jax.devices("cpu")[0]):
+            return jnp.ones((3, 4))
+    def first(self):
+        return self.read()[0]
+    def keep(self):
+        self.kept = self.read()
+    def size(self):
+        return len(self.path)
 """
 GROUPS = [
     ("an array is imported", {"b": "from data import rows\nrows[0]"}, "b data"),
@@ -75,6 +88,53 @@ GROUPS = [
     (
         "a class that holds one is called",
         {"b": "from data import Store\ndef f():\n    return Store().rows[0]"},
+        "b data",
+    ),
+    (
+        "a class is called of which only a method places",
+        {"b": "from data import Loader\nLoader('x').size()"},
+        "data",
+    ),
+    (
+        "the method that places is called",
+        {"b": "from data import Loader\nLoader('x').read()[0]"},
+        "b data",
+    ),
+    (
+        "one that calls it is",
+        {"b": "from data import Loader\nLoader('x').first()"},
+        "b data",
+    ),
+    (
+        "one that stores it in the object is",
+        {"b": "from data import Loader\nl = Loader('x')\nl.keep()\nl.kept[0]"},
+        "b data",
+    ),
+    (
+        "it is named in a text",
+        {"b": "from data import Loader\ngetattr(Loader('x'), 'read')()[0]"},
+        "b data",
+    ),
+    (
+        "a subclass is made that nobody calls so",
+        {
+            "b": "from data import Loader\nclass Mine(Loader): ...",
+            "c": "from b import Mine\nMine('x')",
+        },
+        "data",
+    ),
+    (
+        "it is called in a third file",
+        {
+            "b": "from data import Loader\nclass Mine(Loader): ...",
+            "c": "from b import Mine\nMine('x').read()[0]",
+            "d": "from b import Mine\nMine('x').size()",
+        },
+        "b c data",
+    ),
+    (
+        "it is called in a block's head",
+        {"b": "from data import Loader\nfor row in Loader('x').read(): print(row)"},
         "b data",
     ),
     (

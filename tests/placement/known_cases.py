@@ -229,7 +229,7 @@ class Known:
                 yield f"{self._made(place)} meets {met}"
         for name, module in program.modules.items() if len(self._case.files) > 1 else ():
             for names, kind in zip(program.reach.carried_by(module), ("", " devices"), strict=True):
-                if shown := ", ".join(sorted(names - _OF_HEAD)):
+                if shown := ", ".join(sorted({*names} - _OF_HEAD)):
                     yield f"{name} carries{kind}: {shown}"
         for name, module in program.modules.items():
             for node, mixture in module.record.mixtures.items():

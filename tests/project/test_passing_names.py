@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from placement_lint.files.store import FileStore
+from placement_lint.placement.engine.reach import Ways
 from placement_lint.project.passing_names import PassingNames
 from placement_lint.syntax.deep_stack import run_deep
 
@@ -26,7 +27,7 @@ IMPORTERS = {
 }
 
 
-def importing(folder: Path, entering: dict[str, frozenset[str]]) -> set[str]:
+def reached(folder: Path, entering: dict[str, dict[str, Ways]]) -> set[str]:
     for name, text in FILES.items():
         (folder / name).write_text(text, encoding="utf-8")
     where = {name: str(folder / name) for name in FILES}
@@ -35,12 +36,12 @@ def importing(folder: Path, entering: dict[str, frozenset[str]]) -> set[str]:
         for path, every in IMPORTERS.items()
     }
     passing = PassingNames(FileStore(), importers)
-    found = run_deep(passing.importing, {where[path]: names for path, names in entering.items()})
+    found = run_deep(passing.reached, {where[path]: names for path, names in entering.items()})
     return {Path(path).name for path in found}
 
 
 def test_a_name_is_followed_through_what_is_bound_to_it(tmp_path: Path) -> None:
-    found = importing(tmp_path, {"model.py": frozenset({"load"})})
+    found = reached(tmp_path, {"model.py": {"load": None}})
     assert found == {
         "model.py", "build.py", "store.py", "one.py", "two.py", "four.py", "broken.py",
     }  # fmt: skip
@@ -48,7 +49,7 @@ def test_a_name_is_followed_through_what_is_bound_to_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["unheard", "other"])
 def test_what_no_statement_names_goes_no_further(tmp_path: Path, name: str) -> None:
-    assert importing(tmp_path, {"model.py": frozenset({name})}) == {"model.py"}
+    assert reached(tmp_path, {"model.py": {name: None}}) == {"model.py"}
 
 
 def test_two_files_that_import_one_another_come_to_an_end(tmp_path: Path) -> None:
@@ -56,4 +57,14 @@ def test_two_files_that_import_one_another_come_to_an_end(tmp_path: Path) -> Non
     (tmp_path / "b.py").write_text("from a import f\ndef g():\n    return f()\n", encoding="utf-8")
     a, b = str(tmp_path / "a.py"), str(tmp_path / "b.py")
     passing = PassingNames(FileStore(), {a: [(b, "f")], b: [(a, "g")]})
-    assert run_deep(passing.importing, {a: frozenset({"g"})}) == {a, b}
+    assert run_deep(passing.reached, {a: {"g": None}}) == {a, b}
+
+
+@pytest.mark.parametrize(
+    ("way", "files"),
+    [("read", set()), ("M", {"build.py"}), ("print", {"build.py", "one.py"})],
+)
+def test_only_files_on_the_way_to_what_names_an_attribute_are_reached(
+    tmp_path: Path, way: str, files: set[str]
+) -> None:
+    assert reached(tmp_path, {"build.py": {"Model": frozenset({way})}}) == files

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
@@ -45,12 +45,19 @@ if TYPE_CHECKING:
     from placement_lint.placement.facts.module import Module
 
 
+Ways: TypeAlias = "frozenset[str] | None"
+"""The attributes by which a placement gets out of what has a name; None: any use of it does."""
+_UNNAMED = frozenset({"", "run", "setup"})
+"""Functions that are called where nobody names them: lambdas, and those that libraries call."""
+
+
 class Reach:
     """Follows placements out of functions, objects and modules of a program that was run."""
 
     def __init__(self, program: Interpreter) -> None:
         self._program = program
         self._found_in: dict[Value, tuple[Array, ...]] = {}
+        self._attributes: dict[Place, frozenset[str]] = {}
 
     def carries_placement(self, held: Value, state: State) -> bool:
         """Return whether a value holds an array that was placed on purpose."""
@@ -133,14 +140,15 @@ class Reach:
         )
         own = frozenset(atom for atom in result if self._is_own(value(atom), frame, state))
         now.placing[frame.place] = join(now.placing.get(frame.place, NOTHING), own)
+        name = self._name_of(frame.place)
         for (owner, _), held in writes.items():
             if (
                 isinstance(owner, Instance)
-                and owner.cls not in now.holding
+                and name not in now.holding.get(owner.cls, ())
                 and self.carries_placement(held, state)
                 and self._is_own(held, frame, state)
             ):
-                now.holding.add(owner.cls)
+                now.holding.setdefault(owner.cls, set()).add(name)
 
     def _is_own(self, held: Value, frame: Frame, state: State) -> bool:
         """Return whether a function itself places some of what is placed in a value."""
@@ -153,7 +161,7 @@ class Reach:
             for array in placed
         )
 
-    def carried_by(self, module: Module) -> tuple[frozenset[str], frozenset[str]]:
+    def carried_by(self, module: Module) -> tuple[dict[str, Ways], frozenset[str]]:
         """Return the names of a module through which a placement, or a default device, gets out.
 
         And those by which no more than a device does.
@@ -161,31 +169,41 @@ class Reach:
         bindings = module.names.module_scope.bindings
         if self._program.changes_default(module):
             # Whoever imports anything of it has another default device from then on.
-            return frozenset(bindings), frozenset()
-        names: set[str] = set()
+            return dict.fromkeys(bindings), frozenset()
+        names: dict[str, Ways] = {}
         devices: set[str] = set()
         state = initial_state()
         for name in bindings:
             held = self._program.linking.variable_of(module, module.names.module_scope, name, state)
-            if any(self._lets_out(atom) for atom in held):
-                names.add(name)
+            others = [atom for atom in held if not isinstance(atom, Class)]
+            if any(self._lets_out(atom) for atom in others):
+                names[name] = None
+            elif classes := [
+                ways
+                for atom in held
+                if isinstance(atom, Class)
+                if (ways := self._ways_out_of(atom.place)) is None or ways
+            ]:
+                known = [ways for ways in classes if ways is not None]
+                names[name] = None if None in classes else frozenset().union(*known)
             elif any(self._gives_device(atom) for atom in held):
                 devices.add(name)
-        return frozenset(names), frozenset(devices)
+        return names, frozenset(devices)
 
     def _lets_out(self, atom: Atom, depth: int = 4) -> bool:
         """Return whether a thing is, makes or holds an array that was placed on purpose."""
         if isinstance(atom, Class):
-            return self._is_holder(atom.place, atom.place in self._program.now.holding)
+            ways = self._ways_out_of(atom.place)
+            return ways is None or bool(ways)
         if isinstance(atom, Instance):
             final = self._program.now.final
             every = (final[key] for key in self._program.now.attributes_of(atom.cls))
             state = initial_state()
-            return self._is_holder(
-                atom.cls, any(self.carries_placement(held, state) for held in every)
+            return any(self.carries_placement(held, state) for held in every) or bool(
+                self._placing_methods(atom.cls)
             )
         if isinstance(atom, DefaultDeviceContext):
-            return True
+            return atom.expression is not None
         if isinstance(atom, Function) and atom.place in self._program.now.acting:
             return True
         state = initial_state()
@@ -196,6 +214,22 @@ class Reach:
                 for each in self._made_by(atom, self._program.now.placing)
             )
         )
+
+    def _ways_out_of(self, cls: Place) -> Ways:
+        """Return the names by which a placement gets out of a class, or of its objects."""
+        names = self._program.now.holding.get(cls, set()) | self._placing_methods(cls)
+        grows = bool(names)
+        while grows:
+            leading = {
+                self._name_of(method)
+                for method in self._every_method_of(cls)
+                if not names.isdisjoint(self._named_in(method))
+            }
+            grows = not leading <= names
+            names |= leading
+        if any(name in _UNNAMED or name.startswith("__") for name in names):
+            return None
+        return frozenset(names)
 
     def _gives_device(self, atom: Atom, depth: int = 4) -> bool:
         """Return whether a thing is, makes or holds a device."""
@@ -248,17 +282,37 @@ class Reach:
         own = (frame.place for frame in self._program.functions.frames if frame.is_own)
         self._program.now.acting.update(own)
 
-    def _is_holder(self, cls: Place, holds: bool) -> bool:
-        """Return whether objects of a class hold placed arrays, or their methods make some."""
-        if holds or not isinstance(self._program.node(cls), cst.ClassDef):
-            return holds
+    def _placing_methods(self, cls: Place) -> set[str]:
+        """Return the names of the methods of a class that make placed arrays."""
         now, state = self._program.now, initial_state()
-        # Objects of a class have what its bases in other files make, too.
-        methods = (m for each in self._program.classes.bases(cls) for m in self._methods_of(each))
-        return any(
-            method in now.acting or self.carries_placement(now.placing.get(method, NOTHING), state)
-            for method in methods
-        )
+        return {
+            self._name_of(method)
+            for method in self._every_method_of(cls)
+            if method in now.acting
+            or self.carries_placement(now.placing.get(method, NOTHING), state)
+        }
+
+    def _every_method_of(self, cls: Place) -> list[Place]:
+        """Return the methods of a class, with those of its bases in any file."""
+        if not isinstance(self._program.node(cls), cst.ClassDef):
+            return []
+        bases = self._program.classes.bases(cls)
+        return [method for each in bases for method in self._methods_of(each)]
+
+    def _name_of(self, function: Place) -> str:
+        node = self._program.node(function)
+        return node.name.value if isinstance(node, cst.FunctionDef) else ""
+
+    def _named_in(self, function: Place) -> frozenset[str]:
+        """Return the attributes and texts in a function, of which one may be that of a method."""
+        if function not in self._attributes:
+            tree = self._program.module_of(function).tree
+            found = tree.every(cst.Attribute, cst.SimpleString, below=self._program.node(function))
+            self._attributes[function] = frozenset(
+                each.attr.value if isinstance(each, cst.Attribute) else each.raw_value
+                for each in found
+            )
+        return self._attributes[function]
 
     def _methods_of(self, cls: Place) -> list[Place]:
         node, module = self._program.node(cls), self._program.module_of(cls)
