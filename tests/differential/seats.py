@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from placement_lint.placement.domain.sharding import UnknownPart
-from placement_lint.placement.domain.values import Anything, Array, External, arrays
+from placement_lint.placement.domain.values import (
+    MAX_DEPTH,
+    Anything,
+    AnyTree,
+    Array,
+    Container,
+    External,
+    arrays,
+)
 
 if TYPE_CHECKING:
     from collections import abc
@@ -94,17 +102,16 @@ def meeting_a_mesh(
             if other and all(isinstance(a, Array) and a.sharding is not None for a in other)
         ]
         own = list(arrays(held))
-        if not own or all(array.sharding is not None for array in own):
+        is_open = _is_open(held)
+        if not is_open and all(array.sharding is not None for array in own):
             continue
         may_meet = any(
             array.sharding is not None for other in (*others, held) for array in arrays(other)
         )
-        unknown = any(
-            isinstance(atom, Anything | External)
-            or any(a.device is None and a.sharding is None for a in arrays(other))
+        unknown = is_open or any(
+            _is_open(other) or any(a.device is None and a.sharding is None for a in arrays(other))
             for at, (_, other) in enumerate(operands[:judged])
             if at != position
-            for atom in other
         )
         if (
             meshed
@@ -116,3 +123,17 @@ def meeting_a_mesh(
             yield place, None
         else:
             yield place, False
+
+
+def _is_open(held: Value, depth: int = MAX_DEPTH) -> bool:
+    """Tell whether something in a value, or the value itself, is not known."""
+    return any(
+        isinstance(atom, Anything | External)
+        or (
+            depth > 0
+            and isinstance(atom, Container)
+            and any(_is_open(part, depth - 1) for part in atom.parts())
+        )
+        or (depth > 0 and isinstance(atom, AnyTree) and _is_open(atom.leaf, depth - 1))
+        for atom in held
+    )

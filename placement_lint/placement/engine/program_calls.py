@@ -594,14 +594,15 @@ class ObjectCalls:
         self, cls: Place | None, default: cst.BaseExpression | None, state: State
     ) -> Value:
         """Return what a field of a dataclass is that nobody passes."""
-        if default is None or _is_constant(default):
+        if default is None or (_is_constant(default) and not isinstance(default, cst.SimpleString)):
             return PLAIN
         if cls is None:
             return UNKNOWN
         there = self.on.program.expressions(self.on.program.module_of(cls))
         name = there.names.qualified(default.func) if isinstance(default, cst.Call) else None
         if not isinstance(default, cst.Call) or name != "dataclasses.field":
-            return UNKNOWN
+            # One for all objects: what the class's body found.
+            return there.record.values.get(there.index(default), UNKNOWN)
         arguments = Arguments(default)
         factory = arguments.get(None, "default_factory")
         if factory is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     from placement_lint.syntax.names import Binding
 
 _LOADERS = frozenset({"jax.numpy.load"})
+_MAKES_A_MODEL = re.compile(
+    r"(?:init|load|restore)(?:$|_(?:model|params|parameters|state|weights))"
+)
+"""The last name of what makes, or reads, the parameters of a model: these are large."""
 
 
 class ReplicatedAtEveryCall(Rule):
@@ -90,9 +95,9 @@ class ReplicatedAtEveryCall(Rule):
     Values that the loop replaces, as in `params = step(params, batch)`: after the first call they
     are on the mesh. Arrays that are committed, or whose placement is unknown; NumPy arrays
     (JDP406). Arrays of fewer than 65,536 elements, and those that are not known to be large: made
-    with a literal shape, by a model's `init`, or loaded. Functions with `in_shardings`, or that
-    donate; calls under an `if`, or after a `continue`; programs that set a mesh, under which arrays
-    are made on it; tests.
+    with a literal shape, or by a function named `init`, `load_params` and the like. Functions with
+    `in_shardings`, or that donate; calls under an `if`, or after a `continue`; programs that set a
+    mesh, under which arrays are made on it; tests.
 
     ## Verified by
     The proof calls a jitted function with rows that are split over eight devices and parameters on
@@ -179,9 +184,10 @@ def _made_outside(
     if len(bindings) != 1 or bindings[0].value is None:
         return None
     (binding,) = bindings
-    if ctx.tree.is_inside(binding.node, loop) or not _is_large(binding.value, ctx):
+    if ctx.tree.is_inside(binding.node, loop):
         return None
-    return binding
+    held = ctx.flow.value(argument)
+    return binding if _is_large(binding.value, ctx) or _has_large(held, ctx) else None
 
 
 def _kept(argument: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
@@ -192,7 +198,9 @@ def _kept(argument: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | No
     if not isinstance(argument, cst.Attribute) or not _is_alone(ctx.flow.value(argument)):
         return None
     made = own_attribute(argument, ctx)
-    if made is None or not _is_large(made, ctx):
+    if made is None:
+        return None
+    if not _is_large(made, ctx) and not _has_large(ctx.flow.value(argument), ctx):
         return None
     name = argument.attr.value
     stores = (
@@ -221,10 +229,25 @@ def _is_large(made: cst.BaseExpression | None, ctx: Context) -> bool:
         return any(_is_large(element.value, ctx) for element in made.elements)
     if not isinstance(made, cst.Call):
         return False
-    if isinstance(made.func, cst.Attribute) and made.func.attr.value == "init":
+    if _MAKES_A_MODEL.match((dotted(made.func) or "").rpartition(".")[2]):
         return True
     count = element_count(made, ctx)
     return ctx.called(made) in _LOADERS if count is None else count >= SMALL
+
+
+def _has_large(held: Value, ctx: Context) -> bool:
+    """Return whether one of the arrays in a value was made with a shape that is large."""
+    from placement_lint.placement.domain.values import arrays
+
+    for array in arrays(held):
+        created = None if array.origin is None else array.origin.created
+        there = None if created is None else ctx.beside(created.module)
+        made = None if created is None or there is None else there.tree.nodes[created.node]
+        if isinstance(made, cst.Call) and there is not None:
+            count = element_count(made, there)
+            if count is not None and count >= SMALL:
+                return True
+    return False
 
 
 def _plan(

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
-from placement_lint.prefilter.conditions import Begins
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Begins, Uses
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.commitment.putting import TREE_MAPS
 from placement_lint.rules.commitment.writing import level_of_binding
 from placement_lint.rules.meshes.constraints import CONSTRAINT, may_be_set
 from placement_lint.rules.meshes.shardings import Auto, axes_of, calls_at, is_auto, leaves
@@ -32,7 +33,7 @@ class ShardingConstraintDiscarded(Rule):
 
     ## What it does
     Finds `jax.lax.with_sharding_constraint(x, sharding)` and `jax.sharding.reshard(x, sharding)` as
-    statements of their own.
+    statements of their own, also mapped over a tree by `jax.tree.map`.
 
     ## Why is this bad?
     JAX arrays are immutable: the constraint applies to the *result*. If the result is not used,
@@ -84,11 +85,15 @@ class ShardingConstraintDiscarded(Rule):
     advice = "Bind the result, `x = jax.lax.with_sharding_constraint(x, sharding)`, or remove it"
     severity, fix = Severity.ERROR, Applicability.SAFE
     follows_callers = True
-    needs = Begins(*_FUNCTIONS)
+    needs = AnyOf(Begins(*_FUNCTIONS), AllOf(Uses(*_FUNCTIONS), Begins(*TREE_MAPS)))
 
     def visit_Expr(self, node: cst.Expr, ctx: Context) -> None:
         call = node.value
         if not isinstance(call, cst.Call):
+            return
+        mapped = _constrains_leaves(call, ctx)
+        if mapped is not None:
+            self._report_mapped(node, call, mapped, ctx)
             return
         name = _FUNCTIONS.get(ctx.called(call) or "")
         if name is None or failure_is_expected(node, ctx) or is_shown_or_measured(node, ctx):
@@ -100,6 +105,28 @@ class ShardingConstraintDiscarded(Rule):
             f"the result of {name} is discarded: nothing is constrained",
             fix=_assign(call, Arguments(call).get(0, "x"), ctx),
         )
+
+    def _report_mapped(self, node: cst.Expr, call: cst.Call, inner: cst.Call, ctx: Context) -> None:
+        """Report a map over a tree whose result, all that it is for, is thrown away."""
+        if failure_is_expected(node, ctx) or is_shown_or_measured(node, ctx):
+            return
+        name = _FUNCTIONS[ctx.called(inner) or ""]
+        if name == CONSTRAINT and (_may_be_set(inner, ctx) or _may_assert(inner, ctx)):
+            return
+        ctx.report(
+            call,
+            f"the result of mapping {name} over a tree is discarded: nothing is constrained",
+            fix=_assign(call, Arguments(call).get(1, "tree"), ctx),
+        )
+
+
+def _constrains_leaves(call: cst.Call, ctx: Context) -> cst.Call | None:
+    """Return the constraint that a call maps over a tree by a lambda, and does nothing else."""
+    function = Arguments(call).get(0, "f")
+    if ctx.called(call) not in TREE_MAPS or not isinstance(function, cst.Lambda):
+        return None
+    body = function.body
+    return body if isinstance(body, cst.Call) and ctx.called(body) in _FUNCTIONS else None
 
 
 def _may_be_set(call: cst.Call, ctx: Context) -> bool:
