@@ -478,6 +478,13 @@ _ARRAYS = [
         advice=_INTERNAL,
     ),
     *_names("jax.interpreters.pxla", "thread_resources", deprecated="0.8.2", advice=_MESH),
+    *_names(
+        "jax._src.sharding_impls",
+        "TransferToMemoryKind",
+        removed="0.7.1",
+        advice="jax.memory.Space, or a sharding with a memory kind",
+        source="measured: there on 0.6.2, not on 0.7.1",
+    ),
 ]
 _MODULES = [
     OldApi(
@@ -502,6 +509,14 @@ _MODULES = [
         removed="0.4.30",
         replacement="jax.experimental.array_serialization",
         source=_CHANGELOG,
+    ),
+    OldApi(
+        "jax.memory",
+        Access.MODULE,
+        since="0.7.1",
+        removed="0.10.0",
+        advice="the attribute jax.memory.Space, which needs no import but jax",
+        source="measured: imported on 0.7.2 and 0.9.0.1, ModuleNotFoundError on 0.10.2",
     ),
     OldApi(
         "jax.interpreters.sharded_jit",

@@ -42,7 +42,7 @@ def _assigned_attributes(
             elif isinstance(parent, cst.AugAssign):
                 if parent.target is not node:
                     continue
-            elif not isinstance(parent, cst.Element | cst.For | cst.Del | cst.WithItem):
+            elif not isinstance(parent, cst.AsName | cst.Del | cst.Element | cst.For):
                 continue
         owner = next(
             (each for each in tree.ancestors(node) if isinstance(each, cst.ClassDef)), None

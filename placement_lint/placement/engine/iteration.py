@@ -280,7 +280,8 @@ class Iteration:
             # If it is an array, its rows are on the mesh, or all on one device.
             rows = map_arrays(tree.leaf, lambda array: replace(array, sharding=None))
             return value(tree) if self.on.program.is_tracing else value(AnyTree(rows)) | DOUBTFUL
-        if self.on.operations.stays(tree.leaf, state) or self.on.program.is_tracing:
+        is_compiled = self.on.program.is_tracing and self.on.operations.at_once() is None
+        if self.on.operations.stays(tree.leaf, state) or is_compiled:
             # Of tracers, taking rows moves nothing: what is done with them counts.
             return value(tree)
         if any(is_placed(array) for array in arrays(tree.leaf)):

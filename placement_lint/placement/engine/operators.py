@@ -9,6 +9,7 @@ import libcst as cst
 
 from placement_lint.placement.domain.containers import merged, of_items
 from placement_lint.placement.domain.record import UseKind
+from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.state import State, meet
 from placement_lint.placement.domain.values import (
     HOST,
@@ -22,6 +23,7 @@ from placement_lint.placement.domain.values import (
     Sequence,
     Value,
     join,
+    sole,
     value,
 )
 from placement_lint.placement.engine.narrowing import TestedNames, compared, narrowed, truth
@@ -65,8 +67,33 @@ class Operators:
             if all(isinstance(atom, Plain | Host) for atom in held_atoms):
                 return HOST
             return UNKNOWN
-        return self.on.operations.computed(
+        made = self.on.operations.computed(
             self.on.index(node), operands, state, UseKind.COMPUTED, in_loop=self.on.in_loop
+        )
+        return self._split_alike(made, operands)
+
+    def _split_alike(self, made: Value, operands: list[Operand]) -> Value:
+        """Return what is computed element by element of one array and numbers, split as that is.
+
+        Measured on all versions. What is compiled as a whole is split as the compiler chooses.
+        """
+        if self.on.program.running is not Running.EAGERLY:
+            return made
+        given = [held for _, held in operands if any(isinstance(a, Array) for a in held)]
+        others = [held for _, held in operands if held not in given]
+        array = sole(given[0]) if len(given) == 1 else None
+        sharding = array.sharding if isinstance(array, Array) else None
+        if sharding is None or not sharding.is_named or sharding.spec is None:
+            return made
+        if not all(isinstance(atom, Plain) for held in others for atom in held):
+            return made
+        return frozenset(
+            replace(atom, sharding=sharding)
+            if isinstance(atom, Array)
+            and atom.sharding is not None
+            and atom.sharding.mesh == sharding.mesh
+            else atom
+            for atom in made
         )
 
     def _combined(

@@ -22,10 +22,12 @@ from placement_lint.prefilter.conditions import (
     InImport,
     Jax,
     Needs,
+    Pattern,
     ReadOfValue,
     Uses,
 )
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.own_attributes import own_attribute
 from placement_lint.semantic.enclosing import catches, is_asserted_to_fail, is_caught, passed_exits
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.import_statements import MISSING_MODULE, imported_names
@@ -45,6 +47,8 @@ _CAUGHT = MISSING_MODULE | {
 }  # fmt: skip
 _VERSION_WORDS = ("version", "hasattr", "getattr", "jax_v", "has_")
 _CONFIG = "jax.config"
+_STILL_NAMES = frozenset({_CONFIG, "jax.memory"})
+"""Modules that went, where the attribute of the same name stayed: `from jax import memory`."""
 _NAMED = frozenset({Access.NAME, Access.CALL, Access.MODULE})
 _CONVERTING = frozenset({"jax.numpy.array", "jax.numpy.asarray"})
 _MESHES = frozenset({"jax.sharding.Mesh", "jax.make_mesh"})
@@ -98,7 +102,7 @@ def is_deprecated(api: OldApi, target: TargetVersions) -> bool:
 
 def needs_of(rows: Iterable[OldApi]) -> Needs:
     placing = [api for api in rows if api.is_placement]
-    named = [api.name for api in placing if api.use in _NAMED and api.name != _CONFIG]
+    named = [api.name for api in placing if api.use in _NAMED and api.name not in _STILL_NAMES]
     others = [_needs(api) for api in placing if api.name not in named]
     return AllOf(Jax(), AnyOf(Uses(*named, *(f"{name}.*" for name in named)), *others))
 
@@ -106,10 +110,12 @@ def needs_of(rows: Iterable[OldApi]) -> Needs:
 def _needs(api: OldApi) -> Needs:
     """Return a condition that few files without a use meet, for what is no plain name."""
     function, _, last = api.name.rpartition(".")
-    if api.name == _CONFIG:
-        return InImport(rb"\bjax" + GAP + rb"\." + GAP + rb"config\b", word=b"config")
+    if api.name in _STILL_NAMES:
+        word = last.encode()
+        return InImport(rb"\bjax" + GAP + rb"\." + GAP + word + rb"\b", word=word)
     if api.use is Access.ENTER:
-        return Enters(*_MESHES)
+        entered = rb"\bwith" + GAP + rb"(?:\(\s*)?self\.\w*mesh"
+        return AnyOf(Enters(*_MESHES), AllOf(Uses(*_MESHES), Pattern(entered, word=b"self")))
     if api.use in {Access.ARRAY_ATTRIBUTE, Access.ARRAY_CALL}:
         return AllOf(ReadOfValue(last, called=api.use is Access.ARRAY_CALL), MAKES_ARRAYS)
     return ArgumentMatches((function,), rf"\b{last}\b")
@@ -146,7 +152,7 @@ def hit_of_chain(
             fits = (
                 api.use is Access.NAME
                 or (api.use is Access.CALL and called and prefix == name)
-                or (api.use is Access.MODULE and api.name != _CONFIG)
+                or (api.use is Access.MODULE and api.name not in _STILL_NAMES)
             )
             if fits and applies(api, ctx.target):
                 found = api
@@ -238,6 +244,11 @@ def _is_mesh(node: cst.BaseExpression, ctx: Context) -> bool:
         if len(bindings) != 1 or bindings[0].value is None:
             return False
         node = bindings[0].value
+    elif isinstance(node, cst.Attribute):
+        made = own_attribute(node, ctx)
+        if made is None:
+            return False
+        node = made
     return isinstance(node, cst.Call) and ctx.called(node) in _MESHES
 
 
@@ -258,14 +269,14 @@ def _row_of(
         for api in _BY_NAME.get(prefix, ()):
             if api.use is Access.CALL or not applies(api, versions):
                 continue
-            if api.name == "jax.config":
+            if api.name in _STILL_NAMES:
                 # `from jax import config` is the object, and goes on working.
                 module = (
                     dotted(node.module)
                     if isinstance(node, cst.ImportFrom) and node.module
                     else target
                 )
-                if module != "jax.config":
+                if module != api.name:
                     continue
             found = api
     return found

@@ -229,7 +229,8 @@ def _is_large(made: cst.BaseExpression | None, ctx: Context) -> bool:
         return any(_is_large(element.value, ctx) for element in made.elements)
     if not isinstance(made, cst.Call):
         return False
-    if _MAKES_A_MODEL.match((dotted(made.func) or "").rpartition(".")[2]):
+    name = made.func.attr if isinstance(made.func, cst.Attribute) else made.func
+    if isinstance(name, cst.Name) and _MAKES_A_MODEL.match(name.value):
         return True
     count = element_count(made, ctx)
     return ctx.called(made) in _LOADERS if count is None else count >= SMALL

@@ -12,9 +12,10 @@ from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import followed
+from placement_lint.rules.meshes.configured import whole_number
 from placement_lint.rules.meshes.shardings import calls_at
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
-from placement_lint.syntax.calls import Arguments, integer_value
+from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.sharding import Mesh, Part
@@ -156,9 +157,9 @@ def _written(given: list[cst.BaseExpression], ctx: Context) -> _Shape | None:
             given = [element.value for element in only.elements]
             if any(isinstance(element, cst.StarredElement) for element in only.elements):
                 return None
-        elif integer_value(only) is None:
+        elif whole_number(only, ctx) is None:
             return None
-    sizes = [integer_value(followed(each, ctx)) for each in given]
+    sizes = [whole_number(each, ctx) for each in given]
     return tuple(None if size is None or size < 0 else size for size in sizes)
 
 
