@@ -19,7 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "codes",
         nargs="*",
         metavar="CODE",
-        help="rules to reproduce, or `datapath` for the ways to load a dataset (default: all)",
+        help="rules to reproduce, `datapath` for the ways to load a dataset, or `meshpath` for the "
+        "ways to place what a step on a mesh is given (default: all)",
     )
     add_devices(parser)
     parser.add_argument(

@@ -119,6 +119,15 @@ def datapath(task: Mapping[str, Any]) -> dict[str, Any]:
     return {**measured, "stage": devices.note}
 
 
+def meshpath(task: Mapping[str, Any]) -> dict[str, Any]:
+    """Measure one way of placing what a step on a mesh is given."""
+    from placement_lint.verify.meshpath import measure
+    from placement_lint.verify.stage import enter_mesh
+
+    note = enter_mesh().note
+    return {**measure(task["way"]), "stage": note}
+
+
 def models(task: Mapping[str, Any]) -> dict[str, Any]:
     """Execute the models of the settings."""
     from placement_lint.verify.transfers.own import execute
@@ -133,6 +142,7 @@ TASKS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "proof": proof,
     "process": process,
     "datapath": datapath,
+    "meshpath": meshpath,
     "models": models,
 }
 

@@ -21,6 +21,7 @@ from placement_lint.verify.datapath_run import (
 )
 from placement_lint.verify.environment import GPU, VIRTUAL
 from placement_lint.verify.interrupts import stopped_by_signals
+from placement_lint.verify.meshpath_run import MeshPathResult, run_meshpath
 from placement_lint.verify.models import execute_models, models_as_json, models_text
 from placement_lint.verify.proofs import (
     PROCESSES,
@@ -42,7 +43,7 @@ from placement_lint.verify.sizes import format_size, parse_size
 from placement_lint.version import __version__, installing
 
 OK, FAILED, USAGE = 0, 1, 2
-DATAPATH = "datapath"
+DATAPATH, MESHPATH = "datapath", "meshpath"
 ALL_THAT_FIT = "auto"
 _MOST_JOBS = 8
 _MINUTES_FROM = 90
@@ -90,6 +91,7 @@ class _Plan:
     proofs: Sequence[Proof]
     without_proof: Sequence[str]
     with_datapath: bool
+    with_meshpath: bool
     sizes: Sequence[int] | None
     jobs: int
     page: Path | None
@@ -201,6 +203,12 @@ def _run(request: VerifyRequest, status: VerifyProgress | None) -> tuple[report.
             for measured in run_sizes(runner, sizes, devices=kind):
                 datapaths.append(measured)
                 say(report.datapath_text(measured, stage=stage))
+        meshpath: MeshPathResult | None = None
+        if plan.with_meshpath:
+            if status is not None:
+                status.show("measuring the mesh path")
+            meshpath = run_meshpath(runner)
+            say(report.meshpath_text(meshpath))
     done = report.Done(
         version=__version__,
         environment=environment,
@@ -210,6 +218,7 @@ def _run(request: VerifyRequest, status: VerifyProgress | None) -> tuple[report.
         without_proof=tuple(plan.without_proof),
         datapaths=tuple(datapaths),
         growth_problems=tuple(judge_growth(datapaths)),
+        meshpath=meshpath,
         seconds=time.monotonic() - started,
     )
     if status is not None:
@@ -233,7 +242,7 @@ def _planned(request: VerifyRequest) -> _Plan:
     """Return what to run; raises UsageError or UnknownCodeError for what makes no sense."""
     if request.quick and request.codes:
         raise UsageError("--quick chooses the rules: it cannot be combined with others")
-    proofs, with_datapath = chosen(request.codes)
+    proofs, with_datapath, with_meshpath = chosen(request.codes)
     sizes = chosen_sizes(request.size, request.sizes, for_page=request.report is not None)
     if request.quick:
         proofs = one_of_each_family(proofs)
@@ -243,14 +252,15 @@ def _planned(request: VerifyRequest) -> _Plan:
         proofs=proofs,
         without_proof=[] if request.codes else rules_without_proof(),
         with_datapath=with_datapath or request.report is not None,
+        with_meshpath=with_meshpath or request.report is not None,
         sizes=sizes,
         jobs=parsed_jobs(request.jobs),
         page=None if request.report is None else page_path(request.report),
     )
 
 
-def chosen(codes: Sequence[str]) -> tuple[list[Proof], bool]:
-    """Return the proofs to run, and whether to run the data path.
+def chosen(codes: Sequence[str]) -> tuple[list[Proof], bool, bool]:
+    """Return the proofs to run, and whether to run the data path, and the mesh path.
 
     Raises UnknownCodeError for a code without proof, UsageError when there are no proofs at all.
     """
@@ -259,9 +269,10 @@ def chosen(codes: Sequence[str]) -> tuple[list[Proof], bool]:
         msg = f"no proofs in {proof_folder()}: the installation is incomplete"
         raise UsageError(msg)
     if not codes:
-        return list(known.values()), True
-    rules = [code for code in codes if code.lower() != DATAPATH]
-    return choose(rules, known), len(rules) < len(codes)
+        return list(known.values()), True, True
+    paths = {code.lower() for code in codes} & {DATAPATH, MESHPATH}
+    rules = [code for code in codes if code.lower() not in paths]
+    return choose(rules, known), DATAPATH in paths, MESHPATH in paths
 
 
 def one_of_each_family(proofs: Sequence[Proof]) -> list[Proof]:

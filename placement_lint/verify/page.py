@@ -11,9 +11,11 @@ from placement_lint.html_page import as_code, document, prose
 from placement_lint.verify.datapath_run import LABELS, DataPathResult
 from placement_lint.verify.environment import VIRTUAL
 from placement_lint.verify.figure import captions, svg
+from placement_lint.verify.meshpath_run import MeshPathResult
 from placement_lint.verify.proofs import ProofError
 from placement_lint.verify.report import (
     Done,
+    meshpath_row,
     pairs,
     place_of,
     size_or_unknown,
@@ -38,6 +40,7 @@ def page(done: Done) -> str:
         _drawing(done),
         _rules(done),
         _numbers(done.datapaths),
+        _mesh(done.meshpath),
         _environment(done),
     ]
     title = f"placement-lint verify: {summary_text(done)}"
@@ -121,6 +124,27 @@ def _numbers(results: Sequence[DataPathResult]) -> str:
         "and awaited; the median of up to 24. Copied: beside the batch itself. Process: growth "
         "of its resident memory, which on virtual devices includes the emulated accelerator."
         "</p></section>"
+    )
+
+
+def _mesh(result: MeshPathResult | None) -> str:
+    """Return what one training step on a mesh cost, by how what it was given was placed."""
+    if result is None:
+        return ""
+    rows = [[escape(cell) for cell in meshpath_row(value)] for value in result.ways]
+    lead = ""
+    if result.ratio is not None:
+        lead = (
+            "<p class='lead'>A step on a mesh takes "
+            f"<b class='bad'>{result.ratio:,.1f} times</b> as long where its parameters are left "
+            "on one device: each call copies them to all others.</p>"
+        )
+    heads = ("way", "what is put", "a call", "copied by it", "devices at work", "bytes by device")
+    return (
+        f"<section>\n<h2>The mesh path</h2>\n{lead}{_table(heads, rows, numeric_from=len(heads))}"
+        "<p class='soft'>The fastest call of one training step, on eight virtual devices, which "
+        "share the processor: compare what is copied, not how fast a mesh is.</p>"
+        f"{_problems(result.problems)}</section>"
     )
 
 

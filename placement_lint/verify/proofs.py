@@ -28,6 +28,10 @@ class ProofError(Exception):
     """A proof file that cannot be used; the message says why."""
 
 
+_PATHS = ("DATAPATH", "MESHPATH")
+"""What is measured beside the rules, and may be named as they are."""
+
+
 class UnknownCodeError(ValueError):
     """A code for which there is no proof; the message names the nearest one."""
 
@@ -151,9 +155,9 @@ def choose(codes: Iterable[str], known: Mapping[str, Proof]) -> list[Proof]:
     wanted = set()
     for code in codes:
         if code.upper() not in known:
-            near = difflib.get_close_matches(code.upper(), [*known, "DATAPATH"], n=1, cutoff=0.0)
+            near = difflib.get_close_matches(code.upper(), [*known, *_PATHS], n=1, cutoff=0.0)
             nearest = near[0] if near else ""
-            nearest = nearest.lower() if nearest == "DATAPATH" else nearest
+            nearest = nearest.lower() if nearest in _PATHS else nearest
             hint = f"; did you mean `{nearest}`?" if nearest else ""
             msg = f"no rule to reproduce is called `{code}`{hint}"
             raise UnknownCodeError(msg)

@@ -13,6 +13,8 @@ from placement_lint.verify.datapath_run import (
     DataPathResult,
     commitment,
 )
+from placement_lint.verify.meshpath_run import LABELS as MESHPATH_LABELS
+from placement_lint.verify.meshpath_run import MUST_EXCEED, MeshPathResult
 from placement_lint.verify.observation import Observation, SideOutcome
 from placement_lint.verify.proofs import PLAIN, ProofError
 from placement_lint.verify.runner import Environment, RuleResult
@@ -34,14 +36,17 @@ class Done:
     datapaths: tuple[DataPathResult, ...] = ()
     growth_problems: tuple[str, ...] = ()
     """What does not hold of the data path over its sizes."""
+    meshpath: MeshPathResult | None = None
+    """What was measured on a mesh; None: it was not asked for."""
     seconds: float = 0.0
 
     @property
     def failed(self) -> list[str]:
-        """What does not hold: codes of rules, and `datapath`."""
+        """What does not hold: codes of rules, `datapath` and `meshpath`."""
         failed = [*self.without_proof]
         failed += [result.proof.code for result in self.rules if result.failed]
-        return failed + ([] if self.datapath_ok else ["datapath"])
+        failed += [] if self.datapath_ok else ["datapath"]
+        return failed + ([] if self.meshpath is None or self.meshpath.ok else ["meshpath"])
 
     @property
     def datapath_ok(self) -> bool:
@@ -204,10 +209,50 @@ def datapath_text(result: DataPathResult, *, stage: str) -> str:
     return "\n".join(lines)
 
 
+def meshpath_text(result: MeshPathResult) -> str:
+    """Return the mesh path's small table, and the ratio under it."""
+    said = "ok" if result.ok else "FAILED"
+    lines = [f"meshpath  {said}  one training step on a mesh of virtual devices"]
+    rows = [_MESHPATH_COLUMNS, *map(meshpath_row, result.ways)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines += [
+        "  "
+        + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    if result.ratio is not None:
+        lines.append(
+            f"  the fastest call that copies the parameters costs {result.ratio:,.1f} times that "
+            f"of one that does not (must exceed {MUST_EXCEED:g})"
+        )
+    return "\n".join([*lines, *(f"  ! {problem}" for problem in result.problems)])
+
+
+_MESHPATH_COLUMNS = ("way", "what is put", "a call", "copies", "computes", "bytes by device")
+
+
+def meshpath_row(value: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what the tables say of one way, each cell as text."""
+    held = [int(each) for each in value["bytes_by_device"]]
+    first, others = held[0], {*held[1:]}
+    by_device = format_size(first)
+    if others:
+        by_device += f", others {' to '.join(format_size(each) for each in sorted(others))}"
+    return (
+        str(value["way"]),
+        MESHPATH_LABELS[str(value["way"])],
+        format_seconds(float(value["fastest_call_seconds"])),
+        format_size(int(value["bytes"])) if value["copies_parameters"] else "nothing",
+        f"{value['devices_at_work']} of {len(held)}",
+        by_device,
+    )
+
+
 def summary_text(done: Done) -> str:
     """Return the last line: how many claims hold."""
     skipped = sum(bool(result.skipped) for result in done.rules)
     claims = len(done.rules) - skipped + len(done.without_proof) + bool(done.datapaths)
+    claims += done.meshpath is not None
     parts = [f"{claims - len(done.failed)} of {claims} reproduced"]
     if done.failed:
         parts.append(f"failed: {', '.join(done.failed)}")
@@ -235,6 +280,7 @@ def as_json(done: Done, *, verbose: bool) -> dict[str, Any]:
         "rules": [_rule_json(result, verbose=verbose) for result in done.rules],
         "without_proof": list(done.without_proof),
         "datapath": _datapath_json(done) if done.datapaths else None,
+        "meshpath": None if done.meshpath is None else _meshpath_json(done.meshpath),
         "summary": {
             "rules": len(done.rules),
             "skipped": sum(bool(result.skipped) for result in done.rules),
@@ -289,6 +335,16 @@ def _datapath_json(done: Done) -> dict[str, Any]:
         "good": GOOD,
         "best": BEST,
         "sizes": [_size_json(result) for result in done.datapaths],
+    }
+
+
+def _meshpath_json(result: MeshPathResult) -> dict[str, Any]:
+    return {
+        "ok": result.ok,
+        "problems": list(result.problems),
+        "ratio": result.ratio,
+        "ratio_must_exceed": MUST_EXCEED,
+        "ways": [dict(way) for way in result.ways],
     }
 
 

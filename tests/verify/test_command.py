@@ -11,6 +11,7 @@ from placement_lint.cli import verify as cli
 from placement_lint.cli.parser import Parser
 from placement_lint.verify import command
 from placement_lint.verify.datapath_run import DataPathResult
+from placement_lint.verify.meshpath_run import MeshPathResult
 from placement_lint.verify.proofs import PROCESSES, Proof
 from placement_lint.verify.runner import Environment
 
@@ -120,13 +121,14 @@ def test_no_proofs_at_all_is_said(
 
 
 def test_what_is_chosen() -> None:
-    everything, with_datapath = command.chosen([])
-    assert with_datapath
+    everything, *paths = command.chosen([])
+    assert paths == [True, True]
     assert len(everything) >= 13
-    assert command.chosen(["datapath"]) == ([], True)
-    proofs, with_datapath = command.chosen(["JDP201"])
+    assert command.chosen(["datapath"]) == ([], True, False)
+    assert command.chosen(["MeshPath"]) == ([], False, True)
+    proofs, *paths = command.chosen(["JDP201"])
     assert [proof.code for proof in proofs] == ["JDP201"]
-    assert not with_datapath
+    assert paths == [False, False]
 
 
 def test_the_sizes_of_the_data_path() -> None:
@@ -265,11 +267,14 @@ def test_the_page_is_written_beside_what_is_printed(
     monkeypatch.setattr(command, "probe", lambda _: HERE)
     monkeypatch.setattr(command, "proof_folder", lambda: proof.path.parent.parent)
     monkeypatch.setattr(command, "run_sizes", run_sizes)
+    meshpath = MeshPathResult((), None, ())
+    monkeypatch.setattr(command, "run_meshpath", lambda _: meshpath)
     path = tmp_path / "report.html"
     arguments = ["JDP999", "--report", str(path), "--output-format", "json"]
     assert run(*arguments, "--sizes", "1MiB,16MiB") == 0
     value = json.loads(capsys.readouterr().out)
     assert [size["bytes"] for size in value["datapath"]["sizes"]] == sizes == [2**20, 2**24]
+    assert value["meshpath"]["ok"]
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
     # A page without the data path would be no page: its sizes are all that fit.
     sizes.clear()
@@ -289,7 +294,7 @@ def test_a_real_run(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_quick_run_takes_one_proof_of_each_family() -> None:
-    proofs, _ = command.chosen([])
+    proofs, *_ = command.chosen([])
     taken = command.one_of_each_family(proofs)
     families = [proof.code[:4] for proof in taken]
     assert sorted(families) == sorted({proof.code[:4] for proof in proofs})
