@@ -183,7 +183,7 @@ CASES = {
         'm = jax.sharding.Mesh(devices, ("data",))\n'
         'x = jax.device_put(images, jax.NamedSharding(m, jax.P("data")))\n'
         "y = x + 1  # reveal: y",
-        "a JAX array, committed to mesh (data), P(…)",
+        'a JAX array, committed to mesh (data), P("data")',
     ),
     "row-of-a-mesh": (
         'm = jax.sharding.Mesh(devices, ("data",))\n'
