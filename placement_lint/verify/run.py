@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from placement_lint.verify.observation import BlindInstrumentError
+
 Look = Callable[[Callable[..., Any]], tuple[list[Any], int]]
 
 
@@ -44,3 +46,14 @@ class Run:
         (first, second), calls = self._look(see)
         self.calls += calls
         return first, second
+
+    def same_in_two_processes(self, see: "Callable[[Run], Any]") -> Any:
+        """Return what both of two processes see: see `in_two_processes`.
+
+        Raises BlindInstrumentError when they do not see the same.
+        """
+        first, second = self.in_two_processes(see)
+        if first != second:
+            message = f"the processes differ: {first}, {second}"
+            raise BlindInstrumentError(message)
+        return first

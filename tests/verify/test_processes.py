@@ -125,3 +125,19 @@ def test_the_processes_are_of_one_jax_program(runner: Runner, write_proof: Write
     )
     assert outcome.observations[0].measured == repr(expected)
     assert outcome.stage.startswith("two processes of jax.distributed on loopback")
+
+
+@pytest.mark.parametrize(("seen", "expected"), [("run()", "8 m"), ("run() + number()", None)])
+def test_both_processes_have_to_see_the_same(
+    runner: Runner, write_proof: WriteProof, seen: str, expected: str | None
+) -> None:
+    observe = """
+def observe(run):
+    both = run.same_in_two_processes(see)
+    return Observation("ruler", "length", both, f"{both} m", both > 0, "saw 1 m")
+"""
+    outcome = outcome_of(runner, write_proof(f"{HEAD}def see(run): return {seen}\n{observe}"))
+    if expected is None:
+        assert "the processes differ: 8, 9" in outcome.failure
+    else:
+        assert [found.text for found in outcome.observations] == [expected]
