@@ -240,7 +240,11 @@ class Buffers:
     def kill(self, part: BufferPart, death: Death) -> None:
         before = self.death(part)
         is_better = before is None or before.surety < death.surety
-        if is_better or (death.among is not None and before is not None and before.among is None):
+        if before is not None and not is_better:
+            # It may be gone by the one or by the other: of these, the later one counts.
+            is_chosen = death.among is not None and before.among is None
+            death = death if is_chosen else replace(before, number=death.number)
+        if is_better or death.surety is Surety.MAYBE:
             self.dead[part.root] = {**self.dead.get(part.root, {}), part.keys: death}
 
     def death(self, part: BufferPart) -> Death | None:

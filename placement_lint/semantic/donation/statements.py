@@ -534,13 +534,23 @@ class DonationStatements(DonationCalls):
         entries = self.state.entries(part, self.roots)
         if entries is not None:
             return [*entries.values()]
-        count, root = len(part.keys), self.roots[part.root]
-        found = [
-            each
-            for keys, each in self.state.parts.get(part.root, {}).items()
-            if keys[:count] == part.keys and len(keys) == count + 1 and root.nature is Nature.TREE
-        ]
-        return found if root.base is None else [*found, self._any_item(part)]
+        root = self.roots[part.root]
+        found = [*self._known_items(part).values()]
+        if root.nature is Nature.TREE and root.base is None:
+            return found
+        rare = frozenset().union(*found)
+        some = self._any_item(part)
+        return [Choice(some | rare, rare) if rare else some]
+
+    def _known_items(self, part: BufferPart) -> dict[str, Things]:
+        """Return what was assigned to items of a container, or of those that it is a copy of."""
+        base = self.roots[part.root].base
+        found = {} if base is None or part.keys else self._known_items(base)
+        count = len(part.keys)
+        for keys, held in self.state.parts.get(part.root, {}).items():
+            if keys[:count] == part.keys and len(keys) == count + 1:
+                found[keys[count]] = held
+        return found
 
     def _drawn(self, held: Things) -> Things:
         if not any(isinstance(each, BufferPart) and each.root for each in held):
@@ -553,17 +563,9 @@ class DonationStatements(DonationCalls):
         if not isinstance(thing, BufferPart) or not thing.root:
             return NOTHING
         every = self._items(thing)
-        if every:
-            return every[0] if len(every) == 1 else Choice(frozenset().union(*every))
-        some = self._any_item(thing)
-        count = len(thing.keys)
-        known = {
-            each
-            for keys, held in self.state.parts.get(thing.root, {}).items()
-            if keys[:count] == thing.keys and len(keys) == count + 1
-            for each in held
-        }
-        return Choice(some | known, known) if known else some
+        if not every:
+            return self._any_item(thing)
+        return every[0] if len(every) == 1 else Choice(frozenset().union(*every))
 
     def _any_item(self, part: BufferPart) -> Things:
         return self.state.load(part.at(self.new_key()), self.roots)
