@@ -28,7 +28,7 @@ from placement_lint.semantic.donation.choices import NOTHING, either, likely, un
 from placement_lint.semantic.donation.expressions import DATA
 from placement_lint.semantic.donation.libraries import DonationLibraries, Given
 from placement_lint.semantic.donation.outputs import DonationOutputs, Takeover
-from placement_lint.semantic.donation.parts import BufferPart, may_be_same
+from placement_lint.semantic.donation.parts import BufferPart, is_any, may_be_same
 from placement_lint.semantic.donation.readings import Idle, Repeat, text_of
 from placement_lint.syntax.calls import Arguments, elements_or_self
 from placement_lint.syntax.definitions import is_generator
@@ -433,7 +433,7 @@ class DonationCalls(DonationLibraries):
                     beside = (
                         (known, Surety.MAYBE)
                         for up, (known, _) in perhaps.items()
-                        if up.keys and part.keys and may_be_same(part, up)
+                        if may_be_same(part, up) and not (is_any(part) or is_any(up))
                     )
                     earlier, other = next(itertools.chain(before, beside), (None, surety))
                     at_most = min(surety, other)

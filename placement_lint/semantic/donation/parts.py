@@ -30,8 +30,13 @@ def may_be_same(one: BufferPart, other: BufferPart) -> bool:
         or one.keys[:-1] != other.keys[:-1]
     ):
         return False
-    first, second = one.keys[-1], other.keys[-1]
-    if "*" in {first[1], second[1]}:
+    if is_any(one) or is_any(other):
         return True
+    first, second = one.keys[-1], other.keys[-1]
     is_item = first[0] == second[0] == "["
     return is_item and (first[1] == "'") is not (second[1] == "'")
+
+
+def is_any(part: BufferPart) -> bool:
+    """Return whether a part is an item by a key that is not known."""
+    return bool(part.keys) and part.keys[-1][1] == "*"
