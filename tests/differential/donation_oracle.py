@@ -5,6 +5,7 @@ Reads a line of JSON for each program: its text, and the seeds of its flags. Ans
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import functools
 import io
@@ -52,19 +53,44 @@ def compile_once() -> None:
     jax.jit = once
 
 
+def _loops(text: str) -> list[tuple[int, int]]:
+    """Return the first and the last line of each loop."""
+    return [
+        (node.lineno, node.end_lineno or node.lineno)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.For)
+    ]
+
+
 def run(text: str, seed: int) -> dict[str, Any]:
-    """Return the lines that were executed, and more than once, and those that raised."""
+    """Return the lines that were executed, those that raised, and those that were repeated.
+
+    That is, in another iteration of the innermost loop around them.
+    """
     chance = random.Random(seed)  # noqa: S311
     head, main = text.split(_MAIN, 1)
     namespace = dict(_head(head))
     code = compile("\n" * head.count("\n") + _MAIN + main, _FILE, "exec")
-    executed: Counter[int] = Counter()
+    executed: set[int] = set()
+    repeated: set[int] = set()
+    loops = _loops(text)
+    left: Counter[tuple[int, int]] = Counter()
+    seen: dict[int, int] = {}
 
     def watch(frame: Any, event: str, _: object) -> Any:
         if frame.f_code.co_filename != _FILE:
             return None
         if event == "line":
-            executed[frame.f_lineno] += 1
+            line = frame.f_lineno
+            executed.add(line)
+            if frame.f_code.co_name == "main":
+                left.update(each for each in loops if not each[0] <= line <= each[1])
+                around = [each for each in loops if each[0] < line <= each[1]]
+                # The last one that begins is the innermost: whether it was left in between.
+                number = left[max(around)] if around else 0
+                if around and seen.get(line) == number:
+                    repeated.add(line)
+                seen[line] = number
         return watch
 
     failing: list[int] = []
@@ -84,7 +110,7 @@ def run(text: str, seed: int) -> dict[str, Any]:
         sys.settrace(None)
     return {
         "executed": sorted(executed),
-        "repeated": sorted(line for line, count in executed.items() if count > 1),
+        "repeated": sorted(repeated),
         "failing": failing,
         "error": error,
     }
