@@ -141,7 +141,7 @@ class Trace:
             return made
 
     def _pin(self, leaf: Value) -> Value:
-        """Return where a leaf holds the program that is on a mesh because of the body, not of an
+        """Return where a leaf holds the program that is there because of the body, not of an
         argument: `jax.lax.with_sharding_constraint(x, sharding)`; nothing of any other leaf.
         """
         given = {a.sharding.mesh for a in self._originals if a.sharding is not None}
@@ -153,6 +153,10 @@ class Trace:
         }
         if pins and not all(isinstance(a, Array) and a.sharding is not None for a in leaf):
             pins.add(Array(None, committed=False))
+        somewhere = Array(None, committed=True)
+        if somewhere in leaf and somewhere not in self._originals:
+            # A constraint to a sharding of which no mesh is known: that of another array.
+            pins.add(somewhere)
         return frozenset(pins)
 
     # -- transformations --------------------------------------------------------------------------
