@@ -21,6 +21,7 @@ from placement_lint.rules.commitment.writing import (
     put_back,
     written,
 )
+from placement_lint.rules.transfers.array_sizes import size_text
 from placement_lint.syntax.calls import is_none
 from placement_lint.syntax.dotted import dotted
 
@@ -54,7 +55,7 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
     ctx.report(
         node,
         f"{what} is uncommitted on {' or '.join(devices)}{_condition(origins, ctx)}: "
-        f"{action} copies all of it to the default device{often}",
+        f"{action} copies all of it to the default device{often}{_size(origins, ctx)}",
         confidence=Confidence.DEFINITE if use.always else Confidence.LIKELY,
         related=[
             (made.tree.nodes[origin.created.node], origin.created.module, _MADE_HERE)
@@ -65,6 +66,16 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
         fix=None if use.is_from_outside else _commit(arrays, ctx),
         advice=_advice(name or "x", devices[0], indexed=use.kind is UseKind.INDEXED),
     )
+
+
+def _size(origins: list[ArrayOrigin], ctx: Context) -> str:
+    """Return how much is copied, where that is the same for all that an array may be."""
+    texts = {
+        "" if made is None else size_text(made.tree.nodes[origin.created.node], made)
+        for origin in origins
+        for made in [ctx.beside(origin.created.module)]
+    }
+    return texts.pop() if len(texts) == 1 else ""
 
 
 def report_possible_uses(kind: UseKind, ctx: Context, action: str) -> None:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.rules.devices.queries import followed
-from placement_lint.syntax.calls import Arguments, integer_value, is_none
+from placement_lint.syntax.calls import Arguments, integer_value, is_none, string_value
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
+    from placement_lint.semantic.model import ModuleFacts
 
 SMALL = 2**16
 """Fewer elements than this are not worth a finding, wherever they go."""
@@ -28,6 +29,17 @@ _SIZES = {
     "random_sample": 0, "standard_normal": 0, "uniform": 2,
 }  # fmt: skip
 """NumPy's samplers, and the position of their parameter `size`: without it they give a number."""
+_TYPED = {
+    "empty": 1, "eye": 3, "full": 2, "normal": 2, "ones": 1, "uniform": 2, "zeros": 1,
+}  # fmt: skip
+"""The position of the parameter `dtype`."""
+_ITEM_SIZES = {
+    "bool": 1, "bool_": 1, "int8": 1, "uint8": 1, "bfloat16": 2, "float16": 2, "int16": 2,
+    "uint16": 2, "complex64": 8, "float32": 4, "int32": 4, "uint32": 4,
+}  # fmt: skip
+"""Of types that mean the same whether 64 bits are enabled or not."""
+_LARGE = 2**20
+"""Bytes from which on a message says how many they are."""
 _MAX_HOPS = 6
 _COUNTS = frozenset({"jax.device_count", "jax.local_device_count"})
 _LISTS = frozenset({"jax.devices", "jax.local_devices"})
@@ -77,6 +89,39 @@ def element_count(call: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS)
             return None
         return literal_count(followed(first, ctx), ctx, hops - 1)
     return None
+
+
+def size_text(call: cst.CSTNode, ctx: Context) -> str:
+    """Return how much memory what a call makes takes, in brackets, if that is known and much."""
+    count = element_count(call, ctx) if isinstance(call, cst.Call) else None
+    width = None if count is None else _item_size(call, ctx)
+    if count is None or width is None or count * width < _LARGE:
+        return ""
+    size, unit = count * width / _LARGE, "MB"
+    if size >= 1024:
+        size, unit = size / 1024, "GB"
+    return f" ({size:.3g} {unit})" if size < 1000 else f" ({size:.0f} {unit})"
+
+
+def _item_size(call: cst.CSTNode, ctx: Context) -> int | None:
+    """Return the bytes of one number of an array that a call makes."""
+    if not isinstance(call, cst.Call) or ctx.module.fact(_enables_64_bits):
+        return None
+    position = _TYPED.get((ctx.called(call) or "").rpartition(".")[2])
+    if position is None:
+        return None
+    dtype = Arguments(call).get(position, "dtype")
+    if dtype is None:
+        return 4
+    name = string_value(dtype) or (ctx.name(followed(dtype, ctx)) or "").rpartition(".")[2]
+    return _ITEM_SIZES.get(name)
+
+
+def _enables_64_bits(facts: ModuleFacts) -> bool:
+    """Return whether a file says anything of the switch for 64 bits."""
+    return any(
+        "enable_x64" in (string_value(node) or "") for node in facts.tree.every(cst.SimpleString)
+    )
 
 
 def filled_count(shape: cst.BaseExpression | None, ctx: Context) -> int | None:

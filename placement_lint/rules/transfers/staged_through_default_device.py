@@ -22,6 +22,7 @@ from placement_lint.rules.transfers.array_sizes import (
     element_count,
     filled_count,
     literal_count,
+    size_text,
 )
 from placement_lint.rules.transfers.numpy_values import makes_numpy_array, only_reads
 from placement_lint.rules.transfers.putting_later import (
@@ -207,7 +208,7 @@ class StagedThroughDefaultDevice(Rule):
         is_read = is_itself or _is_handled(operand, put, ctx)
         ctx.report(
             at,
-            f"`{_short(name)}` allocates on {done}",
+            f"`{_short(name)}` allocates on {done}{size_text(made, ctx)}",
             confidence=Confidence.DEFINITE if size and not is_spread else Confidence.LIKELY,
             related=((put, ctx.module.path, "put here"),) if is_apart else (),
             # Arithmetic in NumPy may give other types than that of JAX.
@@ -305,7 +306,7 @@ def _report_filling(
     ctx.report(
         node,
         f"{_short(name or ctx.called(node) or '')} allocates on the default device, then copies "
-        "the result to the requested device",
+        f"the result to the requested device{size_text(node, ctx)}",
         confidence=Confidence.DEFINITE if certain else Confidence.LIKELY,
         fix=plan,
     )
