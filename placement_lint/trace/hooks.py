@@ -32,7 +32,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from placement_lint.trace.recorder import FOLLOWED, PULLED, STAGED, size_of
+from placement_lint.trace.recorder import FOLLOWED, PULLED, STAGED, size_of, size_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -234,6 +234,7 @@ class _Hooks:
                 sorted(sharding.device_set, key=lambda device: device.id),
                 PULLED if pulled and kind == FOLLOWED else kind,
                 nanoseconds * size_of(array) // total,
+                size=size_on(array, sharding),
             )
 
     def timed(

@@ -35,10 +35,11 @@ MOVED_BY = {
     "JDP202": frozenset({DRAGGED, SPREAD}),
     "JDP208": frozenset({PULLED}),
     "JDP402": frozenset({STAGED}),
+    "JDP707": frozenset({SPREAD}),
 }
 """The rules that a move can confirm, and the kinds of moves that each is about."""
 
-_ALWAYS_SEEN = frozenset({"JDP201", "JDP202", "JDP208"})
+_ALWAYS_SEEN = frozenset({"JDP201", "JDP202", "JDP208", "JDP707"})
 """Of these every move is seen. What JDP402 finds may also be sent on by an explicit `device_put`,
 which is not recorded: that nothing was seen says nothing."""
 

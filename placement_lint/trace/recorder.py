@@ -6,6 +6,7 @@ Runs in the traced process.
 from __future__ import annotations
 
 import contextlib
+import math
 import traceback
 import weakref
 from pathlib import Path
@@ -250,7 +251,16 @@ class Recorder:
             return SPREAD
         return DRAGGED if self.is_away(array) else FOLLOWED
 
-    def moved(self, array: Any, target: Sequence[Any], kind: str, nanoseconds: int) -> None:
+    def moved(
+        self,
+        array: Any,
+        target: Sequence[Any],
+        kind: str,
+        nanoseconds: int,
+        *,
+        size: int | None = None,
+    ) -> None:
+        """Count a copy of an array. `size`: its bytes on all devices, if not those of the array."""
         site = self._frames.here()
         origin, exact = self._makers.of(array)
         key = (site, origin, exact, kind, _kind(array), tuple(device.id for device in target))
@@ -267,7 +277,17 @@ class Recorder:
                 source=_names(array.sharding.device_set),
                 target=_names(target),
             )
-        self._ledger.count(slot, size_of(array), nanoseconds)
+        self._ledger.count(slot, size_of(array) if size is None else size, nanoseconds)
+
+
+def size_on(array: Any, sharding: Any) -> int:
+    """Return the bytes that an array takes on devices of a sharding which have not got it."""
+    elements = math.prod(array.shape)
+    if len(sharding.device_set) == 1 or not elements:
+        return size_of(array)
+    others = len(sharding.device_set - array.sharding.device_set)
+    part = math.prod(sharding.shard_shape(array.shape))
+    return int(size_of(array) * part // elements * others)
 
 
 def size_of(array: Any) -> int:

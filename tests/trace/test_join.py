@@ -156,6 +156,7 @@ def test_a_rule_is_confirmed_by_its_own_kind_of_move_only(path: str) -> None:
     for code, kind, expected in (
         ("JDP201", DRAGGED, "confirmed"), ("JDP202", SPREAD, "confirmed"),
         ("JDP402", STAGED, "confirmed"), ("JDP402", DRAGGED, "reached"),
+        ("JDP707", SPREAD, "confirmed"), ("JDP707", DRAGGED, "reached"),
         ("JDP201", FOLLOWED, "reached"), ("JDP204", DRAGGED, "reached"),
     ):  # fmt: skip
         joined = match(
