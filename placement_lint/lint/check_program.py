@@ -249,7 +249,7 @@ def components(
         imports.setdefault(importer, set()).add(imported)
         adjacent.setdefault(importer, set()).add(imported)
         adjacent.setdefault(imported, set()).add(importer)
-    carrying = importing_jax(carrying, imports, importing, project.store)
+    carrying = importing_jax(carrying, imports, importing, project.store, project.isolating)
     placing = frozenset(carrying | {*committing})
     found: list[Component] = []
     seen: set[str] = set()

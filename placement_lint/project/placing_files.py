@@ -18,6 +18,7 @@ from placement_lint.syntax.python_parser import python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from placement_lint.files.store import FileStore
 
@@ -95,11 +96,13 @@ def importing_jax(
     imported: Mapping[str, set[str]],
     known: Mapping[str, bool | None],
     store: FileStore,
+    isolated: Callable[[str], AbstractContextManager[object]],
 ) -> set[str]:
     """Return those of the files that import JAX, or what another file may have of it.
 
     `imported`: for each file of the run, the files that it imports; `known`: for some, whether they
-    import JAX, as `Placing` has it. Without JAX's own functions a file places nothing, whatever
+    import JAX, as `Placing` has it. A failure at one file is noted by `isolated`, and the file
+    counts as one that does. Without JAX's own functions a file places nothing, whatever
     words it has: their names may be its own.
     """
     pending = [*paths]
@@ -108,7 +111,11 @@ def importing_jax(
     while pending:
         path = pending.pop()
         imports = known.get(path)
-        if _imports_jax(path, store) if imports is None else imports:
+        if imports is None:
+            imports = True
+            with isolated(path):
+                imports = _imports_jax(path, store)
+        if imports:
             importing.append(path)
             continue
         for other in imported.get(path, ()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import pytest
@@ -95,11 +96,14 @@ def test_only_what_has_jax_from_somewhere_can_place_arrays(tmp_path: Path) -> No
         str(tmp_path / name): {str(tmp_path / other) for other in others}
         for name, others in imports.items()
     }
-    found = {path.rpartition("/")[2] for path in importing_jax(paths, edges, {}, FileStore())}
+    found = {
+        path.rpartition("/")[2]
+        for path in importing_jax(paths, edges, {}, FileStore(), nullcontext)
+    }
     assert found == {
         "direct.py", "lazy.py", "nested.py", "broken.py", "further.py", "handed.py",
     }  # fmt: skip
-    alone = importing_jax([str(tmp_path / "further.py")], edges, {}, FileStore())
+    alone = importing_jax([str(tmp_path / "further.py")], edges, {}, FileStore(), nullcontext)
     assert alone == {str(tmp_path / "further.py")}
 
 
@@ -110,7 +114,7 @@ def test_what_the_bytes_tell_of_imports_is_not_read_again(tmp_path: Path) -> Non
     there = tmp_path / "unknown.py"
     there.write_text("# %%\nimport jax\n!ls\n", encoding="utf-8")
     known = {"gone.py": True, "other.py": False, str(there): None}
-    assert importing_jax(known, {}, known, FileStore()) == {"gone.py", str(there)}
+    assert importing_jax(known, {}, known, FileStore(), nullcontext) == {"gone.py", str(there)}
 
 
 def test_a_file_with_both_kinds_of_words_is_parsed_once(
