@@ -101,10 +101,11 @@ class LocalArrayToGlobalSharding(Rule):
             return
         arguments = Arguments(node)
         given, target = arguments.get(0, "x"), arguments.get(1, "device")
-        if given is None or target is None or not says_it_has_several_processes(ctx):
+        sharding = None if target is None else target_of(target, ctx)
+        if given is None or sharding is None or not is_over_all(sharding) or is_whole(sharding):
             return
-        sharding = target_of(target, ctx)
-        if sharding is None or not is_over_all(sharding) or is_whole(sharding):
+        # Last, since it asks for the imports of the file.
+        if not says_it_has_several_processes(ctx):
             return
         is_committed = spans_processes(sharding) and _is_of_one_device(ctx.flow.value(given))
         if not is_committed and not differs_between_processes(given, ctx):
