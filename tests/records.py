@@ -27,6 +27,9 @@ _ASKED = ("jax", "jaxlib", "numpy", "safetensors")
 """What an oracle works with."""
 _CIRCUMSTANCES = ("date", "seconds", "jobs", "tools", "source")
 
+_sources_begun_with: list[str] = []
+"""Digests of the analyser as it was when runs began: processes import parts of it as they go."""
+
 Batch = TypeVar("Batch")
 Result = TypeVar("Result")
 
@@ -79,6 +82,7 @@ def in_parallel(
 
     `start` is called in each of them, with a folder that they share.
     """
+    _sources_begun_with.append(source())
     with (
         tempfile.TemporaryDirectory() as cache,
         concurrent.futures.ProcessPoolExecutor(jobs, initializer=start, initargs=(cache,)) as pool,
@@ -127,8 +131,17 @@ def tools_of(python: str) -> dict[str, str]:
     return {**tools(), **{name: there[name] for name in _ASKED if name in there}}
 
 
+class ChangedError(Exception):
+    """The analyser was edited while it was run: nobody can say what was measured."""
+
+
 def circumstances(started: float, jobs: int) -> dict[str, Any]:
-    """Give what is said of a run that started at a time of `time.monotonic`, by field."""
+    """Give what is said of a run that started at a time of `time.monotonic`, by field.
+
+    Raises ChangedError where the source is not what it was when the run began.
+    """
+    if _sources_begun_with and _sources_begun_with[-1] != source():
+        raise ChangedError("the analyser was edited during the run: start it from a copy")
     seconds = round(time.monotonic() - started, 1)
     return dict(zip(_CIRCUMSTANCES, (today(), seconds, jobs, tools(), source()), strict=True))
 

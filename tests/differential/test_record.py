@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import records
 from tests.differential.compare import FALSE_DEFINITE, MISSED, Comparison, Disagreement
 from tests.differential.programs import LEVELS
 from tests.differential.record import (
@@ -22,7 +23,7 @@ from tests.differential.record import (
     summary,
     write,
 )
-from tests.records import RECORDS
+from tests.records import RECORDS, ChangedError, circumstances, source
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -157,3 +158,13 @@ def test_a_level_counts_what_a_comparison_found() -> None:
 def test_a_program_is_run_with_three_inputs() -> None:
     assert seeds_of(0) == [0, 1, 2]
     assert seeds_of(5_000_007) == [0, 1, 9]
+
+
+def test_a_run_during_which_the_analyser_is_edited_is_not_recorded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(records, "_sources_begun_with", ["as it was"])
+    with pytest.raises(ChangedError, match="start it from a copy"):
+        circumstances(0.0, 1)
+    monkeypatch.setattr(records, "_sources_begun_with", [source()])
+    assert circumstances(0.0, 1)["source"] == source()
