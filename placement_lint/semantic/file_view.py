@@ -14,6 +14,7 @@ from placement_lint.syntax.spelling import Spelling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from collections.abc import Set as AbstractSet
 
     from placement_lint.jaxmodel.versions import TargetVersions
     from placement_lint.placement.flow import Flow
@@ -203,6 +204,25 @@ class FileView:
     def flow(self) -> Flow:
         """Where the arrays of this file live; worked out when the first rule asks."""
         return self.module.array_flow
+
+    def may_say(self, words: AbstractSet[str]) -> bool:
+        """Return whether this file, or one that is executed with it, may say one of some words.
+
+        Asked before `flow` is, which executes a file that is a program of its own: what such a
+        file says is what it names, and what its texts are.
+        """
+        return self.module.is_executed or not self.module.fact(_all_said).isdisjoint(words)
+
+
+def said(node: cst.CSTNode) -> str:
+    """Return a name, or the text of a string; of anything else nothing."""
+    if isinstance(node, cst.Name):
+        return node.value
+    return node.raw_value if isinstance(node, cst.SimpleString) else ""
+
+
+def _all_said(facts: ModuleFacts) -> frozenset[str]:
+    return frozenset(map(said, facts.tree.every(cst.Name, cst.SimpleString)))
 
 
 def _called_names(facts: ModuleFacts) -> dict[str, list[cst.Call]]:

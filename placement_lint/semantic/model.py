@@ -212,13 +212,18 @@ class ModuleFacts:
         )
 
     @property
+    def is_executed(self) -> bool:
+        """Whether `flow` is there already, as it is where files are executed as one program."""
+        return "flow" in vars(self)
+
+    @property
     def array_flow(self) -> Flow:
         """What `flow` says of arrays and devices, in place of NumPy's arrays and all else.
 
         Nothing is executed for it in a file that is a program of its own and names no library
         that makes arrays: what it is given is unknown there.
         """
-        if "flow" in vars(self) or self.fact(_names_array_libraries):
+        if self.is_executed or self.fact(_names_array_libraries):
             return self.flow
         return self.fact(_without_execution)
 

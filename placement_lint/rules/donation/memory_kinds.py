@@ -24,6 +24,8 @@ SAYS_MEMORY = AnyOf(
     Pattern(rb"pinned_host", word=b"pinned_host"), Pattern(rb"memory", word=b"memory")
 )
 """Code that may put an array into the memory of the host: comments and docstrings do not."""
+_HOST = frozenset({"Host", "pinned_host"})
+"""What a file says that puts arrays into the memory of the host."""
 _NAMING = {
     "jax.NamedSharding": (None, "memory_kind"),
     "jax.sharding.NamedSharding": (None, "memory_kind"),
@@ -57,6 +59,8 @@ def on_host_memory(
     """Yield the operations on arrays in the memory of the host, with the operands of each
     execution, in source order.
     """
+    if not ctx.may_say(_HOST):
+        return
     seen = ctx.flow.record.sharded_calls.on_host_memory
     for index in sorted(seen):
         node = ctx.tree.nodes[index]

@@ -103,6 +103,8 @@ class InShardingsConflict(Rule):
     needs = AllOf(Jax(), SHARDS)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        if not ctx.may_say({"in_shardings"}):
+            return
         calls = ctx.flow.record.sharded_calls.compiled.get(ctx.tree.index(node), set())
         if not calls or any(argument.keyword or argument.star for argument in node.args):
             return

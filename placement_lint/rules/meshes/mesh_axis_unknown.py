@@ -20,7 +20,7 @@ from placement_lint.rules.meshes.bare_specs import (
 )
 from placement_lint.rules.meshes.constraints import CONSTRAINT
 from placement_lint.rules.meshes.iterated_specs import meets_each
-from placement_lint.rules.meshes.shardings import calls_at
+from placement_lint.rules.meshes.shardings import calls_at, may_know_meshes
 from placement_lint.semantic.enclosing import (
     ancestors_in_function,
     is_asserted_to_fail,
@@ -112,6 +112,8 @@ class MeshAxisUnknown(Rule):
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        if not may_know_meshes(ctx):
+            return
         if ctx.is_call(node, *_SHARDING, *_SHARD_MAP):
             calls = calls_at(node, ctx)
             in_turn = meets_each(node, ctx)

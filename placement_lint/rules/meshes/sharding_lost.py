@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from placement_lint.rules.context import Context
 
+_TRANSFORMING = frozenset({"jit", "pjit", "vmap"})
+"""The last parts of the names of what makes results of shapes alone; see `traced.MAPPING`."""
+
 
 class ShardingLost(Rule):
     """A compiled function whose result has the shape of its sharded argument, but not its
@@ -93,7 +96,9 @@ class ShardingLost(Rule):
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         arguments = Arguments(node)
-        if arguments.is_open or not arguments.positional or ctx.flow.is_traced(node):
+        if arguments.is_open or not arguments.positional or not ctx.may_say(_TRANSFORMING):
+            return
+        if ctx.flow.is_traced(node):
             return
         optimizer = optimizer_of(node, ctx)
         if optimizer is None and not shapes_taken(node, ctx):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain.sharding import AxisType, Mesh, Sharding
+from placement_lint.semantic.file_view import said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +43,33 @@ class Auto(enum.Enum):
 def calls_at(node: cst.CSTNode, ctx: Context) -> frozenset[ShardedCall]:
     """Return every execution of a call, with what it was given."""
     return ctx.flow.record.sharded_calls.at(ctx.tree.index(node))
+
+
+def may_know_meshes(ctx: Context) -> bool:
+    """Return whether the axes of a mesh may be known in a file: if it does what makes one.
+
+    A file is executed for itself only then. Imports and annotations make none.
+    """
+    return ctx.may_say(_MAKERS_OF_MESHES) and (
+        ctx.module.is_executed or ctx.module.fact(_makes_meshes)
+    )
+
+
+def _makes_meshes(facts: ModuleFacts) -> bool:
+    for node in facts.tree.every(cst.Name, cst.SimpleString):
+        if said(node) not in _MAKERS_OF_MESHES:
+            continue
+        around = [*facts.tree.ancestors(node)]
+        imported = next((each for each in around if isinstance(each, cst.ImportAlias)), None)
+        if imported is not None and imported.asname is None:
+            continue
+        if not any(isinstance(each, cst.Annotation) for each in around):
+            return True
+    return False
+
+
+_MAKERS_OF_MESHES = frozenset({"AbstractMesh", "Mesh", "make_mesh"})
+"""The last parts of the names of what makes a mesh; see `overlays.jax_sharding`."""
 
 
 def leaves(held: Value, depth: int = 4) -> Iterator[Atom]:
