@@ -404,6 +404,8 @@ def _reads_data(node: cst.BaseExpression) -> bool:
     if not isinstance(node, cst.Lambda):
         return True
     names = {each.name.value for each in node.params.params}
+    if isinstance(node.params.star_arg, cst.Param):
+        names.add(node.params.star_arg.name.value)
     pending: list[cst.CSTNode] = [node.body]
     while pending:
         part = pending.pop()
