@@ -122,7 +122,7 @@ class PerProcessValueReplicated(Rule):
         is_checked = ctx.is_call(node, "jax.device_put")
         ctx.report(
             node,
-            "this value is another one in each process, and the sharding says that all have the "
-            + ("same: AssertionError" if is_checked else "same: the replicas silently disagree"),
+            "this value differs between processes, but the sharding is replicated: "
+            + ("AssertionError" if is_checked else "the replicas silently disagree"),
             confidence=Confidence.LIKELY,
         )
