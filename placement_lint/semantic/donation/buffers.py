@@ -196,15 +196,10 @@ class Buffers:
             sure = is_sure and len(held) == 1
             for part in sorted_parts(held):
                 known = self.parts.get(part.root, {})
-                count = len(part.keys)
-                below = {
-                    keys: each
-                    for keys, each in known.items()
-                    if keys[:count] == part.keys and len(keys) > count and keys[count] not in but
-                }
+                below = self._below(part, but)
                 pending += [(each, sure, frozenset()) for each in reversed(below.values())]
                 base = roots[part.root].base
-                if base is not None and not count:
+                if base is not None and not part.keys:
                     pending.append((frozenset({base}), sure, but | {keys[0] for keys in known}))
                 elif not below or roots[part.root].nature is not Nature.TREE:
                     yield Leaf(part, held, is_sure, not below and not but, but)
@@ -316,15 +311,37 @@ class Buffers:
         return Surety.LIKELY if death.where == under else Surety.MAYBE
 
     def named_gone(self, roots: list[Root]) -> Iterator[BufferPart]:
-        """Yield what is gone and still has a name, or is a part of what has one."""
-        for held in self.names.values() if self.dead else ():
-            if len(held) != 1:
-                continue
-            for leaf in self.leaves(held, roots):
-                part = leaf.part
-                for keys in self.dead.get(part.root, ()):
-                    if keys[: len(part.keys)] == part.keys:
-                        yield BufferPart(part.root, keys)
+        """Yield what is gone and still has a name, or is a part of what has one.
+
+        Each thing is looked into once, however many names lead to it.
+        """
+        pending = [(held, frozenset[str]()) for held in self.names.values() if len(held) == 1]
+        passed: set[tuple[BufferPart, frozenset[str]]] = set()
+        while pending and self.dead:
+            held, but = pending.pop()
+            for part in sorted_parts(held):
+                if (part, but) in passed:
+                    continue
+                passed.add((part, but))
+                known = self.parts.get(part.root, {})
+                below = self._below(part, but)
+                pending += [(each, frozenset[str]()) for each in below.values()]
+                base = roots[part.root].base
+                if base is not None and not part.keys:
+                    pending.append((frozenset({base}), but | {keys[0] for keys in known}))
+                elif not below or roots[part.root].nature is not Nature.TREE:
+                    for keys in self.dead.get(part.root, ()):
+                        if keys[: len(part.keys)] == part.keys:
+                            yield BufferPart(part.root, keys)
+
+    def _below(self, part: BufferPart, but: frozenset[str]) -> dict[tuple[str, ...], Things]:
+        """Return what was assigned in a part, save what is under some keys of it."""
+        count = len(part.keys)
+        return {
+            keys: each
+            for keys, each in self.parts.get(part.root, {}).items()
+            if keys[:count] == part.keys and len(keys) > count and keys[count] not in but
+        }
 
     def forget(self, part: BufferPart, *, itself: bool = True) -> None:
         """Know nothing of deletions below a part: something else may be there by now."""
