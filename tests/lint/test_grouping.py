@@ -111,6 +111,11 @@ GROUPS = [
         "b data",
     ),
     (
+        "what others have stored in the object is read",
+        {"b": "from data import Loader\nclass Mine(Loader):\n  def f(self): return self.kept[0]"},
+        "b data",
+    ),
+    (
         "it is named in a text",
         {"b": "from data import Loader\ngetattr(Loader('x'), 'read')()[0]"},
         "b data",

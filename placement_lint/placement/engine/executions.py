@@ -106,9 +106,9 @@ class ExecutionLedger:
     the default device."""
     placing: dict[Place, Value] = field(default_factory=dict)
     """What functions give that they did not only pass on from their callers."""
-    holding: dict[Place, set[str]] = field(default_factory=dict)
-    """Classes in whose objects a function puts placed arrays that its callers did not give it, with
-    the names of such functions: that of a lambda is empty."""
+    holding: dict[Place, set[tuple[str, str]]] = field(default_factory=dict)
+    """Classes in whose objects a function puts placed arrays that its callers did not give it: the
+    name of such a function, which a lambda has none of, and the attribute."""
 
     def keep(self, key: Variable, held: Value) -> None:
         """Note what a variable holds at the end of a body."""

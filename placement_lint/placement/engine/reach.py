@@ -141,14 +141,14 @@ class Reach:
         own = frozenset(atom for atom in result if self._is_own(value(atom), frame, state))
         now.placing[frame.place] = join(now.placing.get(frame.place, NOTHING), own)
         name = self._name_of(frame.place)
-        for (owner, _), held in writes.items():
+        for (owner, attribute), held in writes.items():
             if (
                 isinstance(owner, Instance)
-                and name not in now.holding.get(owner.cls, ())
+                and (name, attribute) not in now.holding.get(owner.cls, ())
                 and self.carries_placement(held, state)
                 and self._is_own(held, frame, state)
             ):
-                now.holding.setdefault(owner.cls, set()).add(name)
+                now.holding.setdefault(owner.cls, set()).add((name, attribute))
 
     def _is_own(self, held: Value, frame: Frame, state: State) -> bool:
         """Return whether a function itself places some of what is placed in a value."""
@@ -217,7 +217,8 @@ class Reach:
 
     def _ways_out_of(self, cls: Place) -> Ways:
         """Return the names by which a placement gets out of a class, or of its objects."""
-        names = self._program.now.holding.get(cls, set()) | self._placing_methods(cls)
+        holding = self._program.now.holding.get(cls, ())
+        names = {function for function, _ in holding} | self._placing_methods(cls)
         grows = bool(names)
         while grows:
             leading = {
@@ -229,7 +230,7 @@ class Reach:
             names |= leading
         if any(name in _UNNAMED or name.startswith("__") for name in names):
             return None
-        return frozenset(names)
+        return frozenset(names.union(attribute for _, attribute in holding))
 
     def _gives_device(self, atom: Atom, depth: int = 4) -> bool:
         """Return whether a thing is, makes or holds a device."""
