@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.syntax.dotted import said
 from placement_lint.syntax.guards import TYPE_CHECKING_NAMES
 from placement_lint.syntax.import_statements import modules_named
 from placement_lint.syntax.imports import importable
@@ -212,13 +213,6 @@ class FileView:
         file says is what it names, and what its texts are.
         """
         return self.module.is_executed or not self.module.fact(_all_said).isdisjoint(words)
-
-
-def said(node: cst.CSTNode) -> str:
-    """Return a name, or the text of a string; of anything else nothing."""
-    if isinstance(node, cst.Name):
-        return node.value
-    return node.raw_value if isinstance(node, cst.SimpleString) else ""
 
 
 def _all_said(facts: ModuleFacts) -> frozenset[str]:

@@ -119,13 +119,24 @@ def applied(
 def own_method(node: cst.Attribute, names: Names) -> cst.FunctionDef | None:
     """Return the method that `self.name` is, where the class around it has one of that name.
 
+    The class must bind the name once. A subclass may still have its own.
+    """
+    owner = class_of_receiver(node.value, names)
+    found = [] if owner is None else names.scope(owner.body).bindings.get(node.attr.value, [])
+    only = found[0].node if len(found) == 1 else None
+    return only if isinstance(only, cst.FunctionDef) else None
+
+
+def class_of_receiver(node: cst.BaseExpression, names: Names) -> cst.ClassDef | None:
+    """Return the class of which a name stands for an object: `self`, in a method of it.
+
     `self` is whatever the first parameter of the method is called, and also in functions inside of
-    it; the class must bind the name once. A subclass may still have its own.
+    it.
     """
     tree = names.tree
-    if not isinstance(node.value, cst.Name) or not tree.contains(node.value):
+    if not isinstance(node, cst.Name) or not tree.contains(node):
         return None
-    bindings = names.bindings(node.value)
+    bindings = names.bindings(node)
     if len(bindings) != 1 or not isinstance(bindings[0].node, cst.Param):
         return None
     parameter = bindings[0].node
@@ -133,13 +144,18 @@ def own_method(node: cst.Attribute, names: Names) -> cst.FunctionDef | None:
     method = None if parameters is None else tree.parent(parameters)
     if not isinstance(method, cst.FunctionDef) or _first_parameter(method) is not parameter:
         return None
-    owner = names.scope(method)
-    decorators = (names.qualified(each.decorator) for each in method.decorators)
-    if not isinstance(owner.node, cst.ClassDef) or "builtins.staticmethod" in decorators:
+    return class_of_method(method, names)
+
+
+def class_of_method(function: cst.FunctionDef, names: Names) -> cst.ClassDef | None:
+    """Return the class of which a function is a method whose first parameter is an object, or the
+    class.
+    """
+    owner = names.scope(function).node
+    decorators = (names.qualified(each.decorator) for each in function.decorators)
+    if not isinstance(owner, cst.ClassDef) or "builtins.staticmethod" in decorators:
         return None
-    found = owner.bindings.get(node.attr.value, [])
-    only = found[0].node if len(found) == 1 else None
-    return only if isinstance(only, cst.FunctionDef) else None
+    return owner
 
 
 def _first_parameter(function: cst.FunctionDef) -> cst.Param | None:

@@ -15,3 +15,10 @@ def dotted(node: cst.CSTNode) -> str:
     if type(node) is not cst.Name:
         return ""
     return ".".join(reversed([*parts, node.value]))
+
+
+def said(node: cst.CSTNode) -> str:
+    """Return a name, or the text of a string; of anything else nothing."""
+    if isinstance(node, cst.Name):
+        return node.value
+    return node.raw_value if isinstance(node, cst.SimpleString) else ""

@@ -10,7 +10,7 @@ from placement_lint.jaxmodel.donation import TREE_MAPS as _MAPS
 from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.meshes.compiled_callers import uses_of
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import is_generator
+from placement_lint.syntax.definitions import class_of_method, class_of_receiver, is_generator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -125,7 +125,7 @@ class _Sources:
         arguments = Arguments(call)
         if arguments.is_open:
             return False
-        names = _parameters(function)
+        names = _parameters(function, there)
         passed = dict(zip(names, arguments.positional, strict=False)) | arguments.keywords
         differing = {name: self.differs(value, ctx, given) for name, value in passed.items()}
         kinds = (cst.Yield,) if is_generator(function, there.names) else (cst.Return,)
@@ -141,18 +141,16 @@ class _Sources:
 
     def _is_attribute(self, node: cst.Attribute, ctx: Context) -> bool:
         """Return whether an attribute of an object differs, which its class assigns once."""
-        if not isinstance(node.value, cst.Name) or node.value.value != "self":
+        owner = class_of_receiver(node.value, ctx.names)
+        if owner is None:
             return False
-        classes = [each for each in ctx.ancestors(node) if isinstance(each, cst.ClassDef)]
-        if not classes:
-            return False
-        key = (id(classes[0]), node.attr.value)
+        key = (id(owner), node.attr.value)
         if key in self._asking:
             return False
         self._asking.add(key)
         values = [
             assign.value
-            for assign in ctx.tree.every(cst.Assign, below=classes[0])
+            for assign in ctx.tree.every(cst.Assign, below=owner)
             for target in assign.targets
             if isinstance(target.target, cst.Attribute)
             and target.target.attr.value == node.attr.value
@@ -183,7 +181,7 @@ class _Sources:
 
     def _is_passed(self, function: cst.FunctionDef, name: str, ctx: Context) -> bool:
         """Return whether all calls of a function give a parameter of it what differs."""
-        names = _parameters(function)
+        names = _parameters(function, ctx)
         if name not in names:
             return False
         found = False
@@ -253,10 +251,10 @@ def _assigned(statement: cst.CSTNode, name: str) -> cst.BaseExpression | None:
     return only.value if isinstance(target, cst.Name) and target.value == name else None
 
 
-def _parameters(function: cst.FunctionDef) -> list[str]:
+def _parameters(function: cst.FunctionDef, ctx: Context) -> list[str]:
     """Return the names of the parameters that a call of a function gives."""
     names = _names(function)
-    return names[1:] if names[:1] in (["self"], ["cls"]) else names
+    return names if class_of_method(function, ctx.names) is None else names[1:]
 
 
 def _names(function: cst.FunctionDef | cst.Lambda) -> list[str]:

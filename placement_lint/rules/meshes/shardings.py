@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain.sharding import AxisType, Mesh, Sharding
-from placement_lint.semantic.file_view import said
+from placement_lint.syntax.dotted import said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
