@@ -22,12 +22,6 @@ SAMPLE = (
 )
 
 
-@pytest.fixture(autouse=True)
-def large_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small ones are interpreted as a whole, which takes less: growth begins beyond."""
-    monkeypatch.setattr("placement_lint.project.small_programs.MOST_FILES", 0)
-
-
 def test_there_are_enough_constructs_in_each_dimension() -> None:
     counted = Counter(growing.dimension for growing in growth.numbered())
     assert all(counted[dimension] >= 60 for dimension in DIMENSIONS)
