@@ -49,7 +49,8 @@ class _Value:
 def rewrite(data: bytes, texts: Mapping[int, str]) -> bytes:
     """Return the bytes of a notebook with other texts in some of its cells, which count from 1.
 
-    A text may have one line end more than the cell had. Raises NotRewritableError.
+    A text may have one line end more than a cell whose last line had none. Raises
+    NotRewritableError.
     """
     document, encoding = _decoded(data)
     cells = _cells(document)
@@ -61,9 +62,9 @@ def rewrite(data: bytes, texts: Mapping[int, str]) -> bytes:
             message = f"cell {number} has no source"
             raise NotRewritableError(message)
         old = _text(source)
-        if text in {old, old + "\n"}:
-            continue
         new = text if old.endswith(("\n", "\r")) else text.removesuffix("\n")
+        if new == old:
+            continue
         pieces += (document[position : source.start], _written(document, source, new))
         position = source.end
     return _encoded("".join([*pieces, document[position:]]), encoding)

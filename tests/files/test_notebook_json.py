@@ -56,6 +56,8 @@ def test_only_the_lines_that_differ_are_written() -> None:
         ('["a\\r\\n", "b"]', "a\r\nc", '["a\\r\\n", "c"]'),
         ('["é"]', "éü", '["éü"]'),
         ('["a"]', "é", '["é"]'),
+        ('["a"]', "a\n", '["a"]'),
+        ('["a\\n"]', "a\n\n", '["a\\n", "\\n"]'),
     ],
 )
 def test_lists_of_lines(source: str, text: str, expected: str) -> None:
