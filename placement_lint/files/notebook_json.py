@@ -63,7 +63,8 @@ def rewrite(data: bytes, texts: Mapping[int, str]) -> bytes:
             raise NotRewritableError(message)
         old = _text(source)
         new = text if old.endswith(("\n", "\r")) else text.removesuffix("\n")
-        if new == old:
+        # Before a cell that begins with a line end, the reader ends one that has "\r" once more.
+        if new == old or (old.endswith("\r") and text == f"{old}\n"):
             continue
         pieces += (document[position : source.start], _written(document, source, new))
         position = source.end
