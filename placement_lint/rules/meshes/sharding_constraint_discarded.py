@@ -91,32 +91,22 @@ class ShardingConstraintDiscarded(Rule):
         call = node.value
         if not isinstance(call, cst.Call):
             return
+        # A map over a tree whose result, all that it is for, is thrown away is one, too.
         mapped = _constrains_leaves(call, ctx)
-        if mapped is not None:
-            self._report_mapped(node, call, mapped, ctx)
-            return
-        name = _FUNCTIONS.get(ctx.called(call) or "")
+        inner = call if mapped is None else mapped
+        name = _FUNCTIONS.get(ctx.called(inner) or "")
         if name is None or failure_is_expected(node, ctx) or is_shown_or_measured(node, ctx):
             return
-        if name == CONSTRAINT and (_may_be_set(call, ctx) or _may_assert(call, ctx)):
-            return
-        ctx.report(
-            call,
-            f"the result of {name} is discarded: nothing is constrained",
-            fix=_assign(call, Arguments(call).get(0, "x"), ctx),
-        )
-
-    def _report_mapped(self, node: cst.Expr, call: cst.Call, inner: cst.Call, ctx: Context) -> None:
-        """Report a map over a tree whose result, all that it is for, is thrown away."""
-        if failure_is_expected(node, ctx) or is_shown_or_measured(node, ctx):
-            return
-        name = _FUNCTIONS[ctx.called(inner) or ""]
         if name == CONSTRAINT and (_may_be_set(inner, ctx) or _may_assert(inner, ctx)):
             return
+        arguments = Arguments(call)
+        what, constrained = name, arguments.get(0, "x")
+        if mapped is not None:
+            what, constrained = f"mapping {name} over a tree", arguments.get(1, "tree")
         ctx.report(
             call,
-            f"the result of mapping {name} over a tree is discarded: nothing is constrained",
-            fix=_assign(call, Arguments(call).get(1, "tree"), ctx),
+            f"the result of {what} is discarded: nothing is constrained",
+            fix=_assign(call, constrained, ctx),
         )
 
 
