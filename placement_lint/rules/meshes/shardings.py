@@ -50,9 +50,7 @@ def may_know_meshes(ctx: Context) -> bool:
 
     A file is executed for itself only then. Imports and annotations make none.
     """
-    return ctx.may_say(_MAKERS_OF_MESHES) and (
-        ctx.module.is_executed or ctx.module.fact(_makes_meshes)
-    )
+    return ctx.module.is_executed or ctx.module.fact(_makes_meshes)
 
 
 def _makes_meshes(facts: ModuleFacts) -> bool:
