@@ -152,10 +152,19 @@ def ratio_of(measured: Sequence[Mapping[str, Any]]) -> float | None:
 
     The fastest item of each: what else the machine does makes items slower, never faster.
     """
-    seconds = {str(value["way"]): float(value["fastest_item_seconds"]) for value in measured}
-    if not seconds.get(GOOD) or not seconds.get(SLOW):
+    return ratio_of_fastest(measured, "fastest_item_seconds", SLOW, GOOD)
+
+
+def ratio_of_fastest(
+    measured: Sequence[Mapping[str, Any]], key: str, slow: str, good: str
+) -> float | None:
+    """Seconds of one way, under a key of what was measured, by those of another; None: one is
+    missing.
+    """
+    seconds = {str(value["way"]): float(value[key]) for value in measured}
+    if not seconds.get(good) or not seconds.get(slow):
         return None
-    return seconds[SLOW] / seconds[GOOD]
+    return seconds[slow] / seconds[good]
 
 
 def judge_datapath(measured: Sequence[Mapping[str, Any]], bar: float) -> list[str]:

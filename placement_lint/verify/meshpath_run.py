@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from placement_lint.verify.datapath_run import ratio_of_fastest
 from placement_lint.verify.proofs import MESH
 from placement_lint.verify.runner import ChildError, Runner
 
@@ -57,10 +58,7 @@ def ratio_of_calls(measured: Sequence[Mapping[str, Any]]) -> float | None:
 
     The fastest call of each: what else the machine does makes calls slower, never faster.
     """
-    seconds = {str(value["way"]): float(value["fastest_call_seconds"]) for value in measured}
-    if not seconds.get(SLOW) or not seconds.get(GOOD):
-        return None
-    return seconds[SLOW] / seconds[GOOD]
+    return ratio_of_fastest(measured, "fastest_call_seconds", SLOW, GOOD)
 
 
 def judge_meshpath(measured: Sequence[Mapping[str, Any]]) -> list[str]:
