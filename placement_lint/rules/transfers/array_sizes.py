@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.quantities import size
 from placement_lint.rules.devices.queries import followed
 from placement_lint.syntax.calls import Arguments, integer_value, is_none, string_value
 
@@ -97,10 +98,7 @@ def size_text(call: cst.CSTNode, ctx: Context) -> str:
     width = None if count is None else _item_size(call, ctx)
     if count is None or width is None or count * width < _LARGE:
         return ""
-    size, unit = count * width / _LARGE, "MB"
-    if size >= 1024:
-        size, unit = size / 1024, "GB"
-    return f" ({size:.3g} {unit})" if size < 1000 else f" ({size:.0f} {unit})"
+    return f" ({size(count * width)})"
 
 
 def _item_size(call: cst.CSTNode, ctx: Context) -> int | None:
