@@ -31,9 +31,9 @@ from placement_lint.rules.commitment.pulled_operands import (
 )
 from placement_lint.rules.commitment.pulled_results import Results, is_replaced
 from placement_lint.rules.devices.processes import INITIALIZE
-from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.transfers.array_sizes import SMALL
 from placement_lint.semantic.enclosing import failure_is_expected, is_in_test
+from placement_lint.semantic.followed import followed
 from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from placement_lint.placement.domain.places import (
     Place,
 )
 from placement_lint.rules.commitment.loop_copies import is_made_in, loops_around, targets_in
-from placement_lint.rules.devices.queries import followed
+from placement_lint.semantic.followed import followed
 from placement_lint.semantic.functions import calls_inside
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain import values
-from placement_lint.rules.devices.queries import followed
+from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments, is_none
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from placement_lint.findings import Severity
 from placement_lint.jaxmodel.config_states import CONFIG_CONTEXTS
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.base import Rule
-from placement_lint.rules.devices.queries import followed
 from placement_lint.semantic.enclosing import is_asserted_to_fail
+from placement_lint.semantic.followed import followed
 from placement_lint.semantic.generators import kind_of
 
 if TYPE_CHECKING:

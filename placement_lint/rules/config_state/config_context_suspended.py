@@ -10,8 +10,8 @@ from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.jaxmodel.config_states import CONFIG_CONTEXTS
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.devices.queries import followed
 from placement_lint.semantic.enclosing import ancestors_in_function, is_asserted_to_fail
+from placement_lint.semantic.followed import followed
 from placement_lint.semantic.generators import suspensions
 from placement_lint.syntax.calls import Arguments, is_none
 from placement_lint.syntax.definitions import is_generator

@@ -21,8 +21,8 @@ from placement_lint.prefilter.conditions import (
     passed,
 )
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.devices.queries import followed
 from placement_lint.semantic.enclosing import failure_is_expected, is_caught
+from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
 
 if TYPE_CHECKING:

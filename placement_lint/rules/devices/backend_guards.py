@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
-from placement_lint.rules.devices.queries import followed, listed_platform
+from placement_lint.rules.devices.queries import listed_platform
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
+from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:

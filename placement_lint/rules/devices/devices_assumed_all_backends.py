@@ -10,12 +10,12 @@ from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Enters, Jax, Pattern, Says, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import (
-    assigned_value,
     in_host_block,
     is_cpu_device,
     is_pinned_to_cpu,
     lists_default_backend,
 )
+from placement_lint.semantic.followed import assigned_value
 from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:

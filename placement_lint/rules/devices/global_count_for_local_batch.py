@@ -10,7 +10,7 @@ from placement_lint.findings import Applicability, Confidence, Severity
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.processes import INITIALIZE, depends_on_process
-from placement_lint.rules.devices.queries import followed
+from placement_lint.semantic.followed import followed
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context

@@ -10,9 +10,9 @@ from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.processes import INITIALIZE, depends_on_process, has_one_device
-from placement_lint.rules.devices.queries import followed
-from placement_lint.rules.elsewhere import effects_of
+from placement_lint.semantic.elsewhere import effects_of
 from placement_lint.semantic.enclosing import is_caught
+from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
 from placement_lint.syntax.definitions import initializer_of, named_function
 

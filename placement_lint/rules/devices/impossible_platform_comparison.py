@@ -22,8 +22,9 @@ from placement_lint.prefilter.conditions import (
     Uses,
 )
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.devices.queries import followed, names_device
+from placement_lint.rules.devices.queries import names_device
 from placement_lint.semantic.enclosing import is_asserted_to_fail
+from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:

@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.facts.cpu_pin import pins_cpu
+from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
 
 # The position of the parameter `backend`.
 _LISTS = {"jax.devices": 0, "jax.local_devices": 1}
-_NAME_HOPS = 4
 
 
 def lists_default_backend(node: cst.CSTNode | None, ctx: Context) -> bool:
@@ -36,59 +34,6 @@ def listed_platform(node: cst.CSTNode | None, ctx: Context) -> str | None:
     if position is None or not isinstance(node, cst.Call):
         return None
     return string_value(Arguments(node).get(position, "backend"))
-
-
-def assigned_value(node: cst.CSTNode, ctx: Context) -> cst.BaseExpression | None:
-    """Return what a name is bound to, where it is bound once, by an assignment.
-
-    That may be one of several values: `rows, columns = 8, 64`.
-    """
-    if not isinstance(node, cst.Name):
-        return None
-    bindings = ctx.names.bindings(node)
-    if len(bindings) != 1:
-        return None
-    bound = bindings[0].node
-    if bindings[0].value is None and isinstance(bound, cst.Assign):
-        known = ctx.module.fact(_unpacked)
-        if id(bound) not in known:
-            known[id(bound)] = {
-                name: value
-                for each in bound.targets
-                for name, value in _parts(each.target, bound.value)
-            }
-        return known[id(bound)].get(node.value)
-    return bindings[0].value
-
-
-def _unpacked(_facts: ModuleFacts) -> dict[int, dict[str, cst.BaseExpression]]:
-    """Make the store of one file: what an unpacking binds each name to, by assignment."""
-    return {}
-
-
-def _parts(
-    target: cst.BaseExpression, value: cst.BaseExpression
-) -> Iterator[tuple[str, cst.BaseExpression]]:
-    """Yield the names in a target, each with the part of the value that is assigned to it."""
-    if isinstance(target, cst.Name):
-        yield target.value, value
-    elif isinstance(target, cst.Tuple | cst.List) and isinstance(value, cst.Tuple | cst.List):
-        parts = (*target.elements, *value.elements)
-        if len(target.elements) == len(value.elements) and not any(
-            isinstance(part, cst.StarredElement) for part in parts
-        ):
-            for each, part in zip(target.elements, value.elements, strict=True):
-                yield from _parts(each.value, part.value)
-
-
-def followed(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression:
-    """Return what a name stands for, through a few names that are bound once."""
-    for _ in range(_NAME_HOPS):
-        value = assigned_value(node, ctx)
-        if value is None:
-            break
-        node = value
-    return node
 
 
 def names_device(node: cst.BaseExpression, ctx: Context) -> bool:

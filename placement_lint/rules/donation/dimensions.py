@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.rules.commitment.mixtures import calls_by_name
-from placement_lint.rules.devices.queries import assigned_value
+from placement_lint.semantic.followed import assigned_value
 from placement_lint.syntax.calls import Arguments, string_value
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.donation.memory_kinds import KINDS, WORDS, may_fail, named_kind
+from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ import libcst as cst
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.prefilter.conditions import AllOf, Jax
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.meshes.spanning import (
     is_over_all,
     says_it_has_several_processes,
     shardings_in,
 )
 from placement_lint.semantic.enclosing import failure_is_expected, is_caught
+from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ import libcst as cst
 from placement_lint.findings import Confidence, Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Pattern, Uses
 from placement_lint.rules.base import Rule
-from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.meshes.spanning import (
     held_in_part,
     is_silent_at,
     says_it_has_several_processes,
 )
+from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:

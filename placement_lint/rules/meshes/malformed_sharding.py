@@ -10,10 +10,11 @@ from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.placement.domain.sharding import Mesh, Sharding, Spec
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.devices.queries import followed, names_device
+from placement_lint.rules.devices.queries import names_device
 from placement_lint.rules.meshes.device_grids import count, dimensions
 from placement_lint.rules.meshes.shardings import calls_at
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
+from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments, integer_value, is_none, string_value
 from placement_lint.syntax.definitions import named_function
 from placement_lint.syntax.spelling import needed

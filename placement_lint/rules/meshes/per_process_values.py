@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.donation import TREE_MAPS as _MAPS
-from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.meshes.compiled_callers import uses_of
+from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import class_of_method, class_of_receiver, is_generator
 

@@ -11,10 +11,10 @@ from placement_lint.findings import Severity
 from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
-from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.meshes.configured import whole_number
 from placement_lint.rules.meshes.shardings import calls_at
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
+from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:

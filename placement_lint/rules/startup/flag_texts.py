@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from placement_lint.rules.devices.queries import followed
+from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments, string_value
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from placement_lint.findings import Confidence, Severity
 from placement_lint.jaxmodel.backend_start import starts_backend
 from placement_lint.prefilter.conditions import Uses
 from placement_lint.rules.base import Rule
-from placement_lint.rules.devices.queries import followed
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.semantic.execution_order import timeline
+from placement_lint.semantic.followed import followed
 from placement_lint.semantic.functions import calls_inside, method_calls_on_result
 from placement_lint.semantic.module_summary import Kind
 from placement_lint.syntax.calls import Arguments, is_none, string_value

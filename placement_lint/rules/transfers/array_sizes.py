@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.quantities import size
-from placement_lint.rules.devices.queries import followed
+from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments, integer_value, is_none, string_value
 
 if TYPE_CHECKING:

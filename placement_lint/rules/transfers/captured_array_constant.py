@@ -10,10 +10,10 @@ from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.transfer import LIKE_CREATORS, METADATA_ATTRIBUTES
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count
 from placement_lint.rules.transfers.jitted_calls import JITS
 from placement_lint.semantic.enclosing import is_in_test
+from placement_lint.semantic.followed import followed
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
 

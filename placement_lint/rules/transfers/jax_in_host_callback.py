@@ -11,9 +11,9 @@ from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS, runs_on_device
 from placement_lint.jaxmodel.transfer import TABLE, Effect
 from placement_lint.prefilter.conditions import AllOf, GivenFunction, Jax
 from placement_lint.rules.base import Rule
-from placement_lint.rules.devices.queries import followed
-from placement_lint.rules.elsewhere import effects_of, method_effects
+from placement_lint.semantic.elsewhere import effects_of, method_effects
 from placement_lint.semantic.enclosing import failure_is_expected
+from placement_lint.semantic.followed import followed
 from placement_lint.semantic.functions import calls_inside
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import function_of

@@ -11,8 +11,8 @@ from placement_lint.placement.domain import values
 from placement_lint.placement.domain.devices import Device, differ
 from placement_lint.prefilter.conditions import AllOf, AnyOf, ArgumentMatches, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.devices.queries import followed
 from placement_lint.semantic.enclosing import failure_is_expected
+from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 from placement_lint.syntax.spelling import needed
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES
-from placement_lint.rules.devices.queries import followed
 from placement_lint.rules.transfers.array_sizes import is_numpy_sampler, sampled_size
+from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments, string_value
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from placement_lint.placement.domain.sharding import Sharding, Spec
 from placement_lint.prefilter.conditions import ELSEWHERE, AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import TREE_MAPS
-from placement_lint.rules.devices.queries import assigned_value, followed
 from placement_lint.rules.transfers.array_sizes import (
     SMALL,
     element_count,
@@ -31,6 +30,7 @@ from placement_lint.rules.transfers.putting_later import (
     made_before,
     returned_by,
 )
+from placement_lint.semantic.followed import assigned_value, followed
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import applied
 from placement_lint.syntax.spelling import needed

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.rules.devices.queries import followed
+from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import PARTIAL
 
 if TYPE_CHECKING:
-    from placement_lint.rules.context import Context
+    from placement_lint.semantic.file_view import FileView
     from placement_lint.semantic.program_queries import FunctionEffects
 
 
-def effects_of(node: cst.BaseExpression, ctx: Context) -> FunctionEffects | None:
+def effects_of(node: cst.BaseExpression, ctx: FileView) -> FunctionEffects | None:
     """Return what calling a function of another file does; None where it is none, or unknown.
 
     What an expression names, under `functools.partial` too, or a method of an object that a class
@@ -31,11 +31,11 @@ def effects_of(node: cst.BaseExpression, ctx: Context) -> FunctionEffects | None
     return None if name is None else _called(name, ctx)
 
 
-def method_effects(made: cst.BaseExpression, method: str, ctx: Context) -> FunctionEffects | None:
+def method_effects(made: cst.BaseExpression, method: str, ctx: FileView) -> FunctionEffects | None:
     """Return what a method does of an object that a class of another file makes."""
     maker = ctx.called(followed(made, ctx))
     return None if maker is None else _called(f"{maker}.{method}", ctx)
 
 
-def _called(name: str, ctx: Context) -> FunctionEffects | None:
+def _called(name: str, ctx: FileView) -> FunctionEffects | None:
     return ctx.module.run.function(ctx.module.path, name)
