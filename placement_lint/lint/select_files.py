@@ -36,6 +36,8 @@ from placement_lint.prefilter.import_words import import_words
 from placement_lint.project.donating_files import WORD as DONATION
 from placement_lint.project.donating_files import brings_donation
 from placement_lint.project.file_facts import FactsByFile
+from placement_lint.project.given_files import WORDS as GIVING
+from placement_lint.project.given_files import may_be_given
 from placement_lint.project.imported_names import (
     imported_names,
     meanings,
@@ -101,6 +103,7 @@ class Selection:
         """Of the files that carry placements and were read, what their bytes tell of that."""
         self._choosing: list[str] = []
         self._donating: list[str] = []
+        self._giving: list[str] = []
 
     def fail(self, path: str, error: UnreadableError) -> None:
         """Note a file that cannot be read."""
@@ -228,6 +231,7 @@ class Selection:
             or may_name_one(request.options.models, words)
             or self._passes(text, path, request),
             donates=in_python and DONATION in words and JAX in words,
+            gives=in_python and any(word in words for word in GIVING),
             is_to_be_parsed=JAX in words,
         )
         self._file(path, request, found)
@@ -286,6 +290,8 @@ class Selection:
         self._sizes[path] = found.size
         if found.donates:
             self._donating.append(path)
+        if found.gives:
+            self._giving.append(path)
         if found.chooses:
             self._choosing.append(path)
         if found.mentions_roots:
@@ -300,15 +306,23 @@ class Selection:
         known = None if self.previous is None else self.previous.summary
         budget = current_budget()
         closed = [one.path for one in self.exhausted if budget and budget.is_closed(one.path)]
-        facts, donating = self._facts_by_file, self._donating
         return Project(
-            self.files, self._mentioning, known, facts, closed, self.store, donating=donating
+            self.files,
+            self._mentioning,
+            known,
+            self._facts_by_file,
+            closed,
+            self.store,
+            donating=self._donating,
+            giving=self._giving,
         )
 
     def with_reexports(self) -> Project:
         """Add the files that could hold a finding by what they import from other files."""
         project = self.project
-        is_worth_it = self.attempt(lambda: bool(self._donating) or project.hands_names_on, False)
+        is_worth_it = self.attempt(
+            lambda: bool(self._donating or self._giving) or project.hands_names_on, False
+        )
         for task in self._undecided if is_worth_it else ():
             try:
                 with self._isolating(task.path), spending(task.path):
@@ -337,7 +351,8 @@ class Selection:
     def _gains(self, task: Task, project: Project) -> bool:
         """Return whether a file passes the prefilter by what it imports from other files."""
         donates = brings_donation(task.path, project)
-        if not donates and not project.may_bring_names(task.path):
+        given = may_be_given(task.path, project)
+        if not (donates or given or project.may_bring_names(task.path)):
             return False
         facts = self._facts_by_file[task.path]
         imported, text = facts.imported, None
@@ -350,9 +365,9 @@ class Selection:
                 full = with_imports(text, task.path, project)
                 return self._passes(full, task.path, task.request)
         stands_for = meanings(imported, task.path, project)
-        if not stands_for and not donates:
+        if not (stands_for or donates or given):
             return False
-        told = digest(repr((stands_for, donates)).encode("utf-8", "surrogatepass"))
+        told = digest(repr((stands_for, donates, given)).encode("utf-8", "surrogatepass"))
         known = None if self.previous is None else self.previous.gains(task.path, told)
         if known is None:
             text = text or self._text_at(task.path)

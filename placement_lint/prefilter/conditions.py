@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 JAX = b"jax"
+GIVEN = "given_to_a_callback_or_worker"
+"""Added to the text of a file of which others may give functions to callbacks and data loaders."""
 GAP = rb"[\s\\]*"
 """What may stand between two tokens, where comments are taken out."""
 

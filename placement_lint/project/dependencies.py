@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         DonationElsewhere,
         EffectOrigin,
         FunctionEffects,
+        GivenComputation,
         ImportEffects,
     )
 
@@ -32,10 +33,12 @@ class Dependencies:
     """What importing does, by the name of the module."""
     importers: dict[str, str | None] = field(default_factory=dict)
     """From files to one that imports each."""
-    functions: dict[str, FunctionEffects | None] = field(default_factory=dict)
-    """What calling functions of other files does, by their qualified names."""
+    functions: dict[tuple[str, int], FunctionEffects | None] = field(default_factory=dict)
+    """What calling functions of other files does: by qualified name, and files followed."""
     called: dict[str, CallsFromElsewhere] = field(default_factory=dict)
     """How other files call the functions of the file."""
+    given: tuple[GivenComputation, ...] | None = None
+    """What other files let callbacks and worker processes run of the file; None: nobody asked."""
     donations: dict[str, DonationElsewhere | None] = field(default_factory=dict)
     """What things of other files donate, by their qualified names."""
     brings_donation: bool | None = None

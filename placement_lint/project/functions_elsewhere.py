@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -55,31 +56,77 @@ class FunctionsElsewhere:
         self._borrowed = borrowed
         self._importing = importing
         self._data = data
-        self._known: dict[tuple[str, str], FunctionEffects | None] = {}
+        self._known: dict[tuple[str, str, int], FunctionEffects | None] = {}
         self._callers: dict[tuple[str, str], CallsFromElsewhere] = {}
 
-    def effects(self, path: str, name: str) -> FunctionEffects | None:
-        """Return what calling something does that a file names; None where that is not known."""
+    def effects(self, path: str, name: str, files: int) -> FunctionEffects | None:
+        """Return what calling something does that a file names; None where that is not known.
+
+        `files`: through how many files its functions are followed, its own included.
+        """
         located = self._project.module_of(path, name)
         for _ in range(_MOST_STEPS):
             if located is None or not located[1] or located[0] == path:
                 return None
-            if located in self._known:
-                return self._known[located]
-            # What leads back to it while it is looked at does nothing before that.
-            self._known[located] = None
             file, rest = located
+            key = (file, rest, files)
+            if key in self._known:
+                return self._known[key]
+            # What leads back to it while it is looked at does nothing before that.
+            self._known[key] = None
             with self._borrowed(file) as facts:
                 if facts is None:
                     return None
                 onward = _reexported(facts, rest)
                 if onward is None:
                     found = _function_named(facts, rest)
-                    self._known[located] = None if found is None else _effects(found, facts)
-                    return self._known[located]
-            del self._known[located]
+                    if found is not None:
+                        self._known[key] = self._effects(found, facts, files)
+                    return self._known[key]
+            del self._known[key]
             located = self._project.module_of(file, onward)
         return None
+
+    def _effects(
+        self, function: Function, facts: ModuleFacts, files: int
+    ) -> FunctionEffects | None:
+        view = FileView(facts)
+        traced = facts.fact(TracedFunctions)
+        is_traced = any(each.is_certain for each in traced.of(function))
+        decorators = function.decorators if isinstance(function, cst.FunctionDef) else ()
+        named = [view.name(applied(each.decorator, facts.names)[0]) for each in decorators]
+        if any(name is None or not name.startswith(_KEEPING) for name in named):
+            # What a decorator makes of it may do anything.
+            return None
+        calls = [
+            JaxCall(name, facts.line_of(function), False) for name in named if name is not None
+        ]
+        for call in calls_inside(function, view, traced=False):
+            name = view.called(call)
+            if name is not None and name.startswith(("jax.", "safetensors.flax.")):
+                argument = view.parent(call)
+                outer = view.parent(argument) if isinstance(argument, cst.Arg) else None
+                is_placed = Arguments(call).get(None, "device") is not None
+                is_placed |= view.called(outer) in _PUTTING
+                calls.append(JaxCall(name, facts.line_of(call), is_placed))
+            elif name is not None:
+                calls += self._calls_below(facts.path, name, files - 1)
+            if len(calls) >= _MOST_CALLS:
+                break
+        start = None
+        if isinstance(function, cst.FunctionDef) and not function.decorators:
+            event = timeline(facts).start_in(function)
+            if event is not None:
+                here = EffectOrigin(facts.path, facts.line_of(event.node), event.what)
+                start = event.origin or here
+        return FunctionEffects(facts.path, tuple(calls), is_traced, start)
+
+    def _calls_below(self, path: str, name: str, files: int) -> list[JaxCall]:
+        """Return the calls of JAX in a function of a third file, which one of a file calls."""
+        effects = self.effects(path, name, files) if files else None
+        if effects is None or effects.is_traced:
+            return []
+        return [replace(call, path=call.path or effects.path) for call in effects.calls]
 
     def callers(self, path: str, function: str) -> CallsFromElsewhere:
         """Return how other files call a function that a file defines at its top level."""
@@ -190,35 +237,6 @@ def _method(cls: cst.ClassDef, name: str, facts: ModuleFacts) -> cst.FunctionDef
             break
         cls = only
     return None
-
-
-def _effects(function: Function, facts: ModuleFacts) -> FunctionEffects | None:
-    view = FileView(facts)
-    traced = facts.fact(TracedFunctions)
-    is_traced = any(each.is_certain for each in traced.of(function))
-    decorators = function.decorators if isinstance(function, cst.FunctionDef) else ()
-    named = [view.name(applied(each.decorator, facts.names)[0]) for each in decorators]
-    if any(name is None or not name.startswith(_KEEPING) for name in named):
-        # What a decorator makes of it may do anything.
-        return None
-    calls = [JaxCall(name, facts.line_of(function), False) for name in named if name is not None]
-    for call in calls_inside(function, view, traced=False):
-        name = view.called(call)
-        if name is not None and name.startswith(("jax.", "safetensors.flax.")):
-            argument = view.parent(call)
-            outer = view.parent(argument) if isinstance(argument, cst.Arg) else None
-            is_placed = Arguments(call).get(None, "device") is not None
-            is_placed |= view.called(outer) in _PUTTING
-            calls.append(JaxCall(name, facts.line_of(call), is_placed))
-        if len(calls) == _MOST_CALLS:
-            break
-    start = None
-    if isinstance(function, cst.FunctionDef) and not function.decorators:
-        event = timeline(facts).start_in(function)
-        if event is not None:
-            here = EffectOrigin(facts.path, facts.line_of(event.node), event.what)
-            start = event.origin or here
-    return FunctionEffects(facts.path, tuple(calls), is_traced, start)
 
 
 def _start_before(use: cst.CSTNode, facts: ModuleFacts) -> EffectOrigin | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from placement_lint.prefilter.conditions import text_of_source
+from placement_lint.prefilter.conditions import GIVEN, text_of_source
 from placement_lint.project.donating_files import NAMES, brings_donation
+from placement_lint.project.given_files import may_be_given
 from placement_lint.project.modules import outside_of_roots
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def with_imports(text: FileText, path: str, project: Modules) -> FileText:
     names = project.reexported(path, text.text)
     if brings_donation(path, project):
         names = f"{names}\n{NAMES}"
+    if may_be_given(path, project):
+        names = f"{names}\n{GIVEN}"
     return text.knowing(names, project.candidates(path)) if names else text
 
 
@@ -42,6 +45,8 @@ def with_meanings(
     names = sorted({name for names in meanings.values() for name in names})
     if brings_donation(path, project):
         names.append(NAMES)
+    if may_be_given(path, project):
+        names.append(GIVEN)
     return text.knowing("\n".join(names), project.candidates(path)) if names else text
 
 

@@ -87,12 +87,14 @@ class Modules:
         exhausted: Iterable[str] = (),
         store: FileStore | None = None,
         donating: Iterable[str] = (),
+        giving: Iterable[str] = (),
     ) -> None:
         """Take the paths of the run, and those of them whose bytes mention the roots.
 
         `known_summary` tells what was found out before of what executing a file does, and
         `facts_by_file` what is known of the texts. `exhausted` are files that have taken all that
-        they may. `store` reads the files. `donating` are files that may donate arrays.
+        they may. `store` reads the files. `donating` are files that may donate arrays,
+        `giving` those that may give functions to callbacks and data loaders.
         """
         self.store = store or FileStore()
         self.known_summary = known_summary
@@ -103,6 +105,7 @@ class Modules:
         self._paths = tuple(paths)
         self._mentioning = frozenset(mentioning)
         self.donating = frozenset(donating)
+        self.giving = frozenset(giving)
         self._given = frozenset(vars(self))
         self._know_nothing()
 
@@ -121,7 +124,7 @@ class Modules:
         """Travel light: another process finds out for itself what it needs."""
         exhausted = frozenset(self.expenses.exhausted)
         paths = (self._paths, self._mentioning, None, None, exhausted)
-        return type(self), (*paths, self.store, self.donating)
+        return type(self), (*paths, self.store, self.donating, self.giving)
 
     def start_afresh(self) -> None:
         """Forget what was found out: work was broken off, and some of it may be half done."""

@@ -18,6 +18,8 @@ from placement_lint.project.queries import TrackedQueries, still_hold
 from placement_lint.semantic.program_queries import EffectOrigin, ImportEffects
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from placement_lint.files.store import FileStore
     from placement_lint.project.donations_elsewhere import DonationsElsewhere
     from placement_lint.project.functions_elsewhere import FunctionsElsewhere
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
         CallsFromElsewhere,
         DonationElsewhere,
         FunctionEffects,
+        GivenComputation,
     )
 
 
@@ -71,17 +74,27 @@ class WholeRun:
         """Return what an import of a dotted name in a file does."""
         return self._importing.effects(path, name)
 
-    def function(self, path: str, name: str) -> FunctionEffects | None:
+    def function(self, path: str, name: str, files: int = 1) -> FunctionEffects | None:
         """Return what calling something of another file does."""
-        return self._functions.effects(path, name)
+        return self._functions.effects(path, name, files)
 
     def calls_from_elsewhere(self, path: str, function: str) -> CallsFromElsewhere:
         """Return how other files call a function of a file."""
         return self._functions.callers(path, function)
 
+    def given_elsewhere(self, path: str) -> tuple[GivenComputation, ...]:
+        """Return the computations in a file that others let callbacks and worker processes run."""
+        return self._given.get(path, ())
+
     def donation(self, path: str, name: str) -> DonationElsewhere | None:
         """Return what something of another file donates."""
         return self._donations.of(path, name)
+
+    @functools.cached_property
+    def _given(self) -> Mapping[str, tuple[GivenComputation, ...]]:
+        from placement_lint.project.given_files import given_computations
+
+        return given_computations(self._project, self._open_files.borrowed)
 
     @functools.cached_property
     def _donations(self) -> DonationsElsewhere:

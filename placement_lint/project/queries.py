@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         DonationElsewhere,
         EffectOrigin,
         FunctionEffects,
+        GivenComputation,
         ImportEffects,
         RunView,
     )
@@ -68,18 +69,24 @@ class TrackedQueries:
         answer = self.answers.imports[name] = self._view().importing(path, name)
         return answer
 
-    def function(self, path: str, name: str) -> FunctionEffects | None:
+    def function(self, path: str, name: str, files: int = 1) -> FunctionEffects | None:
         """Return what calling something of another file does."""
         if not self._modules.may_be_of_run(name):
             self.answers.foreign.add(name.partition(".")[0])
             return None
-        answer = self.answers.functions[name] = self._view().function(path, name)
+        answer = self._view().function(path, name, files)
+        self.answers.functions[name, files] = answer
         return answer
 
     def calls_from_elsewhere(self, path: str, function: str) -> CallsFromElsewhere:
         """Return how other files call a function of a file."""
         answer = self._view().calls_from_elsewhere(path, function)
         self.answers.called[function] = answer
+        return answer
+
+    def given_elsewhere(self, path: str) -> tuple[GivenComputation, ...]:
+        """Return the computations in a file that others let callbacks and worker processes run."""
+        answer = self.answers.given = self._view().given_elsewhere(path)
         return answer
 
     def brings_donation(self) -> bool:
@@ -111,9 +118,11 @@ def still_hold(
         and all(view.mentions(path, *each) == told for each, told in answers.words.items())
         and all(view.importing(path, each) == told for each, told in answers.imports.items())
         and all(view.importer(each) == told for each, told in answers.importers.items())
+        and answers.given
+        in {None, view.given_elsewhere(path) if answers.given is not None else None}
         and answers.brings_donation in {None, brings_donation(path, modules)}
         and all(view.donation(path, each) == told for each, told in answers.donations.items())
-        and all(view.function(path, each) == told for each, told in answers.functions.items())
+        and all(view.function(path, *each) == told for each, told in answers.functions.items())
         and all(
             view.calls_from_elsewhere(path, each) == told for each, told in answers.called.items()
         )

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from placement_lint.semantic.program_queries import FunctionEffects
 
 
-def effects_of(node: cst.BaseExpression, ctx: FileView) -> FunctionEffects | None:
+def effects_of(node: cst.BaseExpression, ctx: FileView, files: int = 1) -> FunctionEffects | None:
     """Return what calling a function of another file does; None where it is none, or unknown.
 
     What an expression names, under `functools.partial` too, or a method of an object that a class
-    of another file made.
+    of another file made. `files`: through how many files its functions are followed.
     """
     node = followed(node, ctx)
     if isinstance(node, cst.Call) and ctx.called(node) == PARTIAL:
@@ -27,15 +27,17 @@ def effects_of(node: cst.BaseExpression, ctx: FileView) -> FunctionEffects | Non
         node = node if inner is None else followed(inner, ctx)
     name = ctx.name(node)
     if name is None and isinstance(node, cst.Attribute):
-        return method_effects(node.value, node.attr.value, ctx)
-    return None if name is None else _called(name, ctx)
+        return method_effects(node.value, node.attr.value, ctx, files)
+    return None if name is None else _called(name, ctx, files)
 
 
-def method_effects(made: cst.BaseExpression, method: str, ctx: FileView) -> FunctionEffects | None:
+def method_effects(
+    made: cst.BaseExpression, method: str, ctx: FileView, files: int = 1
+) -> FunctionEffects | None:
     """Return what a method does of an object that a class of another file makes."""
     maker = ctx.called(followed(made, ctx))
-    return None if maker is None else _called(f"{maker}.{method}", ctx)
+    return None if maker is None else _called(f"{maker}.{method}", ctx, files)
 
 
-def _called(name: str, ctx: FileView) -> FunctionEffects | None:
-    return ctx.module.run.function(ctx.module.path, name)
+def _called(name: str, ctx: FileView, files: int) -> FunctionEffects | None:
+    return ctx.module.run.function(ctx.module.path, name, files)

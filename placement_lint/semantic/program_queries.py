@@ -43,6 +43,8 @@ class JaxCall:
     line: int
     is_placed: bool
     """It says where its result goes, or is put somewhere at once."""
+    path: str = ""
+    """Its file, if it is in a function that the function calls of another one."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +53,36 @@ class FunctionEffects:
 
     path: str
     calls: tuple[JaxCall, ...]
-    """Those of JAX, also in functions of its file that it calls, in the order of the text."""
+    """Those of JAX, also in functions that it calls, in the order of the text."""
     is_traced: bool
     """JAX traces it: calling it runs a compiled program."""
     starts_backend: EffectOrigin | None
 
     def origin(self, call: JaxCall) -> EffectOrigin:
         """Return where a call is."""
-        return EffectOrigin(self.path, call.line, call.name)
+        return EffectOrigin(call.path or self.path, call.line, call.name)
+
+
+class GivenTo(enum.Enum):
+    """What calls the function."""
+
+    CALLBACK = "callback"
+    """A device, which waits for it."""
+    WORKERS = "workers"
+    """The worker processes of a data loader."""
+
+
+@dataclass(frozen=True)
+class GivenComputation:
+    """A computation in a file that another one lets a callback or a worker process run."""
+
+    line: int
+    name: str
+    """Of what is called there, as it is qualified."""
+    to: GivenTo
+    by: EffectOrigin
+    """The call that gives the function."""
+    is_certain: bool
 
 
 class DonationKind(enum.Enum):
@@ -132,16 +156,20 @@ class RunView(Protocol):
         """Return what an import in a file does: of a module by its name, as Python writes it."""
         ...
 
-    def function(self, path: str, name: str) -> FunctionEffects | None:
+    def function(self, path: str, name: str, files: int = 1) -> FunctionEffects | None:
         """Return what calling something of another file does, by its qualified name in a file.
 
         It is a function, a class, or a method by the name of its class. None where that is not
-        known.
+        known. What it calls is followed in its own file, or through so many files.
         """
         ...
 
     def calls_from_elsewhere(self, path: str, function: str) -> CallsFromElsewhere:
         """Return how other files call a function that a file defines at its top level."""
+        ...
+
+    def given_elsewhere(self, path: str) -> tuple[GivenComputation, ...]:
+        """Return the computations in a file that others let callbacks and worker processes run."""
         ...
 
     def donation(self, path: str, name: str) -> DonationElsewhere | None:
@@ -171,11 +199,14 @@ class Alone:
     def importing(self, path: str, name: str) -> ImportEffects:
         return NOTHING
 
-    def function(self, path: str, name: str) -> FunctionEffects | None:
+    def function(self, path: str, name: str, files: int = 1) -> FunctionEffects | None:
         return None
 
     def calls_from_elsewhere(self, path: str, function: str) -> CallsFromElsewhere:
         return UNUSED
+
+    def given_elsewhere(self, path: str) -> tuple[GivenComputation, ...]:
+        return ()
 
     def donation(self, path: str, name: str) -> DonationElsewhere | None:
         return None

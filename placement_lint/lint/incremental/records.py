@@ -39,6 +39,8 @@ class Prefiltered:
     """Whether it may say on which devices arrays are."""
     donates: bool = False
     """Whether it may donate something: other files may call it."""
+    gives: bool = False
+    """Whether it may give functions of other files to callbacks or data loaders."""
     is_to_be_parsed: bool = False
     """Whether it is still to be seen that it can be parsed, since no rule will."""
 
@@ -109,13 +111,14 @@ def records_codec() -> Codec:
         DonationKind,
         EffectOrigin,
         FunctionEffects,
+        GivenComputation,
         ImportEffects,
         JaxCall,
     )
 
     classes = (
         *(Dependencies, FileFacts, FileResult, Finding, ImportEffects, EffectOrigin),
-        *(CallsFromElsewhere, FunctionEffects, JaxCall, Summarised, Suppressed),
+        *(CallsFromElsewhere, FunctionEffects, GivenComputation, JaxCall, Summarised, Suppressed),
         *(DonationElsewhere, DonationKind),
     )
     names = {each.__name__: each for each in classes}

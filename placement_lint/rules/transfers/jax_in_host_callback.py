@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from placement_lint.findings import Severity
-from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS, runs_on_device
-from placement_lint.jaxmodel.transfer import TABLE, Effect
-from placement_lint.prefilter.conditions import AllOf, GivenFunction, Jax
+from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS
+from placement_lint.prefilter.conditions import GIVEN, AllOf, AnyOf, GivenFunction, Jax, Word
 from placement_lint.rules.base import Rule
-from placement_lint.semantic.elsewhere import effects_of, method_effects
-from placement_lint.semantic.enclosing import failure_is_expected
-from placement_lint.semantic.followed import followed
-from placement_lint.semantic.functions import calls_inside
-from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import function_of
+from placement_lint.semantic.given_functions import computation_given, computations_here
+from placement_lint.semantic.program_queries import GivenTo
 
 if TYPE_CHECKING:
-    from placement_lint.placement.facts.traced import Traced
+    import libcst as cst
+
     from placement_lint.rules.context import Context
-    from placement_lint.semantic.model import ModuleFacts
-    from placement_lint.semantic.program_queries import EffectOrigin, FunctionEffects
 
 
 _MESSAGE = "{} waits for the device, which waits for the callback: deadlock"
@@ -34,8 +26,8 @@ class JaxInHostCallback(Rule):
     ## What it does
     Finds the first JAX computation in a function that is passed to `jax.pure_callback`,
     `jax.experimental.io_callback` or `jax.debug.callback`: in the function itself, in a lambda, or
-    in a function that it calls, of the same file or, directly, of another file of the run; and a
-    callback that is itself a jitted function.
+    in a function that it calls, of the same file or of another file of the run, where it is
+    reported; and a callback that is itself a jitted function.
 
     ## Why is this bad?
     The device waits for the callback, and the computation in the callback waits for the device.
@@ -99,61 +91,22 @@ class JaxInHostCallback(Rule):
     code, name = "JDP408", "jax-in-host-callback"
     advice = "Compute with NumPy in the callback"
     severity = Severity.ERROR
-    needs = AllOf(Jax(), GivenFunction(HOST_CALLBACKS, "callback"))
+    needs = AllOf(Jax(), AnyOf(GivenFunction(HOST_CALLBACKS, "callback"), Word(GIVEN.encode())))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        if ctx.called(node) not in HOST_CALLBACKS or failure_is_expected(node, ctx):
+        if ctx.called(node) not in HOST_CALLBACKS:
             return
-        callback = Arguments(node).get(0, "callback")
-        if callback is None:
+        found = computation_given(node, ctx)
+        if found is None or found.node is None:
             return
-        if _computes(callback, ctx):
-            ctx.report(callback, _MESSAGE.format("this callback"))
-            return
-        function = function_of(callback, ctx.names)
-        if function is None:
-            origin = _computed_in(effects_of(callback, ctx))
-            origin = origin or _computed_in(method_effects(callback, "__call__", ctx))
-            if origin is not None:
-                ctx.report(callback, _MESSAGE.format(origin))
+        if not found.name:
+            ctx.report(found.node, _MESSAGE.format("this callback"))
             return
         given = (node, ctx.module.path, "given to the device here")
-        for call in calls_inside(function, ctx, traced=False):
-            name = ctx.called(call)
-            if name is None:
-                continue
-            message = f"{name} in a host callback"
-            if not runs_on_device(name):
-                origin = _computed_in(effects_of(call.func, ctx))
-                if origin is None:
-                    continue
-                message = f"{origin}, called in a host callback,"
-            ctx.report(call, _MESSAGE.format(message), related=(given,))
-            return
+        message = f"{found.name} in a host callback"
+        ctx.report(found.node, _MESSAGE.format(message), related=(given,))
 
-
-def _computed_in(effects: FunctionEffects | None) -> EffectOrigin | None:
-    """Return the first JAX computation in a function of another file."""
-    if effects is None or effects.is_traced:
-        return None
-    return next(map(effects.origin, (c for c in effects.calls if runs_on_device(c.name))), None)
-
-
-def _computes(callback: cst.BaseExpression, ctx: Context) -> bool:
-    """Return whether a callback is itself a JAX function, or one that `jax.jit` made."""
-    name = ctx.name(callback)
-    if name is not None and runs_on_device(name):
-        return True
-    maker = ctx.called(followed(callback, ctx))
-    row = TABLE.get(maker or "")
-    if row is not None and row.effect is Effect.TRANSFORM:
-        return True
-    function = function_of(callback, ctx.names)
-    traced = ctx.module.fact(_traced)
-    return isinstance(function, cst.FunctionDef) and traced.computation(function) is not None
-
-
-def _traced(facts: ModuleFacts) -> Traced:
-    from placement_lint.placement.facts.traced import Traced
-
-    return Traced(facts.tree, facts.names)
+    def visit_Module(self, node: cst.Module, ctx: Context) -> None:
+        for call, given in computations_here(ctx, GivenTo.CALLBACK):
+            message = f"{given.name} in a callback that {given.by} gives to the device"
+            ctx.report(call, _MESSAGE.format(message))

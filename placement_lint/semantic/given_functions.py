@@ -1,0 +1,272 @@
+"""Functions that code gives to something that must not compute with JAX, and what they compute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS, runs_on_device
+from placement_lint.jaxmodel.transfer import TABLE, Effect
+from placement_lint.semantic.elsewhere import effects_of, method_effects
+from placement_lint.semantic.enclosing import failure_is_expected
+from placement_lint.semantic.followed import followed
+from placement_lint.semantic.functions import calls_inside
+from placement_lint.semantic.program_queries import GivenTo
+from placement_lint.syntax.calls import Arguments, integer_value, string_value
+from placement_lint.syntax.definitions import function_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from placement_lint.placement.facts.traced import Traced
+    from placement_lint.semantic.file_view import FileView
+    from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.semantic.program_queries import (
+        EffectOrigin,
+        FunctionEffects,
+        GivenComputation,
+    )
+    from placement_lint.syntax.definitions import Function
+
+TORCH = "torch.utils.data.DataLoader"
+GRAIN = frozenset({"grain.DataLoader", "grain.python.DataLoader"})
+
+_FILES = 3
+"""Through which functions are followed, beside the one that gives one."""
+_DATASET_METHODS = ("__getitem__", "__getitems__", "__iter__")
+_CONVERTING = frozenset({"jax.numpy.array", "jax.numpy.asarray"})
+_COMPILED = "a compiled function"
+_OPERATION_METHODS = ("map", "random_map", "flat_map", "filter", "map_with_index")
+
+
+@dataclass(frozen=True)
+class FirstComputation:
+    """The first computation of what a call is given."""
+
+    to: GivenTo
+    call: cst.Call
+    name: str
+    """What computes; nothing for a compiled function."""
+    node: cst.CSTNode | None
+    """Where it is in this file."""
+    origin: EffectOrigin | None = None
+    """Where it is in another one."""
+    is_certain: bool = True
+
+
+def computation_given(call: cst.Call, view: FileView) -> FirstComputation | None:
+    """Return the first computation that a call lets a callback or a worker process run.
+
+    That may be in another file of the run. None where it runs none, as far as that is known.
+    """
+    name = view.called(call)
+    if name in HOST_CALLBACKS:
+        return _of_callback(call, view)
+    if name == TORCH or name in GRAIN:
+        return _of_workers(call, view, name)
+    return None
+
+
+# -- host callbacks -------------------------------------------------------------------------------
+
+
+def _of_callback(call: cst.Call, view: FileView) -> FirstComputation | None:
+    callback = Arguments(call).get(0, "callback")
+    if callback is None or failure_is_expected(call, view):
+        return None
+    if _is_compiled(callback, view):
+        return FirstComputation(GivenTo.CALLBACK, call, "", callback)
+    function = function_of(callback, view.names)
+    if function is not None:
+        return _first_in(function, GivenTo.CALLBACK, call, view, runs_on_device)
+    for effects in (
+        effects_of(callback, view, _FILES),
+        method_effects(callback, "__call__", view, _FILES),
+    ):
+        if effects is not None and effects.is_traced:
+            return FirstComputation(GivenTo.CALLBACK, call, "", callback)
+        origin = _origin(effects, runs_on_device)
+        if origin is not None:
+            return FirstComputation(GivenTo.CALLBACK, call, origin.what, None, origin)
+    return None
+
+
+def _is_compiled(function: cst.BaseExpression, view: FileView) -> bool:
+    """Return whether an expression is a JAX function, or one that `jax.jit` made."""
+    name = view.name(function)
+    if name is not None and runs_on_device(name):
+        return True
+    maker = view.called(followed(function, view))
+    row = TABLE.get(maker or "")
+    if row is not None and row.effect is Effect.TRANSFORM:
+        return True
+    defined = function_of(function, view.names)
+    traced = view.module.fact(_traced)
+    return isinstance(defined, cst.FunctionDef) and traced.computation(defined) is not None
+
+
+def _traced(facts: ModuleFacts) -> Traced:
+    from placement_lint.placement.facts.traced import Traced
+
+    return Traced(facts.tree, facts.names)
+
+
+# -- worker processes -----------------------------------------------------------------------------
+
+
+def _of_workers(call: cst.Call, view: FileView, name: str) -> FirstComputation | None:
+    arguments = Arguments(call)
+    workers = (
+        arguments.get(5, "num_workers") if name == TORCH else arguments.get(None, "worker_count")
+    )
+    # None: some number that is not written out.
+    count = 0 if workers is None else integer_value(followed(workers, view))
+    if count == 0 or failure_is_expected(call, view):
+        return None
+    if _spawns(call) and view.module.fact(_is_kept_off):
+        return None
+    is_certain = count is not None
+    for effects in _run_elsewhere(call, name, view):
+        origin = _origin(effects, _computes)
+        if origin is not None:
+            return FirstComputation(GivenTo.WORKERS, call, origin.what, None, origin, is_certain)
+    for function in _run_here(call, name, view):
+        found = _first_in(function, GivenTo.WORKERS, call, view, _computes, is_certain=is_certain)
+        if found is not None:
+            return found
+    return None
+
+
+def _spawns(call: cst.Call) -> bool:
+    context = Arguments(call).get(None, "multiprocessing_context")
+    return string_value(context) in {"spawn", "forkserver"}
+
+
+def _is_kept_off(facts: ModuleFacts) -> bool:
+    """Return whether the file mentions the platform: workers may be told to use the CPU."""
+    return any(
+        string_value(node) in {"JAX_PLATFORMS", "jax_platforms", "JAX_PLATFORM_NAME"}
+        for node in facts.tree.every(cst.SimpleString)
+    )
+
+
+def _computes(name: str) -> bool:
+    return runs_on_device(name) or name in _CONVERTING
+
+
+def _given(
+    call: cst.Call, name: str, view: FileView
+) -> tuple[list[cst.BaseExpression], list[tuple[cst.BaseExpression, tuple[str, ...]]]]:
+    """Return the functions that a loader's workers call, and the objects, with their methods."""
+    arguments = Arguments(call)
+    functions: list[cst.BaseExpression | None] = []
+    objects: list[tuple[cst.BaseExpression | None, tuple[str, ...]]] = []
+    if name == TORCH:
+        functions = [arguments.get(6, "collate_fn"), arguments.get(10, "worker_init_fn")]
+        objects.append((arguments.get(0, "dataset"), _DATASET_METHODS))
+    else:
+        objects.append((arguments.get(None, "data_source"), _DATASET_METHODS))
+        listed = arguments.get(None, "operations")
+        listed = None if listed is None else followed(listed, view)
+        if isinstance(listed, cst.List | cst.Tuple):
+            objects += [(element.value, _OPERATION_METHODS) for element in listed.elements]
+    return (
+        [each for each in functions if each is not None],
+        [(each, methods) for each, methods in objects if each is not None],
+    )
+
+
+def _run_here(call: cst.Call, name: str, view: FileView) -> Iterator[Function]:
+    """Yield the functions of this file that a loader's workers surely call."""
+    functions, objects = _given(call, name, view)
+    for each in functions:
+        function = function_of(each, view.names)
+        # A decorated function may be anything.
+        if function is not None and not getattr(function, "decorators", ()):
+            yield function
+    for made, methods in objects:
+        yield from _methods(made, methods, view)
+
+
+def _run_elsewhere(call: cst.Call, name: str, view: FileView) -> Iterator[FunctionEffects]:
+    """Yield what a loader's workers run of other files."""
+    functions, objects = _given(call, name, view)
+    for each in functions:
+        effects = effects_of(each, view, _FILES)
+        if effects is not None:
+            yield effects
+    for made, methods in objects:
+        for method in methods:
+            effects = method_effects(made, method, view, _FILES)
+            if effects is not None:
+                yield effects
+
+
+def _methods(
+    node: cst.BaseExpression, names: tuple[str, ...], view: FileView
+) -> Iterator[cst.FunctionDef]:
+    """Yield the methods of these names that an object has from the class that makes it here."""
+    maker = followed(node, view)
+    if not isinstance(maker, cst.Call) or not isinstance(maker.func, cst.Name):
+        return
+    bindings = view.names.bindings(maker.func)
+    made = bindings[0].node if len(bindings) == 1 else None
+    if not isinstance(made, cst.ClassDef):
+        return
+    for statement in made.body.body:
+        if isinstance(statement, cst.FunctionDef) and statement.name.value in names:
+            yield statement
+
+
+# -- both -----------------------------------------------------------------------------------------
+
+
+def _first_in(
+    function: Function,
+    to: GivenTo,
+    given: cst.Call,
+    view: FileView,
+    computes: Callable[[str], bool],
+    *,
+    is_certain: bool = True,
+) -> FirstComputation | None:
+    """Return the first computation of a function of this file, in another one where that has it."""
+    for call in calls_inside(function, view, traced=to is GivenTo.WORKERS):
+        name = view.called(call)
+        if name is not None and computes(name):
+            return FirstComputation(to, given, name, call, None, is_certain)
+        effects = effects_of(call.func, view, _FILES)
+        if _is_compiled(call.func, view) or (effects is not None and effects.is_traced):
+            return FirstComputation(to, given, _COMPILED, call, None, is_certain)
+        origin = _origin(effects, computes)
+        if origin is not None:
+            return FirstComputation(to, given, origin.what, None, origin, is_certain)
+    return None
+
+
+def _origin(
+    effects: FunctionEffects | None, computes: Callable[[str], bool]
+) -> EffectOrigin | None:
+    """Return the first computation in a function of another file."""
+    if effects is None:
+        return None
+    return next(map(effects.origin, (each for each in effects.calls if computes(each.name))), None)
+
+
+def computations_here(view: FileView, to: GivenTo) -> Iterator[tuple[cst.Call, GivenComputation]]:
+    """Yield the calls in this file that other files let something run, with what is known of it.
+
+    One call is yielded once, however many files have it run.
+    """
+    given: dict[tuple[int, str], GivenComputation] = {}
+    for each in view.module.run.given_elsewhere(view.module.path):
+        if each.to is to:
+            given.setdefault((each.line, each.name), each)
+    if not given:
+        return
+    for call in view.tree.every(cst.Call):
+        found = given.pop((view.module.line_of(call), view.called(call) or ""), None)
+        if found is not None:
+            yield call, found
