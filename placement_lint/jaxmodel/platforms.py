@@ -13,6 +13,14 @@ import re
 PLATFORMS = frozenset({"cpu", "gpu", "tpu"})
 """The platforms that JAX itself has."""
 
+PLACED_BY: dict[str, tuple[int | None, str]] = {
+    "jax.default_device": (0, "new_val"),
+    "jax.device_put": (1, "device"),
+    "jax.jit": (None, "device"),
+    "jax.sharding.SingleDeviceSharding": (0, "device"),
+}
+"""Calls of which an argument says where arrays go: its position and name."""
+
 _MEANT = {"cuda": "gpu", "rocm": "gpu", "hip": "gpu", "nvidia": "gpu"}
 _NUMBERED = re.compile(r"(?P<name>[A-Za-z]+):\d+")
 

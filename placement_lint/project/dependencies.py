@@ -37,6 +37,8 @@ class Dependencies:
     """What calling functions of other files does: by qualified name, and files followed."""
     called: dict[str, CallsFromElsewhere] = field(default_factory=dict)
     """How other files call the functions of the file."""
+    places: dict[str, bool] = field(default_factory=dict)
+    """Whether other files put arrays on what the file binds to each name."""
     given: tuple[GivenComputation, ...] | None = None
     """What other files let callbacks and worker processes run of the file; None: nobody asked."""
     donations: dict[str, DonationElsewhere | None] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.files.test_paths import is_test_path
+from placement_lint.jaxmodel.platforms import PLACED_BY
 from placement_lint.jaxmodel.tracing import COMPILING
 from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.file_view import FileView
@@ -36,6 +37,7 @@ _MOST_STEPS = 8
 """Re-exports of one name, or bases of one class."""
 _MOST_CALLS = 256
 """Calls of one function that are reported."""
+_PLACE_WORDS = tuple(name.rpartition(".")[2].encode() for name in PLACED_BY)
 _PUTTING = frozenset({"jax.device_put"})
 _KEEPING = ("builtins.classmethod", "builtins.staticmethod", "jax.")
 """Decorators that call what they decorate, or trace it."""
@@ -161,6 +163,21 @@ class FunctionsElsewhere:
             None if None in traced else traced[0],
         )
 
+    def is_place_elsewhere(self, path: str, name: str) -> bool:
+        """Return whether another file puts arrays on what a file binds to a name, or returns."""
+        for importer in sorted(self._importing(path)):
+            if importer == path or is_test_path(importer):
+                continue
+            data = self._data(importer)
+            if name.encode() not in data or not any(word in data for word in _PLACE_WORDS):
+                continue
+            with self._borrowed(importer) as facts:
+                if facts is None:
+                    continue
+                if any(_is_place(use, facts) for use in self._uses(path, name, importer, facts)):
+                    return True
+        return False
+
     def _uses(
         self, path: str, function: str, importer: str, facts: ModuleFacts
     ) -> Iterator[cst.CSTNode]:
@@ -248,6 +265,17 @@ def _start_before(use: cst.CSTNode, facts: ModuleFacts) -> EffectOrigin | None:
     if event is None:
         return None
     return event.origin or EffectOrigin(facts.path, facts.line_of(event.node), event.what)
+
+
+def _is_place(use: cst.CSTNode, facts: ModuleFacts) -> bool:
+    """Return whether arrays are put on what a name stands for, or on what calling it returns."""
+    given = _call_of(use, facts) or use
+    argument = facts.tree.parent(given) if facts.tree.contains(given) else None
+    call = facts.tree.parent(argument) if isinstance(argument, cst.Arg) else None
+    if not isinstance(call, cst.Call):
+        return False
+    position, keyword = PLACED_BY.get(facts.names.qualified(call.func) or "", (None, ""))
+    return Arguments(call).get(position, keyword) is given
 
 
 def _traced_at(use: cst.CSTNode, facts: ModuleFacts) -> str | None:

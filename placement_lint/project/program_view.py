@@ -82,6 +82,10 @@ class WholeRun:
         """Return how other files call a function of a file."""
         return self._functions.callers(path, function)
 
+    def is_place_elsewhere(self, path: str, name: str) -> bool:
+        """Return whether another file puts arrays on what a file binds to a name."""
+        return self._functions.is_place_elsewhere(path, name)
+
     def given_elsewhere(self, path: str) -> tuple[GivenComputation, ...]:
         """Return the computations in a file that others let callbacks and worker processes run."""
         return self._given.get(path, ())

@@ -84,6 +84,11 @@ class TrackedQueries:
         self.answers.called[function] = answer
         return answer
 
+    def is_place_elsewhere(self, path: str, name: str) -> bool:
+        """Return whether another file puts arrays on what a file binds to a name."""
+        answer = self.answers.places[name] = self._view().is_place_elsewhere(path, name)
+        return answer
+
     def given_elsewhere(self, path: str) -> tuple[GivenComputation, ...]:
         """Return the computations in a file that others let callbacks and worker processes run."""
         answer = self.answers.given = self._view().given_elsewhere(path)

@@ -168,6 +168,13 @@ class RunView(Protocol):
         """Return how other files call a function that a file defines at its top level."""
         ...
 
+    def is_place_elsewhere(self, path: str, name: str) -> bool:
+        """Return whether another file puts arrays on what a file binds to a name.
+
+        That is a device, or a function that returns one.
+        """
+        ...
+
     def given_elsewhere(self, path: str) -> tuple[GivenComputation, ...]:
         """Return the computations in a file that others let callbacks and worker processes run."""
         ...
@@ -204,6 +211,9 @@ class Alone:
 
     def calls_from_elsewhere(self, path: str, function: str) -> CallsFromElsewhere:
         return UNUSED
+
+    def is_place_elsewhere(self, path: str, name: str) -> bool:
+        return False
 
     def given_elsewhere(self, path: str) -> tuple[GivenComputation, ...]:
         return ()

@@ -37,12 +37,15 @@ some_or_all = pytest.mark.parametrize(
     ],
 )
 COMPUTED = {
+    "hazards/diffusion-ema-mixin-on-the-host",
     "hazards/dqn-buffer-sampled-by-index",
     "hazards/nnx-trainer-that-evaluates-a-host-copy",
+    "hazards/nerf-rays-fetched-by-a-partial",
     "hazards/ppo-rollouts-kept-on-the-host",
+    "hazards/replay-dataclass-with-a-default-device",
 }
 """What is copied there was computed, by `.at[…].set` or by what `jax.tree.map` calls, of what the
-marked lines have made."""
+marked lines have made; or trace names what was reshaped, not the reshaping."""
 FOLLOWING = {
     "hazards/expert-weights-fetched-by-layer",
     "hazards/optimizer-of-frozen-and-trained-parts",

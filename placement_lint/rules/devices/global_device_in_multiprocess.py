@@ -7,26 +7,28 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
+from placement_lint.jaxmodel.platforms import PLACED_BY
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.processes import INITIALIZE, depends_on_process, has_one_device
+from placement_lint.rules.own_attributes import own_attribute
 from placement_lint.semantic.elsewhere import effects_of
 from placement_lint.semantic.enclosing import is_caught
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
-from placement_lint.syntax.definitions import initializer_of, named_function
+from placement_lint.syntax.definitions import (
+    function_of,
+    initializer_of,
+    named_function,
+    own_method,
+)
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
+    from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.syntax.definitions import Function
     from placement_lint.syntax.edits import Editor
 
-# Calls of which an argument says where arrays go: its position and name.
-_TARGETS = {
-    "jax.default_device": (0, "new_val"),
-    "jax.device_put": (1, "device"),
-    "jax.jit": (None, "device"),
-    "jax.sharding.SingleDeviceSharding": (0, "device"),
-}
 # Calls of which an argument has the devices that arrays are spread over.
 _LISTS = {
     "jax.make_mesh": (None, "devices"),
@@ -41,6 +43,7 @@ _CONVERTING = {
     "numpy.array": 0,
     "numpy.asarray": 0,
 }
+_PROPERTIES = frozenset({"builtins.property", "functools.cached_property"})
 _MAX_HOPS = 6
 _FAILURES = frozenset({
     "builtins.BaseException", "builtins.Exception", "builtins.RuntimeError",
@@ -55,9 +58,11 @@ class GlobalDeviceInMultiprocess(Rule):
     In a program that calls `jax.distributed.initialize`, finds `jax.devices()[i]` and
     `jax.devices("cpu")[i]` as the target of `jax.device_put`, `jax.default_device`,
     `jax.config.update("jax_default_device", …)`, `x.to_device`, `SingleDeviceSharding` or a
-    `device=`, or passed to a function that puts arrays on its argument. It also finds such a device
-    as the only one of a mesh, as in `Mesh(jax.devices()[:1], …)`, or of `jax.pmap`, and
-    `.memory_stats()` of it or of each of `jax.devices()`.
+    `device=`, or passed to a function that puts arrays on its argument; also where a function or a
+    property returns it, or an attribute holds it, and where another file puts arrays on what this
+    one binds to a name or returns. It also finds such a device as the only one of a mesh, as in
+    `Mesh(jax.devices()[:1], …)`, or of `jax.pmap`, and `.memory_stats()` of it or of each of
+    `jax.devices()`.
 
     ## Why is this bad?
     `jax.devices()` and `jax.devices("cpu")` list the devices of *all* processes, those of process 0
@@ -127,16 +132,34 @@ class GlobalDeviceInMultiprocess(Rule):
         listing = _read(node, ctx) if is_reading else _used_as_place(node, ctx)
         if listing is None and not is_reading:
             listing = _put_by_callee(node, ctx)
+        if listing is None or (is_reading and is_caught(node, ctx, _FAILURES)):
+            return
+        self._report(listing, node, ctx, is_reading=is_reading)
+
+    def visit_Subscript(self, node: cst.Subscript, ctx: Context) -> None:
+        name = None if _single_index(node) is None else _name_for_others(node, ctx)
+        listing = None if name is None else _indexed(node, ctx)
         if (
-            listing is None
-            or (is_reading and is_caught(node, ctx, _FAILURES))
+            name is not None
+            and listing is not None
+            and ctx.program_calls(INITIALIZE)
+            and ctx.module.run.is_place_elsewhere(ctx.module.path, name)
+        ):
+            self._report(listing, node, ctx)
+
+    def _report(
+        self, listing: cst.Call, at: cst.CSTNode, ctx: Context, *, is_reading: bool = False
+    ) -> None:
+        reported = ctx.module.fact(_reported)
+        if (
+            id(listing) in reported
             or any(
-                depends_on_process(each, ctx) or has_one_device(each, ctx)
-                for each in (node, listing)
+                depends_on_process(each, ctx) or has_one_device(each, ctx) for each in (at, listing)
             )
             or not ctx.program_calls(INITIALIZE)
         ):
             return
+        reported.add(id(listing))
         ctx.report(
             listing,
             "memory_stats() of another process's device raises RuntimeError: use jax.local_devices"
@@ -146,6 +169,11 @@ class GlobalDeviceInMultiprocess(Rule):
             confidence=Confidence.LIKELY,
             fix=_plan(listing, ctx),
         )
+
+
+def _reported(_facts: ModuleFacts) -> set[int]:
+    """Make the store of one file: what was reported already."""
+    return set()
 
 
 def _used_as_place(node: cst.Call, ctx: Context) -> cst.Call | None:
@@ -159,8 +187,8 @@ def _used_as_place(node: cst.Call, ctx: Context) -> cst.Call | None:
         position, keyword = _LISTS[name]
         return _only_one(arguments.get(position, keyword), ctx)
     place: cst.BaseExpression | None = None
-    if name in _TARGETS:
-        position, keyword = _TARGETS[name]
+    if name in PLACED_BY:
+        position, keyword = PLACED_BY[name]
         place = arguments.get(None if position is None else position + shift, keyword)
     elif name == "jax.config.update":
         if string_value(arguments.get(0, "name")) == "jax_default_device":
@@ -204,26 +232,72 @@ def _callee_puts(call: cst.Call, position: int, keyword: str | None, ctx: Contex
             _place_of(inner, ctx) == name for inner in ctx.tree.every(cst.Call, below=function.body)
         )
     effects = effects_of(call.func, ctx)
-    return effects is not None and any(each.name in _TARGETS for each in effects.calls)
+    return effects is not None and any(each.name in PLACED_BY for each in effects.calls)
 
 
 def _place_of(call: cst.Call, ctx: Context) -> str | None:
     """Return the name of what a call puts arrays on."""
     name = ctx.called(call) or ""
-    if name not in _TARGETS:
+    if name not in PLACED_BY:
         return None
-    position, keyword = _TARGETS[name]
+    position, keyword = PLACED_BY[name]
     place = Arguments(call).get(position, keyword)
     return place.value if isinstance(place, cst.Name) else None
 
 
 def _indexed(place: cst.BaseExpression, ctx: Context) -> cst.Call | None:
     """Return the call of `jax.devices` where a place is a numbered device of its list."""
+    for _ in range(_MAX_HOPS):
+        held = _held(followed(place, ctx), ctx)
+        if held is None:
+            break
+        place = held
     place = followed(place, ctx)
     part = _single_index(place)
     if not isinstance(place, cst.Subscript) or not isinstance(part, cst.Index):
         return None
     return None if integer_value(part.value) is None else _listing(place.value, ctx)
+
+
+def _held(place: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
+    """Return what an attribute of an object is, or what a function of this file returns."""
+    if isinstance(place, cst.Call):
+        function = None if place.args else function_of(place.func, ctx.names)
+        is_plain = isinstance(function, cst.FunctionDef) and not function.decorators
+        return _returned(function, ctx) if is_plain else None
+    if not isinstance(place, cst.Attribute):
+        return None
+    held = own_attribute(place, ctx)
+    if held is not None:
+        return held
+    method = own_method(place, ctx.names)
+    wrappers = [ctx.name(each.decorator) for each in method.decorators] if method else []
+    return _returned(method, ctx) if len(wrappers) == 1 and wrappers[0] in _PROPERTIES else None
+
+
+def _returned(function: Function | None, ctx: Context) -> cst.BaseExpression | None:
+    """Return the only value that a function returns."""
+    if not isinstance(function, cst.FunctionDef):
+        return None
+    found = ctx.tree.every(cst.Return, below=function.body)
+    values = [each.value for each in found if ctx.function(each) is function]
+    return values[0] if len(values) == 1 else None
+
+
+def _name_for_others(device: cst.Subscript, ctx: Context) -> str | None:
+    """Return the name by which other files may get a device: of a variable, or a function."""
+    parent = ctx.parent(device)
+    if isinstance(parent, cst.Return):
+        function = ctx.function(device)
+        is_top = isinstance(function, cst.FunctionDef) and ctx.function(function) is None
+        if not isinstance(function, cst.FunctionDef) or not is_top or function.decorators:
+            return None
+        in_class = any(isinstance(each, cst.ClassDef) for each in ctx.ancestors(function))
+        return None if in_class or _returned(function, ctx) is None else function.name.value
+    if isinstance(parent, cst.Assign) and ctx.function(device) is None:
+        target = parent.targets[0].target
+        return target.value if isinstance(target, cst.Name) else None
+    return None
 
 
 def _only_one(devices: cst.BaseExpression | None, ctx: Context) -> cst.Call | None:
