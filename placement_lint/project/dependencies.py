@@ -37,6 +37,8 @@ class Dependencies:
     """What calling functions of other files does: by qualified name, and files followed."""
     called: dict[str, CallsFromElsewhere] = field(default_factory=dict)
     """How other files call the functions of the file."""
+    tensorflow: dict[str, EffectOrigin | None] = field(default_factory=dict)
+    """Where TensorFlow is imported by what the file imports, by the name of the module."""
     places: dict[str, bool] = field(default_factory=dict)
     """Whether other files put arrays on what the file binds to each name."""
     given: tuple[GivenComputation, ...] | None = None

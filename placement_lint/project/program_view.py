@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     )
 
 
+_TENSORFLOW = b"tensorflow"
+"""In a file that imports it."""
+
 _LARGE = 400_000
 """Characters: Python's own parser takes what is shorter, whatever it is."""
 
@@ -46,6 +49,7 @@ class WholeRun:
         self._project = project
         self._leading: dict[str, bool] = {}
         self._callers: dict[str, dict[str, EffectOrigin]] = {}
+        self._tensorflow: dict[str, EffectOrigin | None] = {}
         self._programs: dict[str, frozenset[str]] = {}
         self._learned: dict[str, Summarised] = {}
         self.parsed = 0
@@ -81,6 +85,27 @@ class WholeRun:
     def calls_from_elsewhere(self, path: str, function: str) -> CallsFromElsewhere:
         """Return how other files call a function of a file."""
         return self._functions.callers(path, function)
+
+    def tensorflow_by(self, path: str, name: str) -> EffectOrigin | None:
+        """Return where TensorFlow is imported, and computes, by what a file imports."""
+        imported, _ = self._graph
+        reached = closure(self._project.modules_run_by(path, name), imported) - {path}
+        for module in sorted(reached):
+            if not is_test_path(module) and _TENSORFLOW in self._data(module):
+                if module not in self._tensorflow:
+                    self._tensorflow[module] = self._tensorflow_in(module)
+                if self._tensorflow[module] is not None:
+                    return self._tensorflow[module]
+        return None
+
+    def _tensorflow_in(self, path: str) -> EffectOrigin | None:
+        from placement_lint.semantic.tensorflow_use import tensorflow_computes, tensorflow_imports
+
+        with self._open_files.borrowed(path) as facts:
+            found = None if facts is None else tensorflow_imports(facts)
+            if facts is None or not found or not tensorflow_computes(facts):
+                return None
+            return EffectOrigin(path, facts.line_of(found[0]), "import tensorflow")
 
     def is_place_elsewhere(self, path: str, name: str) -> bool:
         """Return whether another file puts arrays on what a file binds to a name."""

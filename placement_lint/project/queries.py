@@ -84,6 +84,14 @@ class TrackedQueries:
         self.answers.called[function] = answer
         return answer
 
+    def tensorflow_by(self, path: str, name: str) -> EffectOrigin | None:
+        """Return where TensorFlow is imported by what a file imports."""
+        if not self._modules.may_be_of_run(name):
+            self.answers.foreign.add(name.partition(".")[0])
+            return None
+        answer = self.answers.tensorflow[name] = self._view().tensorflow_by(path, name)
+        return answer
+
     def is_place_elsewhere(self, path: str, name: str) -> bool:
         """Return whether another file puts arrays on what a file binds to a name."""
         answer = self.answers.places[name] = self._view().is_place_elsewhere(path, name)

@@ -162,9 +162,12 @@ class Timeline:
         return self._before_called.get(key)
 
     def _called_as(self, function: cst.FunctionDef) -> str | None:
-        """Return the name at the top of the file by which a function is called; None without."""
+        """Return the name by which a function is called; None where it may have others.
+
+        It is one at the top of the file, or in the function around.
+        """
         scope = self.names.scope(function)
-        if scope is self.names.module_scope:
+        if scope is self.names.module_scope or isinstance(scope.node, cst.FunctionDef):
             return function.name.value
         cls = scope.node
         if function.name.value not in INITIALIZERS or not isinstance(cls, cst.ClassDef):
@@ -175,8 +178,10 @@ class Timeline:
     def _before_calls_of(self, function: cst.FunctionDef) -> Event | None:
         name = self._called_as(function) or ""
         own = {id(function.name), *_names_of_definers(function, self.tree)}
+        scope = self.names.scope(function)
+        is_inner = isinstance(scope.node, cst.FunctionDef)
         first: Event | None = None
-        for use in self.names.uses(name, self.names.module_scope):
+        for use in self.names.uses(name, scope if is_inner else self.names.module_scope):
             if id(use) in own:
                 continue
             call = self.tree.parent(use)
@@ -185,6 +190,8 @@ class Timeline:
             if start is None:
                 return None
             first = first or start
+        if is_inner:
+            return first
         elsewhere = self.facts.run.calls_from_elsewhere(self.facts.path, name)
         if elsewhere.is_used and elsewhere.start is None:
             return None

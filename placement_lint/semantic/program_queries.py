@@ -168,6 +168,13 @@ class RunView(Protocol):
         """Return how other files call a function that a file defines at its top level."""
         ...
 
+    def tensorflow_by(self, path: str, name: str) -> EffectOrigin | None:
+        """Return where TensorFlow is imported, and computes, by what a file imports.
+
+        `name` is that of the module, as Python writes it.
+        """
+        ...
+
     def is_place_elsewhere(self, path: str, name: str) -> bool:
         """Return whether another file puts arrays on what a file binds to a name.
 
@@ -211,6 +218,9 @@ class Alone:
 
     def calls_from_elsewhere(self, path: str, function: str) -> CallsFromElsewhere:
         return UNUSED
+
+    def tensorflow_by(self, path: str, name: str) -> EffectOrigin | None:
+        return None
 
     def is_place_elsewhere(self, path: str, name: str) -> bool:
         return False

@@ -286,15 +286,16 @@ def _returned(function: Function | None, ctx: Context) -> cst.BaseExpression | N
 
 def _name_for_others(device: cst.Subscript, ctx: Context) -> str | None:
     """Return the name by which other files may get a device: of a variable, or a function."""
-    parent = ctx.parent(device)
-    if isinstance(parent, cst.Return):
-        function = ctx.function(device)
-        is_top = isinstance(function, cst.FunctionDef) and ctx.function(function) is None
-        if not isinstance(function, cst.FunctionDef) or not is_top or function.decorators:
+    function = ctx.function(device)
+    if isinstance(function, cst.FunctionDef):
+        is_method = isinstance(ctx.names.scope(function).node, cst.ClassDef)
+        if ctx.function(function) is not None or is_method or function.decorators:
             return None
-        in_class = any(isinstance(each, cst.ClassDef) for each in ctx.ancestors(function))
-        return None if in_class or _returned(function, ctx) is None else function.name.value
-    if isinstance(parent, cst.Assign) and ctx.function(device) is None:
+        returned = _returned(function, ctx)
+        is_this = returned is not None and followed(returned, ctx) is device
+        return function.name.value if is_this else None
+    parent = ctx.parent(device)
+    if isinstance(parent, cst.Assign) and function is None:
         target = parent.targets[0].target
         return target.value if isinstance(target, cst.Name) else None
     return None

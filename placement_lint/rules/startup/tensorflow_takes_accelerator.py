@@ -11,7 +11,6 @@ from placement_lint.findings import Applicability, Confidence, Severity
 from placement_lint.prefilter.conditions import (
     AllOf,
     AnyOf,
-    InImport,
     Jax,
     Pattern,
     Placed,
@@ -19,34 +18,20 @@ from placement_lint.prefilter.conditions import (
     Without,
 )
 from placement_lint.rules.base import Rule
-from placement_lint.semantic.enclosing import is_caught
+from placement_lint.semantic.tensorflow_use import tensorflow_computes, tensorflow_imports
 from placement_lint.syntax.guards import is_main_guard
-from placement_lint.syntax.import_statements import MISSING_MODULE, imported_names
+from placement_lint.syntax.import_statements import modules_named
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
 
-_TENSORFLOW = ("tensorflow", "tensorflow_datasets")
 _TAMED = (
     b"set_visible_devices", b"set_memory_growth", b"TF_FORCE_GPU_ALLOW_GROWTH",
     b"set_logical_device_configuration", b"CUDA_VISIBLE_DEVICES", b"tensorflow-cpu",
 )  # fmt: skip
 _MEANT = (b"jax2tf", b"list_logical_devices", b"tf.distribute")
 """Said where TensorFlow is to compute on the accelerator too."""
-_COMPAT = ("tensorflow.compat.v1.", "tensorflow.compat.v2.")
-_HARMLESS = (
-    "tensorflow.TensorShape", "tensorflow.TensorSpec", "tensorflow.app.", "tensorflow.as_dtype",
-    "tensorflow.config.list_physical_devices", "tensorflow.dtypes.as_dtype", "tensorflow.errors.",
-    "tensorflow.get_logger", "tensorflow.gfile.", "tensorflow.io.", "tensorflow.is_tensor",
-    "tensorflow.logging.", "tensorflow.make_ndarray", "tensorflow.make_tensor_proto",
-    "tensorflow.nest.", "tensorflow.summary.", "tensorflow.train.BytesList",
-    "tensorflow.train.Example", "tensorflow.train.Feature", "tensorflow.train.FloatList",
-    "tensorflow.train.Int64List", "tensorflow.train.SequenceExample",
-    "tensorflow.train.latest_checkpoint", "tensorflow.train.list_variables",
-    "tensorflow.train.load_checkpoint", "tensorflow.train.load_variable",
-)  # fmt: skip
-"""What reads and writes files, checkpoints and messages, or only describes: no operation runs."""
 _RUNNERS = frozenset({"absl.app.run", "tensorflow.compat.v1.app.run"})
 
 
@@ -55,8 +40,9 @@ class TensorflowTakesAccelerator(Rule):
 
     ## What it does
     In a script that is run (with `if __name__ == "__main__":` or `absl.app.run`) and that uses JAX,
-    finds the first import of TensorFlow or TensorFlow Datasets, if neither the script nor any other
-    module of the program hides the GPU from TensorFlow or enables memory growth.
+    finds the first import of TensorFlow or TensorFlow Datasets, or of another file of the run that
+    imports them in turn, if neither the script nor any other module of the program hides the GPU
+    from TensorFlow or enables memory growth.
 
     ## Why is this bad?
     TensorFlow takes all of the GPU's memory at its first operation, even if it only reads data. JAX
@@ -127,39 +113,49 @@ class TensorflowTakesAccelerator(Rule):
     needs = AllOf(
         Jax(),
         Placed(is_no_test_path),
-        InImport(rb"tensorflow", word=b"tensorflow"),
         AnyOf(
             Pattern(rb"__name__[\s\\)]*(?:[=!<>]=|in\b|is\b|not\b)", word=b"__name__"),
             Uses(*_RUNNERS),
         ),
         Without(*_TAMED),
-        Uses("tensorflow.*", "tensorflow_datasets.*"),
         Uses("jax.*", "flax.*", "optax.*", "haiku.*", "equinox.*"),
     )
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
         if ctx.module.is_test or not ctx.module.fact(_is_script):
             return
-        imports = [
-            statement
-            for statement in ctx.tree.every(cst.Import, cst.ImportFrom)
-            if ctx.function(statement) is None
-            and not ctx.is_type_checking_only(statement)
-            and not is_caught(statement, ctx, MISSING_MODULE)
-            and any(name.split(".")[0] in _TENSORFLOW for name in imported_names(statement))
-        ]
-        if not imports or not ctx.module.fact(_computes) or not ctx.module.fact(_uses_jax):
+        if not ctx.module.fact(_uses_jax):
+            return
+        found = _imported(ctx)
+        if found is None:
             return
         text = ctx.module.text.encode("utf-8", "replace")
         words = (*_TAMED, *_MEANT)
         if any(word in text for word in words) or ctx.module.run.mentions(ctx.module.path, *words):
             return
+        statement, where = found
         ctx.report(
-            imports[0],
-            "TensorFlow takes the GPU's memory from JAX: nothing in the program says "
+            statement,
+            f"TensorFlow{where} takes the GPU's memory from JAX: nothing in the program says "
             'tf.config.set_visible_devices([], "GPU")',
             confidence=Confidence.LIKELY,
         )
+
+
+def _imported(ctx: Context) -> tuple[cst.CSTNode, str] | None:
+    """Return the first statement that imports a TensorFlow that computes, and from where."""
+    own = tensorflow_imports(ctx.module)
+    if own and tensorflow_computes(ctx.module):
+        return own[0], ""
+    run = ctx.module.run
+    for statement in ctx.tree.every(cst.Import, cst.ImportFrom):
+        if ctx.function(statement) is not None or ctx.is_type_checking_only(statement):
+            continue
+        for name in modules_named(statement):
+            origin = run.tensorflow_by(ctx.module.path, name)
+            if origin is not None:
+                return statement, f" in {origin.path}:{origin.line}"
+    return None
 
 
 def _is_script(facts: ModuleFacts) -> bool:
@@ -167,21 +163,6 @@ def _is_script(facts: ModuleFacts) -> bool:
     return is_asked or any(
         facts.names.qualified(node.func) in _RUNNERS for node in facts.tree.every(cst.Call)
     )
-
-
-def _computes(facts: ModuleFacts) -> bool:
-    """Return whether TensorFlow is used for more than files, flags, messages and summaries."""
-    for node in facts.tree.every(cst.Call):
-        name = facts.names.qualified(node.func)
-        if name is None:
-            continue
-        for prefix in _COMPAT:
-            if name.startswith(prefix):
-                name = f"tensorflow.{name.removeprefix(prefix)}"
-        is_theirs = name.startswith(("tensorflow.", "tensorflow_datasets."))
-        if is_theirs and not name.startswith(_HARMLESS):
-            return True
-    return False
 
 
 def _uses_jax(facts: ModuleFacts) -> bool:
