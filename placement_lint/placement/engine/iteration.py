@@ -139,16 +139,32 @@ class Iteration:
         """Return whether a loop over something runs at least once.
 
         A list, a tuple or a dict of arrays is taken for one that has some, however it was filled.
+        An iterator that has a name may have given all that it had.
         """
         if isinstance(node, cst.Call) and self.names.qualified(node.func) == "builtins.range":
             bounds = [integer_value(argument.value) for argument in node.args]
             first, last = (0, *bounds) if len(bounds) == 1 else (*bounds, None, None)[:2]
             return len(bounds) < 3 and first is not None and last is not None and first < last
+        is_new = isinstance(node, cst.Call)
         return bool(held) and all(
             (isinstance(atom, Sequence) and bool(atom.items))
-            or (isinstance(atom, Container) and any(arrays(value(atom))))
+            or (
+                isinstance(atom, Container)
+                and any(arrays(value(atom)))
+                and (is_new or not self._is_iterator(atom))
+            )
             for atom in held
         )
+
+    def _is_iterator(self, atom: Container) -> bool:
+        """Return whether a container may be an iterator, of which something may be taken."""
+        if isinstance(atom, Mapping):
+            return False
+        if not atom.site:
+            return True
+        made, names = self.program.node(atom.site[0]), self.program.module_of(atom.site[0]).names
+        called = names.qualified(made.func) if isinstance(made, cst.Call) else None
+        return called is not None and self.on.calls.gives_iterator(called)
 
     def later(
         self, node: cst.BaseExpression, parts: list[cst.BaseExpression], state: State

@@ -552,11 +552,19 @@ def seat_of(sharding: Sharding) -> MeshDevices | None:
 
 def _is_partly_open(held: Value, depth: int = MAX_DEPTH) -> bool:
     """Return whether a container holds something unknown, which may be committed elsewhere."""
-    return depth > 0 and any(
-        part == UNKNOWN or _is_partly_open(part, depth - 1)
+    return (
+        depth > 0
+        and any(
+            part == UNKNOWN or _is_partly_open(part, depth - 1)
+            for atom in held
+            if isinstance(atom, Mapping | Sequence)
+            for part in atom.parts()
+        )
+    ) or any(
+        isinstance(leaf, Anything | External)
         for atom in held
-        if isinstance(atom, Mapping | Sequence)
-        for part in atom.parts()
+        if isinstance(atom, AnyTree)
+        for leaf in atom.leaf
     )
 
 

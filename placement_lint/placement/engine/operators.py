@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.movement import REARRANGING_ATTRIBUTES
 from placement_lint.placement.domain.containers import merged, of_items
 from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.sharded_calls import Running
@@ -70,6 +71,8 @@ class Operators:
         made = self.on.operations.computed(
             self.on.index(node), operands, state, UseKind.COMPUTED, in_loop=self.on.in_loop
         )
+        if isinstance(node, cst.Attribute) and node.attr.value in REARRANGING_ATTRIBUTES:
+            return made
         return self._split_alike(made, operands)
 
     def _split_alike(self, made: Value, operands: list[Operand]) -> Value:
