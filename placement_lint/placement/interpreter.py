@@ -46,6 +46,7 @@ from placement_lint.placement.engine.functions import Functions
 from placement_lint.placement.engine.linking import Linking
 from placement_lint.placement.engine.memo import Memo
 from placement_lint.placement.engine.objects import Objects
+from placement_lint.placement.engine.pytree_classes import takes_apart
 from placement_lint.placement.engine.pytrees import Trees
 from placement_lint.placement.engine.reach import Reach
 from placement_lint.placement.engine.statements import Statements
@@ -261,11 +262,11 @@ class Program:
     def _outside(self, module: Module) -> State:
         """Return the state in which code runs that is called from outside of the program."""
         end = self._ends.get(module.name)
-        base = DefaultDevice(SYSTEM) if end is None else end.base
-        entered = () if end is None else _still_entered(end)
         variables = Variables(outside=self._bound_before)
-        meshes = NOT_ENTERED if end is None else end.meshes
-        return State(self._base_of_functions or base, entered, variables, meshes=meshes)
+        if end is None:
+            return State(self._base_of_functions or DefaultDevice(SYSTEM), (), variables)
+        base = self._base_of_functions or end.base
+        return State(base, _still_entered(end), variables, meshes=end.meshes)
 
     def _run_functions(self, module: Module, *, but: frozenset[str] = frozenset()) -> None:
         """Execute the functions that nobody called, with arguments of which nothing is known.
@@ -347,13 +348,15 @@ class Program:
                         self.functions.execute(place, {}, self._outside(module))
 
     def _as_made(
-        self, module: Module, node: cst.ClassDef, ledger: ExecutionLedger
+        self, module: Module, node: cst.ClassDef, ledger: ExecutionLedger, *, each: bool = False
     ) -> tuple[Instance, State]:
-        """Return an object that stands for all that were made of a class, and its attributes."""
+        """Return an object that stands for all that were made of a class (`each`: also for those
+        in the place of which others came), and its attributes.
+        """
         place, state = module.place(node), self._outside(module)
         receiver = Instance(place, place)
         every = ledger.instances.get(place, {})
-        made = every.keys() - self.objects.superseded
+        made = every.keys() if each else every.keys() - self.objects.superseded
         if every:
             for owner, name in ledger.attributes_of(place):
                 if owner in made:
@@ -388,12 +391,16 @@ class Program:
                     continue
                 self._unasked.add(function)
                 branch = state.copy()
+                if takes_apart(self.node(function)):
+                    # JAX takes objects apart to put others in their place.
+                    _, branch = self._as_made(module, node, self.now, each=True)
                 self._call_method(function, receiver, branch)
                 self._keep_arrays(receiver, branch, later)
             if later.variables.differences(state.variables):
                 # Who calls them may call them again, after one another.
                 for function in uncalled:
-                    self._call_method(function, receiver, later.copy())
+                    if not takes_apart(self.node(function)):
+                        self._call_method(function, receiver, later.copy())
             self._compile_methods(methods, module, receiver, later)
 
     def _call_method(self, function: Place, receiver: Instance, state: State) -> None:
@@ -635,8 +642,6 @@ class Program:
             before = self.now.final.get(key)
             is_other = before is not None and before != held
             self.now.keep(key, join(before or NOTHING, held) if is_other else held)
-
-    # -- calling ----------------------------------------------------------------------------------
 
 
 class _SameModules:

@@ -133,6 +133,11 @@ class Pytrees:
         return False
 
 
+def takes_apart(node: cst.CSTNode) -> bool:
+    """Return whether a method takes an object apart for JAX."""
+    return isinstance(node, cst.FunctionDef) and node.name.value.startswith("tree_flatten")
+
+
 def _name(module: Module, node: cst.BaseExpression) -> str:
     """Return the name of a base class; `Generic[T]` is `Generic`."""
     if isinstance(node, cst.Subscript):
