@@ -144,3 +144,33 @@ OPERATIONS = (
     OperationRow("S.reshape(2, 4, 4)", WHOLE, since=(0, 10, 2)),
     OperationRow("jax.jit(lambda a: a, in_shardings=whole)(c)", WHOLE, since=(0, 4, 34)),
 )
+
+SPLIT_ALIKE = frozenset(
+    {
+        *(
+            f"jax.numpy.{name}"
+            for name in """
+        abs absolute arccos arccosh arcsin arcsinh arctan arctanh cbrt ceil clip conj conjugate cos
+        cosh deg2rad degrees exp exp2 expm1 floor isfinite isinf isnan log log10 log1p log2
+        logical_not nan_to_num negative positive rad2deg radians real reciprocal rint round sign
+        sin sinc sinh sqrt square tan tanh trunc
+        """.split()
+        ),
+        *(
+            f"jax.nn.{name}"
+            for name in """
+        celu elu gelu hard_sigmoid hard_swish hard_tanh leaky_relu log_sigmoid relu relu6 selu
+        sigmoid silu soft_sign softplus swish tanh
+        """.split()
+        ),
+        *(
+            f"jax.lax.{name}"
+            for name in """
+        abs ceil cos exp expm1 floor is_finite log log1p logistic neg rsqrt sign sin sqrt square
+        tan tanh
+        """.split()
+        ),
+    }
+)
+"""Functions that compute element by element: of `S` alone their result is split as `S` is."""
+SPLIT_ALIKE_METHODS = frozenset({"astype", "clip", "conj", "conjugate", "copy", "round"})

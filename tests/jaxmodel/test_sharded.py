@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 
 from placement_lint.jaxmodel.sharded import IGNORING, SHARDING_ROWS, ShardingRow, Spread
-from placement_lint.jaxmodel.sharded_operations import OPERATIONS
+from placement_lint.jaxmodel.sharded_operations import (
+    OPERATIONS,
+    SAME,
+    SPLIT_ALIKE,
+    SPLIT_ALIKE_METHODS,
+)
 from placement_lint.jaxmodel.tracing import OVER_WHOLE_ARRAYS, PER_DEVICE, TRACINGS, TraceKind
 from tests.jaxmodel.test_tracing import CALLS
 from tests.marks import NEEDS_JAX
@@ -79,6 +84,11 @@ def outcome(call):
 outcomes = [outcome(call) for call in operations]
 print(json.dumps([found, outcomes, list(jax.__version_info__)]))
 """
+GIVEN = {"astype": "jnp.int32", "clip": "0, 1"}
+ALIKE = [
+    *(f"{name}(S)" for name in sorted(SPLIT_ALIKE)),
+    *(f"S.{name}({GIVEN.get(name, '')})" for name in sorted(SPLIT_ALIKE_METHODS)),
+]
 WITHOUT = {
     "jax.lax.map": "gives its function the rows",
     "jax.lax.scan": "gives its function the rows, or a carry: below",
@@ -95,7 +105,7 @@ def executed() -> tuple[dict[str, list[str]], list[Any], tuple[int, ...]]:
     tracings = [(name, call) for name, call in sorted(calls.items()) if name.startswith("jax.")]
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
-        input=json.dumps([placings, tracings, [row.call for row in OPERATIONS]]),
+        input=json.dumps([placings, tracings, [*(row.call for row in OPERATIONS), *ALIKE]]),
         capture_output=True,
         text=True,
         check=False,
@@ -119,12 +129,21 @@ def test_what_operations_do_with_arrays_on_a_mesh(
     _, outcomes, version = executed
     wrong = {
         row.call: (outcome, row.outcome)
-        for row, outcome in zip(OPERATIONS, outcomes, strict=True)
+        for row, outcome in zip(OPERATIONS, outcomes, strict=False)
         if row.since <= version
         and (row.until is None or version < row.until)
         and outcome != (row.outcome if isinstance(row.outcome, str) else [*map(list, row.outcome)])
     }
     assert wrong == {}
+
+
+@NEEDS_JAX
+def test_what_is_computed_element_by_element_is_split_alike(
+    executed: tuple[dict[str, list[str]], list[Any], tuple[int, ...]],
+) -> None:
+    outcomes = executed[1][len(OPERATIONS) :]
+    same = [*map(list, SAME)]
+    assert {call: got for call, got in zip(ALIKE, outcomes, strict=True) if got != same} == {}
 
 
 def test_the_versions_of_an_operation_do_not_overlap() -> None:

@@ -23,11 +23,12 @@ from placement_lint.placement.domain.values import (
     Plain,
     Sequence,
     Value,
+    arrays,
     join,
-    sole,
     value,
 )
 from placement_lint.placement.engine.narrowing import TestedNames, compared, narrowed, truth
+from placement_lint.placement.engine.split_alike import split_alike
 
 if TYPE_CHECKING:
     from placement_lint.placement.engine.arguments import Operand
@@ -71,33 +72,13 @@ class Operators:
         made = self.on.operations.computed(
             self.on.index(node), operands, state, UseKind.COMPUTED, in_loop=self.on.in_loop
         )
-        if isinstance(node, cst.Attribute) and node.attr.value in REARRANGING_ATTRIBUTES:
-            return made
-        return self._split_alike(made, operands)
-
-    def _split_alike(self, made: Value, operands: list[Operand]) -> Value:
-        """Return what is computed element by element of one array and numbers, split as that is.
-
-        Measured on all versions. What is compiled as a whole is split as the compiler chooses.
-        """
-        if self.on.program.running is not Running.EAGERLY:
-            return made
-        given = [held for _, held in operands if any(isinstance(a, Array) for a in held)]
-        others = [held for _, held in operands if held not in given]
-        array = sole(given[0]) if len(given) == 1 else None
-        sharding = array.sharding if isinstance(array, Array) else None
-        if sharding is None or not sharding.is_named or sharding.spec is None:
-            return made
-        if not all(isinstance(atom, Plain) for held in others for atom in held):
-            return made
-        return frozenset(
-            replace(atom, sharding=sharding)
-            if isinstance(atom, Array)
-            and atom.sharding is not None
-            and atom.sharding.mesh == sharding.mesh
-            else atom
-            for atom in made
-        )
+        name = node.attr.value if isinstance(node, cst.Attribute) else None
+        if name == "imag" and any(a.sharding is not None for a in arrays(operands[0][1])):
+            # That of real numbers is zero, made on the default device.
+            return UNKNOWN
+        is_alike = name not in REARRANGING_ATTRIBUTES
+        is_eager = self.on.program.running is Running.EAGERLY
+        return split_alike(made, operands) if is_alike and is_eager else made
 
     def _combined(
         self, node: cst.BinaryOperation, operands: list[Operand], state: State

@@ -13,6 +13,7 @@ from placement_lint.placement.domain.values import (
     NOTHING,
     PLAIN,
     UNKNOWN,
+    AnyTree,
     Array,
     Atom,
     Class,
@@ -58,6 +59,9 @@ def numpy_function(call: LibraryCall) -> Value:
         first = operands[0][1]
         if any(isinstance(atom, Array) for atom in first):
             return call.computed(operands[:1])
+        if any(isinstance(atom, AnyTree) for atom in first):
+            # One array, of which NumPy calls the method, or several, which it takes.
+            return UNKNOWN
     if call.name in {"numpy.array", "numpy.asarray"}:
         return array_of_devices(call, operands) or call.on.read(call.node, operands)
     return value(Host(from_file=call.name in transfer.NUMPY_LOADERS))

@@ -10,6 +10,7 @@ import libcst as cst
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.libraries import libraries
 from placement_lint.jaxmodel.sharded import UNCOMMITTED
+from placement_lint.jaxmodel.sharded_operations import SPLIT_ALIKE
 from placement_lint.jaxmodel.structures import SEQUENCES, SEQUENCES_UNASKED
 from placement_lint.jaxmodel.transfer import Effect, Gives
 from placement_lint.placement.domain.containers import anonymous, anonymous_outside
@@ -52,6 +53,7 @@ from placement_lint.placement.domain.values import (
 from placement_lint.placement.engine.operand_layouts import LaidOut, assembled
 from placement_lint.placement.engine.placed_results import shardings_said
 from placement_lint.placement.engine.pytrees import tree_of
+from placement_lint.placement.engine.split_alike import split_alike
 from placement_lint.placement.facts.traced import (
     KEEPING_ARGUMENTS,
     MAPPING,
@@ -176,7 +178,8 @@ def compute(call: LibraryCall) -> Value:
     made = call.computed([*operands, *closed], certain=not equal)
     row = call.row
     if row.gives is Gives.ARRAY:
-        return made
+        is_alike = call.name in SPLIT_ALIKE and call.program.running is Running.EAGERLY
+        return split_alike(made, operands) if is_alike else made
     if row.gives is Gives.NOTHING:
         return PLAIN
     is_asked = len(operands) > 1 or bool(call.arguments.keywords) or call.arguments.is_open

@@ -9,6 +9,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.libraries import method_of
+from placement_lint.jaxmodel.sharded_operations import SPLIT_ALIKE_METHODS
 from placement_lint.placement.domain.containers import (
     Change,
     emptied,
@@ -28,6 +29,7 @@ from placement_lint.placement.domain.contents import (
 )
 from placement_lint.placement.domain.keys import Key, sorted_items
 from placement_lint.placement.domain.mesh_contexts import ANY_MESHES
+from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.sharding import DeviceGrid, Memory, Mesh
 from placement_lint.placement.domain.state import chosen_defaults
 from placement_lint.placement.domain.values import (
@@ -72,6 +74,7 @@ from placement_lint.placement.engine.contexts import (
     is_neutral_context,
 )
 from placement_lint.placement.engine.meshes import grid_method, in_memory, memory_of
+from placement_lint.placement.engine.split_alike import split_alike
 from placement_lint.placement.overlays.jax_devices import devices_of
 from placement_lint.placement.overlays.registry import LibraryCall
 from placement_lint.placement.overlays.stdlib import executed, of_future, of_thread
@@ -276,7 +279,10 @@ class MethodCalls:
             return own
         if name in transfer.COMPUTING_METHODS or equal:
             operand = (self.on.index(receiver), without_parts(held))
-            result = self.on.computed(node, [operand, *operands], state, certain=not equal)
+            given = [operand, *operands]
+            result = self.on.computed(node, given, state, certain=not equal)
+            if name in SPLIT_ALIKE_METHODS and self.on.program.running is Running.EAGERLY:
+                result = split_alike(result, given)
             return join(own, result) if equal else result
         return UNKNOWN
 
