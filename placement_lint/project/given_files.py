@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from placement_lint.project.modules import Modules
     from placement_lint.semantic.model import ModuleFacts
 
-WORDS = (b"pure_callback", b"io_callback", b"debug.callback", b"DataLoader")
+WORDS = (b"pure_callback", b"io_callback", b"debug.callback", b"DataLoader", b"mp_prefetch")
 """A file that gives something has one of these."""
 
 _MOST_STEPS = 3

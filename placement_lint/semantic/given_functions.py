@@ -36,7 +36,13 @@ GRAIN = frozenset({"grain.DataLoader", "grain.python.DataLoader"})
 _FILES = 3
 """Through which functions are followed, beside the one that gives one."""
 _DATASET_METHODS = ("__getitem__", "__getitems__", "__iter__")
+_SOURCES = frozenset(
+    f"grain.{part}MapDataset.{name}" for part in ("", "python.") for name in ("range", "source")
+)
 _CONVERTING = frozenset({"jax.numpy.array", "jax.numpy.asarray"})
+PREFETCH = "mp_prefetch"
+"""The method of a dataset of grain that starts workers."""
+
 _COMPILED = "a compiled function"
 _OPERATION_METHODS = ("map", "random_map", "flat_map", "filter", "map_with_index")
 
@@ -66,6 +72,8 @@ def computation_given(call: cst.Call, view: FileView) -> FirstComputation | None
         return _of_callback(call, view)
     if name == TORCH or name in GRAIN:
         return _of_workers(call, view, name)
+    if isinstance(call.func, cst.Attribute) and call.func.attr.value == PREFETCH:
+        return _of_workers(call, view, PREFETCH)
     return None
 
 
@@ -117,10 +125,7 @@ def _traced(facts: ModuleFacts) -> Traced:
 
 
 def _of_workers(call: cst.Call, view: FileView, name: str) -> FirstComputation | None:
-    arguments = Arguments(call)
-    workers = (
-        arguments.get(5, "num_workers") if name == TORCH else arguments.get(None, "worker_count")
-    )
+    workers = _workers(call, name, view)
     # None: some number that is not written out.
     count = 0 if workers is None else integer_value(followed(workers, view))
     if count == 0 or failure_is_expected(call, view):
@@ -137,6 +142,18 @@ def _of_workers(call: cst.Call, view: FileView, name: str) -> FirstComputation |
         if found is not None:
             return found
     return None
+
+
+def _workers(call: cst.Call, name: str, view: FileView) -> cst.BaseExpression | None:
+    """Return the number of workers of a loader."""
+    arguments = Arguments(call)
+    if name == TORCH:
+        return arguments.get(5, "num_workers")
+    if name in GRAIN:
+        return arguments.get(None, "worker_count")
+    options = arguments.get(0, "options")
+    options = None if options is None else followed(options, view)
+    return Arguments(options).get(0, "num_workers") if isinstance(options, cst.Call) else options
 
 
 def _spawns(call: cst.Call) -> bool:
@@ -163,7 +180,11 @@ def _given(
     arguments = Arguments(call)
     functions: list[cst.BaseExpression | None] = []
     objects: list[tuple[cst.BaseExpression | None, tuple[str, ...]]] = []
-    if name == TORCH:
+    if name == PREFETCH:
+        transforms = [*_transforms(call, view)]
+        functions += transforms
+        objects += [(each, _OPERATION_METHODS) for each in transforms]
+    elif name == TORCH:
         functions = [arguments.get(6, "collate_fn"), arguments.get(10, "worker_init_fn")]
         objects.append((arguments.get(0, "dataset"), _DATASET_METHODS))
     else:
@@ -176,6 +197,25 @@ def _given(
         [each for each in functions if each is not None],
         [(each, methods) for each, methods in objects if each is not None],
     )
+
+
+def _transforms(call: cst.Call, view: FileView) -> Iterator[cst.BaseExpression]:
+    """Yield what a dataset of grain is mapped by before a call on it: `source(x).map(f).g()`."""
+    found: list[cst.BaseExpression] = []
+    node: cst.BaseExpression = call
+    while isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        if view.called(node) in _SOURCES:
+            yield from reversed(found)
+            return
+        arguments = Arguments(node)
+        given = (
+            arguments.get(0, "transform")
+            if node.func.attr.value in _OPERATION_METHODS
+            else arguments.get(None, "batch_fn")
+        )
+        if given is not None:
+            found.append(given)
+        node = followed(node.func.value, view)
 
 
 def _run_here(call: cst.Call, name: str, view: FileView) -> Iterator[Function]:

@@ -238,7 +238,9 @@ def _may_be_another(atom: Atom) -> bool:
 def _instance(
     test: cst.Call, name_of: Callable[[cst.CSTNode], str | None], *, holds: bool
 ) -> list[_Part]:
-    if len(test.args) != 2 or not isinstance(test.args[0].value, cst.Name | cst.Attribute):
+    if len(test.args) != 2 or not (
+        isinstance(test.args[0].value, cst.Name | cst.Attribute) or _is_item(test.args[0].value)
+    ):
         return []
     kinds = test.args[1].value
     parts = [e.value for e in kinds.elements] if isinstance(kinds, cst.Tuple) else [kinds]
@@ -254,6 +256,16 @@ def _instance(
         return None if None in verdicts else False
 
     return [_Part(test.args[0].value, lambda atom: matches(atom) is not (not holds))]
+
+
+def _is_item(node: cst.BaseExpression) -> bool:
+    """Return whether an expression is an item of a variable: `batch[0]`."""
+    if not isinstance(node, cst.Subscript) or not isinstance(node.value, cst.Name):
+        return False
+    index = node.slice[0].slice
+    return len(node.slice) == 1 and (
+        isinstance(index, cst.Index) and isinstance(index.value, cst.Integer)
+    )
 
 
 def is_instance(atom: Atom, kind: str) -> bool | None:

@@ -9,6 +9,7 @@ from placement_lint.prefilter.conditions import GIVEN, AllOf, AnyOf, Jax, Uses, 
 from placement_lint.rules.base import Rule
 from placement_lint.semantic.given_functions import (
     GRAIN,
+    PREFETCH,
     TORCH,
     computation_given,
     computations_here,
@@ -28,10 +29,10 @@ class JaxInDataWorker(Rule):
 
     ## What it does
     Finds the first JAX computation in code that a `torch.utils.data.DataLoader` with workers, or a
-    `grain` loader, runs in its workers: the `collate_fn`, the `worker_init_fn`, the methods of the
-    dataset (`__getitem__`, `__iter__`), the operations. These are functions and classes of the same
-    file or of another file of the run, where it is reported, and what they call. `jnp.array` and
-    `jnp.asarray` count as computations.
+    `grain` loader, or `mp_prefetch` of grain, runs in its workers: the `collate_fn`, the
+    `worker_init_fn`, the methods of the dataset (`__getitem__`, `__iter__`), the operations. These
+    are functions and classes of the same file or of another file of the run, where it is reported,
+    and what they call. `jnp.array` and `jnp.asarray` count as computations.
 
     ## Why is this bad?
     Each worker is a separate process. A forked worker inherits the locks of JAX's threads but not
@@ -92,14 +93,15 @@ class JaxInDataWorker(Rule):
         "Give NumPy arrays from the workers, and put the batches on the device in the main process"
     )
     severity = Severity.WARNING
-    needs = AnyOf(AllOf(b"DataLoader", Uses(TORCH, *GRAIN)), AllOf(Jax(), Word(GIVEN.encode())))
+    needs = AnyOf(
+        AllOf(b"DataLoader", Uses(TORCH, *GRAIN)),
+        AllOf(PREFETCH.encode(), Uses("grain.*")),
+        AllOf(Jax(), Word(GIVEN.encode())),
+    )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        name = ctx.called(node)
-        if name != TORCH and name not in GRAIN:
-            return
         found = computation_given(node, ctx)
-        if found is not None and found.node is not None:
+        if found is not None and found.to is GivenTo.WORKERS and found.node is not None:
             ctx.report(
                 found.node,
                 f"{found.name} runs in the worker processes of a data loader: {_MESSAGE}",

@@ -1,0 +1,167 @@
+"""Models of data loaders: what iterating over them gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from placement_lint.placement.domain.contents import iterated_of
+from placement_lint.placement.domain.state import ANY_DEVICE, DefaultDevice
+from placement_lint.placement.domain.values import (
+    HOST,
+    NOTHING,
+    PLAIN,
+    UNKNOWN,
+    Anything,
+    AnyTree,
+    Instance,
+    Sequence,
+    Value,
+    arrays,
+    order_of,
+    value,
+)
+from placement_lint.placement.engine.arguments import CallArguments
+from placement_lint.placement.overlays.registry import LibraryCall, ObjectCall, models, objects
+from placement_lint.syntax.calls import integer_value
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+_TENSORS = value(AnyTree(NOTHING, "torch.Tensor"))
+
+
+@models("torch.utils.data.DataLoader", lazy=True)
+def torch_batches(call: LibraryCall) -> Value:
+    """`DataLoader(dataset, collate_fn=f)`: gives what f makes of a list of the dataset's items.
+
+    Without f, tensors on the host. In worker processes nothing is known of JAX arrays.
+    """
+    arguments = call.arguments
+    given = {id(each.value): call.argument(each.value) for each in call.node.args}
+    dataset, collate = arguments.get(0, "dataset"), arguments.get(6, "collate_fn")
+    if dataset is None or arguments.is_open:
+        return UNKNOWN
+    if collate is None:
+        return value(Sequence(None, _TENSORS))
+    with call.on.loop():
+        item = call.element(dataset, given[id(dataset)])
+        batch = CallArguments([value(Sequence(None, item))])
+        made = call.called(given[id(collate)], batch)
+    return value(
+        Sequence(None, made if _runs_here(arguments.get(5, "num_workers")) else _of_worker(made))
+    )
+
+
+def _runs_here(workers: cst.BaseExpression | None) -> bool:
+    return workers is None or integer_value(workers) == 0
+
+
+def _of_worker(made: Value) -> Value:
+    """Return what comes from another process: JAX arrays are made again, where is not known."""
+    return UNKNOWN if any(arrays(made)) else made
+
+
+# -- grain -----------------------------------------------------------------------------------------
+
+_MAP, _ITER = "grain.MapDataset", "grain.IterDataset"
+
+
+def _of_both(*names: str) -> tuple[str, ...]:
+    return tuple(f"{cls}.{name}" for cls in (_MAP, _ITER) for name in names)
+
+
+def _dataset(item: Value, cls: str) -> Value:
+    return value(Sequence(None, item, library=cls))
+
+
+def _receiver(call: ObjectCall) -> tuple[Value, str]:
+    """Return an item of the dataset whose method a call is, and its class."""
+    held = call.receiver
+    return (held.element, held.library) if isinstance(held, Sequence) else (UNKNOWN, _ITER)
+
+
+@objects("grain.MapDataset.source", "grain.python.MapDataset.source")
+def source(call: ObjectCall) -> Value:
+    """`grain.MapDataset.source(records)`: its items are those of what it is given."""
+    given = call.argument(0, "source")
+    return _dataset(UNKNOWN if given is None else _item_of(call, given), _MAP)
+
+
+def _item_of(call: ObjectCall, given: Value) -> Value:
+    found = NOTHING
+    for atom in given:
+        if isinstance(atom, Instance):
+            objects_ = call.on.calls.objects
+            found |= objects_.special(atom, "__getitem__", [PLAIN], call.state)
+        else:
+            found |= iterated_of(value(atom)) or UNKNOWN
+    return found or UNKNOWN
+
+
+@objects("grain.MapDataset.range", "grain.python.MapDataset.range")
+def counted(_call: ObjectCall) -> Value:
+    """`grain.MapDataset.range(n)`: numbers."""
+    return _dataset(PLAIN, _MAP)
+
+
+@objects(
+    *_of_both("filter", "seed"), *(f"{_MAP}.{name}" for name in ("repeat", "shuffle", "slice"))
+)
+def the_same_items(call: ObjectCall) -> Value:
+    """`dataset.shuffle(seed)`: a dataset of the same items."""
+    return _dataset(*_receiver(call))
+
+
+@objects(f"{_MAP}.to_iter_dataset")
+def to_iter_dataset(call: ObjectCall) -> Value:
+    """`dataset.to_iter_dataset()`: a dataset of the same items, without indices."""
+    return _dataset(_receiver(call)[0], _ITER)
+
+
+@objects(f"{_ITER}.mp_prefetch")
+def mp_prefetch(call: ObjectCall) -> Value:
+    """`dataset.mp_prefetch(options)`: worker processes make the items."""
+    item, cls = _receiver(call)
+    return _dataset(_of_worker(item), cls)
+
+
+@objects(*_of_both("map", "map_with_index", "random_map"))
+def mapped(call: ObjectCall) -> Value:
+    """`dataset.map(f)`: calls f, or its method `map`, where an item is asked for."""
+    item, cls = _receiver(call)
+    function = call.argument(0, "transform")
+    method = call.name.rpartition(".")[2]
+    given = {"map": [item], "map_with_index": [PLAIN, item], "random_map": [item, UNKNOWN]}[method]
+    if function is None:
+        return _dataset(UNKNOWN, cls)
+    return _dataset(_called_later(call, function, method, given), cls)
+
+
+@objects(*_of_both("batch"))
+def batched(call: ObjectCall) -> Value:
+    """`dataset.batch(n)`: NumPy arrays in the structure of an item; or what `batch_fn` makes."""
+    item, cls = _receiver(call)
+    function = call.argument(None, "batch_fn")
+    if function is not None:
+        several = value(Sequence(None, item))
+        return _dataset(_called_later(call, function, "batch_fn", [several]), cls)
+    if any(isinstance(atom, Anything) for atom in item):
+        return _dataset(value(AnyTree(HOST)), cls)
+    return _dataset(call.rebuilt(item, lambda _: HOST), cls)
+
+
+def _called_later(call: ObjectCall, function: Value, method: str, given: list[Value]) -> Value:
+    """Return what a function gives, or an object with a method, under a default device that is
+    not known: that of who asks for an item.
+    """
+    blocks = call.state.blocks
+    call.state.blocks = (*blocks, DefaultDevice(ANY_DEVICE, inherited=True))
+    found = NOTHING
+    with call.on.loop():
+        for atom in sorted(function, key=order_of):
+            if isinstance(atom, Instance):
+                found |= call.on.calls.objects.special(atom, method, given, call.state)
+            else:
+                found |= call.called(value(atom), *given)
+    call.state.blocks = blocks
+    return found or UNKNOWN
