@@ -11,6 +11,8 @@ from placement_lint.syntax.calls import is_none, string_value
 from placement_lint.syntax.names import BindingKind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from placement_lint.syntax.names import Binding, Names
 
 
@@ -44,6 +46,9 @@ _OF_TYPE = frozenset(
     )
 )  # fmt: skip
 """What is written around a type of array: `Float[Array, "b d"]`."""
+_PLAIN = frozenset(
+    f"builtins.{name}" for name in ("bool", "bytes", "complex", "float", "int", "str")
+)
 _AROUND = frozenset({"typing.Annotated", "typing.ClassVar", "typing.Final"})
 _LONGEST = 200
 """Characters of an annotation that is written as a string."""
@@ -72,21 +77,35 @@ def annotated(annotation: cst.Annotation | None, names: Names) -> Annotated | No
 
 def allows_none(annotation: cst.Annotation | None, names: Names) -> bool:
     """Return whether an annotation says that something may be None: `Device | None`."""
+    return any(is_none(each) for each in _alternatives(annotation, names))
+
+
+def is_plain(annotation: cst.Annotation | None, names: Names) -> bool:
+    """Return whether an annotation says that something is a number or text of Python, or None."""
+    every = [*_alternatives(annotation, names)]
+    return any(not is_none(each) for each in every) and all(
+        is_none(each)
+        or (isinstance(each, cst.Name | cst.Attribute) and names.qualified(each) in _PLAIN)
+        for each in every
+    )
+
+
+def _alternatives(annotation: cst.Annotation | None, names: Names) -> Iterator[cst.BaseExpression]:
+    """Yield the types that an annotation allows, each by itself."""
     pending: list[cst.BaseExpression] = [] if annotation is None else [annotation.annotation]
     while pending:
         node = pending.pop()
         if isinstance(node, cst.BinaryOperation):
             pending += [node.left, node.right]
-        elif isinstance(node, cst.Subscript):
-            outer = names.qualified(node.value)
+            continue
+        outer = names.qualified(node.value) if isinstance(node, cst.Subscript) else None
+        if isinstance(node, cst.Subscript) and outer in {"typing.Optional", "typing.Union"}:
+            parts = (each.slice for each in node.slice)
+            pending += [part.value for part in parts if isinstance(part, cst.Index)]
             if outer == "typing.Optional":
-                return True
-            if outer == "typing.Union":
-                parts = (each.slice for each in node.slice)
-                pending += [part.value for part in parts if isinstance(part, cst.Index)]
-        elif is_none(node):
-            return True
-    return False
+                yield cst.Name("None")
+            continue
+        yield node
 
 
 def _quoted(text: str, names: Names) -> Annotated | None:

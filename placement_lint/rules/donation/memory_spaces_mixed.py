@@ -115,19 +115,33 @@ def _mixed(
     operands: dict[int, Value], ctx: Context
 ) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
     """Return an operand that is in the memory of the host, and one that is not."""
-    places = {
-        node: is_of_host
-        for index, held in operands.items()
-        if isinstance(node := ctx.tree.nodes[index], cst.BaseExpression)
-        and (is_of_host := _is_of_host(held, ctx)) is not None
-    }
+    places: dict[cst.BaseExpression, bool] = {}
+    split: set[cst.BaseExpression] = set()
+    for index, held in operands.items():
+        node, is_of_host = ctx.tree.nodes[index], _is_of_host(held, ctx)
+        if isinstance(node, cst.BaseExpression) and is_of_host is not None:
+            places[node] = is_of_host
+            split |= {node} if _is_split(held) else set()
     hosts = [node for node, is_of_host in places.items() if is_of_host]
     others = [node for node, is_of_host in places.items() if not is_of_host]
     for host in hosts:
         for other in others:
-            if has_dimensions(host, ctx) and has_dimensions(other, ctx):
+            if all(each in split or has_dimensions(each, ctx) for each in (host, other)):
                 return host, other
     return None
+
+
+def _is_split(held: Value) -> bool:
+    """Return whether an array is put to shardings that name an axis: a scalar has none to split."""
+    from placement_lint.placement.domain.values import Array
+
+    return all(
+        isinstance(atom, Array)
+        and atom.sharding is not None
+        and atom.sharding.spec is not None
+        and any(True for _ in atom.sharding.spec.axes())
+        for atom in held
+    )
 
 
 def _is_of_host(held: Value, ctx: Context) -> bool | None:

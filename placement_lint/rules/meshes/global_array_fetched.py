@@ -24,10 +24,15 @@ _READING: dict[str, tuple[int, ...]] = {
     "builtins.enumerate": (0,), "builtins.iter": (0,), "builtins.list": (0,),
     "builtins.tuple": (0,), "builtins.zip": (0,), "flax.serialization.to_bytes": (0,),
     "jax.device_get": (0,), "jax.numpy.save": (1,), "numpy.allclose": (0, 1),
-    "numpy.array": (0,), "numpy.asanyarray": (0,), "numpy.asarray": (0,),
-    "numpy.ascontiguousarray": (0,), "numpy.concatenate": (0,), "numpy.save": (1,),
-    "numpy.savetxt": (1,), "numpy.stack": (0,), "numpy.testing.assert_allclose": (0, 1),
-    "numpy.testing.assert_array_equal": (0, 1), "pickle.dump": (0,), "pickle.dumps": (0,),
+    "numpy.argsort": (0,), "numpy.array": (0,), "numpy.asanyarray": (0,), "numpy.asarray": (0,),
+    "numpy.ascontiguousarray": (0,), "numpy.average": (0,), "numpy.bincount": (0,),
+    "numpy.concatenate": (0,), "numpy.count_nonzero": (0,), "numpy.flatnonzero": (0,),
+    "numpy.histogram": (0,), "numpy.intersect1d": (0, 1), "numpy.isfinite": (0,),
+    "numpy.isin": (0, 1), "numpy.isnan": (0,), "numpy.median": (0,), "numpy.nanmean": (0,),
+    "numpy.nansum": (0,), "numpy.percentile": (0,), "numpy.quantile": (0,), "numpy.save": (1,),
+    "numpy.savetxt": (1,), "numpy.setdiff1d": (0, 1), "numpy.sort": (0,), "numpy.stack": (0,),
+    "numpy.testing.assert_allclose": (0, 1), "numpy.testing.assert_array_equal": (0, 1),
+    "numpy.union1d": (0, 1), "numpy.unique": (0,), "pickle.dump": (0,), "pickle.dumps": (0,),
 }  # fmt: skip
 """Functions that read all of an argument: which ones."""
 _ARCHIVES = frozenset({"jax.numpy.savez", "numpy.savez", "numpy.savez_compressed"})
@@ -49,10 +54,11 @@ class GlobalArrayFetched(Rule):
     """An array that is split over processes, read as if this process held all of it.
 
     ## What it does
-    Finds `np.asarray(x)`, `np.save(path, x)`, `np.allclose(x, y)`, `jax.device_get(x)`, `x.item()`,
-    `x.tolist()`, `pickle.dumps(x)`, `jax.tree.map(np.asarray, tree)` and iteration, if `x` is
-    certainly split over a mesh of `jax.devices()`, in a program of several processes: one that
-    calls `jax.distributed.initialize`, `jax.process_index()` or `jax.process_count()`.
+    Finds `np.asarray(x)`, `np.save(path, x)`, `np.sort(x)`, `np.unique(x)` and the like,
+    `jax.device_get(x)`, `x.item()`, `x.tolist()`, `pickle.dumps(x)`, `jax.tree.map(np.asarray,
+    tree)` and iteration, if `x` is certainly split over a mesh of `jax.devices()`, in a program of
+    several processes: one that calls `jax.distributed.initialize`, `jax.process_index()` or
+    `jax.process_count()`.
 
     If the mesh has several axes and their sizes are unknown, such as those of a configuration, the
     axis that splits the array may have one device. Then only the result of

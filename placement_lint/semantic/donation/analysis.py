@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from placement_lint.jaxmodel.tracing import TraceKind
+from placement_lint.placement.facts.annotations import is_plain
 from placement_lint.semantic.donation.buffers import Buffers, Nature, Surety
 from placement_lint.semantic.donation.expressions import OutOfStepsError
 from placement_lint.semantic.donation.statements import DonationStatements
@@ -143,7 +144,8 @@ class Donations:
             params = params[1:]
         for param in (*params, *function.params.kwonly_params):
             name = param.name.value
-            given[name] = run.root()
+            nature = Nature.DATA if is_plain(param.annotation, names) else Nature.UNKNOWN
+            given[name] = run.root(nature)
             run.state.names[frame, name] = frozenset({given[name]})
         for star in (function.params.star_arg, function.params.star_kwarg):
             if isinstance(star, cst.Param):

@@ -11,6 +11,7 @@ import libcst as cst
 from placement_lint.jaxmodel.donation import (
     DONATING,
 )
+from placement_lint.placement.facts.annotations import is_plain
 from placement_lint.semantic.donation.buffers import Buffers, Death, Nature, Surety, joined
 from placement_lint.semantic.donation.callables import (
     Defined,
@@ -94,12 +95,11 @@ class DonationCalls(DonationLibraries):
         if not known or len(known) < len(callee):
             donors = [each for each in known if isinstance(each, Donor)]
             if donors and len(donors) == len(known):
-                return self._donate(node, donors[0], given, is_sure=False)
+                return self._donate_to_one(node, donors, given, is_sure=False)
             return self._unknown(node, given, callee)
-        if all(isinstance(each, Donor) for each in known):
-            first = known[0]
-            if isinstance(first, Donor):
-                return self._donate(node, first, given, is_sure=len(known) == 1)
+        donors = [each for each in known if isinstance(each, Donor)]
+        if len(donors) == len(known):
+            return self._donate_to_one(node, donors, given, is_sure=len(known) == 1)
         only = known[0]
         if len(known) > 1:
             if len(known) > _MOST_CALLEES or not all(isinstance(each, Defined) for each in known):
@@ -229,6 +229,18 @@ class DonationCalls(DonationLibraries):
 
     # -- donating ---------------------------------------------------------------------------------
 
+    def _donate_to_one(
+        self, node: cst.Call, donors: Sequence[Donor], given: Sequence[Given], *, is_sure: bool
+    ) -> Things:
+        """Call one of several compiled functions; which one does not depend on their order."""
+
+        def order(donor: Donor) -> tuple[object, ...]:
+            jit, inner = donor.jit, donor.inner
+            line = 0 if inner is None else self.facts.line_of(inner.node)
+            return (jit.by, sorted(jit.positions), sorted(jit.keywords), jit.keeps_unused, line)
+
+        return self._donate(node, min(donors, key=order), given, is_sure=is_sure)
+
     def _donate(
         self, node: cst.Call, donor: Donor, given: Sequence[Given], *, is_sure: bool
     ) -> Things:
@@ -247,7 +259,8 @@ class DonationCalls(DonationLibraries):
                 continue
             at = each.at
             if at is not None and (donor.is_static(at) or not self._is_used(donor, at)):
-                self._idle(node, donor, each)
+                if is_sure:
+                    self._idle(node, donor, each)
                 continue
             self.read(each.node, each.things, deep=True)
             is_taken = at is not None and donor.donates(at)
@@ -344,11 +357,13 @@ class DonationCalls(DonationLibraries):
         if taking is Takeover.NEVER:
             return
         if taking is Takeover.UNLIKELY:
-            self._note_idle(node, each, "no output has its shape")
+            if is_sure:
+                self._note_idle(node, each, "no output has its shape")
             return
         to, text = dotted(node.func) or "a compiled function", text_of(each.node)
         if self.nature(each.things) is Nature.DATA:
-            self._note_idle(node, each, "it is not a JAX array")
+            if is_sure and each.things <= DATA:
+                self._note_idle(node, each, "it is not a JAX array")
             return
         self.useful.add(id(each.node))
         where: tuple[int, ...] | None = self.where
@@ -477,24 +492,32 @@ class DonationCalls(DonationLibraries):
             return frozenset({part})
         # A record: its fields are what it is given.
         fields = self._fields(cls)
+        names = [*fields]
         held: dict[Keys, Things] = {}
         for each in given:
             at = each.at
             if isinstance(at, int):
-                at = fields[at] if at < len(fields) else None
+                at = names[at] if at < len(names) else None
             if at is not None:
-                held[(f".{at}",)] = each.things
+                held[(f".{at}",)] = self._declared(each.things, fields.get(at))
         self.state.parts[part.root] = held
         return frozenset({part})
 
-    def _fields(self, cls: cst.ClassDef) -> list[str]:
-        return [
-            line.target.value
+    def _fields(self, cls: cst.ClassDef) -> dict[str, cst.Annotation]:
+        return {
+            line.target.value: line.annotation
             for statement in cls.body.body
             if isinstance(statement, cst.SimpleStatementLine)
             for line in statement.body
             if isinstance(line, cst.AnnAssign) and isinstance(line.target, cst.Name)
-        ]
+        }
+
+    def _declared(self, things: Things, annotation: cst.Annotation | None) -> Things:
+        """Return what is given to something with an annotation: a number has no buffer."""
+        is_known = self.nature(things) is not Nature.UNKNOWN
+        if is_known or not is_plain(annotation, self.names):
+            return things
+        return self.fresh(Nature.DATA)
 
     def _method_named(self, cls: cst.ClassDef, name: str) -> cst.FunctionDef | None:
         for _ in range(_MAX_DEPTH):
@@ -606,6 +629,7 @@ class DonationCalls(DonationLibraries):
             name = param.name.value
             if name not in bound:
                 bound[name] = DATA if param.default is not None and not is_open else self.fresh()
+            bound[name] = self._declared(bound[name], param.annotation)
         for star in (params.star_arg, params.star_kwarg):
             if isinstance(star, cst.Param):
                 bound[star.name.value] = self.fresh()

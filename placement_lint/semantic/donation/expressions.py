@@ -447,11 +447,18 @@ class DonationExpressions(DonationReadings, ABC):
         self.state.parts[part.root] = {(self.new_key(),): each for each in made if not each <= DATA}
         return frozenset({part})
 
+    def next_element(self, node: cst.BaseExpression, held: Things, loop: int) -> Things:
+        """Return what an iteration of a loop, by its number, is given by an expression."""
+        self.drawing = loop
+        found = self.element(node, held)
+        self.drawing = 0
+        return found
+
     def _clause(self, clause: cst.CompFor, turn: Callable[[], None]) -> None:
-        iterated = self.evaluate(clause.iter)
+        iterated, number = self.evaluate(clause.iter), self.new_number()
         for _ in range(2):
             before = self.state.copy()
-            self.bind(clause.target, self.element(clause.iter, iterated))
+            self.bind(clause.target, self.next_element(clause.iter, iterated, number))
             for condition in clause.ifs:
                 self.evaluate(condition.test)
             around = self.where

@@ -108,6 +108,8 @@ class DonationReadings:
         """Arguments that a donation took in one execution of the call at least."""
         self.seen: dict[int, Death] = {}
         """What was deleted where a name was read."""
+        self.drawing = 0
+        """The loop whose next item is asked for, by number; 0: of something else."""
         self.is_second = False
         """A loop around it is executed once more."""
         self.bodies: list[int] = []
@@ -175,6 +177,10 @@ class DonationReadings:
     def new_key(self) -> str:
         """Return the key of one of many parts of a thing, which no other evaluation gives."""
         return f"[*{self.new_number()}]"
+
+    def drawn_key(self) -> str:
+        """Return the key of what an iteration of the loop has of a thing: `[*loop/iteration]`."""
+        return f"[*{self.drawing}/{self.new_number()}]" if self.drawing else self.new_key()
 
     # -- reading ----------------------------------------------------------------------------------
 

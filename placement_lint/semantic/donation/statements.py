@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -74,12 +75,15 @@ class DonationStatements(DonationCalls):
         ended = self.block(function.body)
         returned = self._returned
         self._loops, self._returned, self._snapshots = kept
-        ways = [state for state, _ in returned]
         if ended:
-            ways.append(self.state)
+            returned.append((self.state, DATA))
+        # What it gives is met like what a name stands for.
+        result = (self.new_number(), "return")
+        ways = [replace(state, names={**state.names, result: held}) for state, held in returned]
         self.state = joined(ways, self.where, self.roots) or self.state
-        things = [held for _, held in returned]
-        return frozenset().union(*things) if things else DATA
+        held = self.state.names.pop(result, DATA)
+        # One that may also end without a result is called for the result.
+        return without(held, DATA) if ended and len(held) > 1 else held
 
     # -- blocks -----------------------------------------------------------------------------------
 
@@ -319,10 +323,10 @@ class DonationStatements(DonationCalls):
 
     def for_(self, node: cst.For) -> bool:
         iterated = self.evaluate(node.iter)
-        least = _least_turns(node.iter)
+        least, number = _least_turns(node.iter), self.new_number()
 
         def begin() -> None:
-            self.bind(node.target, self.element(node.iter, iterated))
+            self.bind(node.target, self.next_element(node.iter, iterated, number))
 
         return self._loop(node, begin, least=least, is_endless=False)
 
@@ -503,6 +507,8 @@ class DonationStatements(DonationCalls):
             if name == "builtins.enumerate" and arguments:
                 return self._pair(DATA, self.element(arguments[0], self._again(arguments[0])))
             if name == "builtins.zip":
+                # Two of them may be of one thing: `zip(rows, rows[1:])`.
+                self.drawing = 0
                 every = [self.element(each, self._again(each)) for each in arguments]
                 return self._row(every)
             method = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
@@ -568,7 +574,7 @@ class DonationStatements(DonationCalls):
         return every[0] if len(every) == 1 else Choice(frozenset().union(*every))
 
     def _any_item(self, part: BufferPart) -> Things:
-        return self.state.load(part.at(self.new_key()), self.roots)
+        return self.state.load(part.at(self.drawn_key()), self.roots)
 
 
 def _texts(target: cst.BaseExpression) -> list[str]:
