@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.rules.context import Context
+    from placement_lint.semantic.model import ModuleFacts
 
 _SHAPED = {
     **{f"{module}.{name}": 0 for module in ("jax.numpy", "numpy")
@@ -49,7 +50,19 @@ _MOST = 200
 
 def has_dimensions(node: cst.BaseExpression, ctx: Context) -> bool:
     """Return whether an expression surely is an array with dimensions, or a tree of such."""
-    return _Shapes().are_known(node, ctx)
+    if not isinstance(node, cst.Name) or not ctx.names.tree.contains(node):
+        return _Shapes().are_known(node, ctx)
+    # A name that is bound again and again is asked about at each of its uses.
+    answers = ctx.module.fact(_answers)
+    key = tuple(map(id, ctx.names.bindings(node)))
+    if key not in answers:
+        answers[key] = _Shapes().are_known(node, ctx)
+    return answers[key]
+
+
+def _answers(_facts: ModuleFacts) -> dict[tuple[int, ...], bool]:
+    """Make the store of one file: what is known of names, by their bindings."""
+    return {}
 
 
 class _Shapes:

@@ -43,8 +43,9 @@ class LocalArrayToGlobalSharding(Rule):
     ## Why is this bad?
     An array that is committed to a device of this process cannot be spread over devices of other
     processes: JAX raises `ValueError`. Of other arrays JAX compares what the processes pass, and
-    raises AssertionError if that is not the same. With one process, as on the author's machine, it
-    works. Each process holds its own part of the data, and JAX can make one array from these parts.
+    raises AssertionError if that is not the same; before 0.10 in some of the processes only, and
+    the others go on. With one process, as on the author's machine, it works.
+    Each process holds its own part of the data, and JAX can make one array from these parts.
 
     ## Example
     ```python
@@ -81,8 +82,9 @@ class LocalArrayToGlobalSharding(Rule):
     a ValueError that is caught; tests. Programs without any call for several processes.
 
     ## Verified by
-    The proof runs two processes, which put an array of their own to a sharding over all devices,
-    which raises ValueError. `make_array_from_process_local_data` returns an array of the two parts.
+    The proof runs two processes, which put an array on a device of their own to a sharding over all
+    devices, which raises ValueError, and other rows in each process, which raises AssertionError.
+    `make_array_from_process_local_data` returns an array of the two parts.
 
     ## References
     - [JAX's documentation](https://docs.jax.dev/en/latest/multi_process.html) on arrays of several
