@@ -315,6 +315,7 @@ class Selection:
             self.store,
             donating=self._donating,
             giving=self._giving,
+            known_donations=None if self.previous is None else self.previous.donations,
         )
 
     def with_reexports(self) -> Project:
@@ -451,6 +452,7 @@ class Selection:
             else:
                 self.previous.is_certain = False
             self.previous.now.summaries.update(one.summaries)
+            self.previous.note_donations(one.donations)
         return checked
 
     def note_exhausted(self, checked: Iterable[CheckedFile]) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from placement_lint.findings import Finding
     from placement_lint.lint.results import FixedFile, Skipped
-    from placement_lint.project.dependencies import Dependencies, Summarised
+    from placement_lint.project.dependencies import Dependencies, Donated, Summarised
     from placement_lint.rules.base import Rule
 
 
@@ -65,6 +65,8 @@ class CheckedFile:
     """What other files told it; None where that is not all that it depends on."""
     summaries: Mapping[str, Summarised] = field(default_factory=dict)
     """What was found out of modules on the way."""
+    donations: Mapping[str, Donated] = field(default_factory=dict)
+    """What was found out of what files donate on the way."""
     beside: tuple[Finding, ...] = ()
     """What failed of other files that were asked on the way."""
     is_only_parsed: bool = False

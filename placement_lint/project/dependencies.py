@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from placement_lint.semantic.module_summary import Summary
@@ -47,6 +47,47 @@ class Dependencies:
     """What things of other files donate, by their qualified names."""
     brings_donation: bool | None = None
     """Whether the file imports from one that may donate; None where nobody asked."""
+
+    def add(self, other: Dependencies) -> bool:
+        """Add other questions; return whether those of both have the same answers."""
+        is_same = True
+        for name, theirs in vars(other).items():
+            mine = getattr(self, name)
+            if isinstance(mine, dict):
+                is_same &= _added(mine, theirs)
+            elif isinstance(mine, set):
+                mine |= theirs
+            elif theirs is not None:
+                is_same &= mine is None or mine == theirs
+                setattr(self, name, theirs)
+        return is_same
+
+
+@dataclass
+class Donated:
+    """What names of a file donate, as others have asked for them, with what it was told then."""
+
+    code: str
+    """A digest of its code."""
+    donations: dict[str, DonationElsewhere | None] = field(default_factory=dict)
+    targets: dict[str, str] = field(default_factory=dict)
+    """What names stand for that it has by an import."""
+    answers: Dependencies = field(default_factory=Dependencies)
+    is_settled: bool = True
+    """False: it was told different things for one question."""
+
+    def add(self, other: Donated) -> None:
+        """Add what was found out of the same file by another question, or another process."""
+        self.is_settled &= other.is_settled
+        self.is_settled &= _added(self.donations, other.donations)
+        self.is_settled &= _added(self.targets, other.targets)
+        self.is_settled &= self.answers.add(other.answers)
+
+
+def _added(mine: dict[Any, Any], theirs: dict[Any, Any]) -> bool:
+    is_same = all(mine.get(key, told) == told for key, told in theirs.items())
+    mine.update(theirs)
+    return is_same
 
 
 @dataclass(frozen=True)

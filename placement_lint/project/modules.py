@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from placement_lint.prefilter.name_scan import Exports
-    from placement_lint.project.dependencies import Summarised
+    from placement_lint.project.dependencies import Donated, Summarised
     from placement_lint.syntax.names import ExportResolver
 
 T = TypeVar("T")
@@ -88,16 +88,19 @@ class Modules:
         store: FileStore | None = None,
         donating: Iterable[str] = (),
         giving: Iterable[str] = (),
+        known_donations: Callable[[str], Donated | None] | None = None,
     ) -> None:
         """Take the paths of the run, and those of them whose bytes mention the roots.
 
-        `known_summary` tells what was found out before of what executing a file does, and
-        `facts_by_file` what is known of the texts. `exhausted` are files that have taken all that
-        they may. `store` reads the files. `donating` are files that may donate arrays,
-        `giving` those that may give functions to callbacks and data loaders.
+        `known_summary` tells what was found out before of what executing a file does,
+        `known_donations` of what its names donate, and `facts_by_file` what is known of the texts.
+        `exhausted` are files that have taken all that they may. `store` reads the files. `donating`
+        are files that may donate arrays, `giving` those that may give functions to callbacks and
+        data loaders.
         """
         self.store = store or FileStore()
         self.known_summary = known_summary
+        self.known_donations = known_donations
         self.facts_by_file = facts_by_file or FactsByFile()
         self.failed: dict[str, Exception] = {}
         """Files of which something could not be found out, because of a mistake of ours."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from placement_lint.files.source import Source, UnreadableError
 from placement_lint.files.test_paths import is_test_path
 from placement_lint.prefilter.conditions import Uses
-from placement_lint.project.dependencies import Summarised
+from placement_lint.project.dependencies import Dependencies, Donated, Summarised
 from placement_lint.project.graph import closure
 from placement_lint.project.import_effects import Importing
 from placement_lint.project.imported_names import naming_text
@@ -52,6 +52,8 @@ class WholeRun:
         self._tensorflow: dict[str, EffectOrigin | None] = {}
         self._programs: dict[str, frozenset[str]] = {}
         self._learned: dict[str, Summarised] = {}
+        self._opened: dict[str, list[Dependencies]] = {}
+        """What the files that were parsed were told of their names."""
         self.parsed = 0
         """How many files were parsed for it."""
 
@@ -129,7 +131,12 @@ class WholeRun:
     def _donations(self) -> DonationsElsewhere:
         from placement_lint.project.donations_elsewhere import DonationsElsewhere
 
-        return DonationsElsewhere(self._project, self._open_files.borrowed)
+        return DonationsElsewhere(
+            self._project,
+            self._open_files.borrowed,
+            lambda path: self._opened.get(path, ()),
+            lambda answers, path: still_hold(answers, self._project, path, lambda: self),
+        )
 
     @functools.cached_property
     def _functions(self) -> FunctionsElsewhere:
@@ -227,6 +234,10 @@ class WholeRun:
         summary = timeline(facts).summary()
         facts.free()
         return summary
+
+    def take_donations(self) -> dict[str, Donated]:
+        """Return what files donate, as far as it was found out since this was called."""
+        return self._donations.take_learned() if "_donations" in vars(self) else {}
 
     def take_learned(self) -> dict[str, Summarised]:
         """Return what executing modules does, as far as it was found out since this was called."""
@@ -332,6 +343,7 @@ class WholeRun:
         """Parse a file of the run; None where that cannot be done, which its own findings say."""
         self.parsed += 1
         asked = self._questions_of(source.path)
+        self._opened.setdefault(source.path, []).append(asked.answers)
         return self._facts(source, asked, self._project.store)
 
     def _facts(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from placement_lint.files.store import digest
 from placement_lint.lint.incremental.file_state import FileState
 from placement_lint.lint.incremental.records import Records, TextDigest
+from placement_lint.project.dependencies import Donated
+from placement_lint.syntax.code_digest import code_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -59,6 +61,8 @@ class PreviousRun:
         self._seen = seen
         self._settings = settings
         self._unread: set[str] = set()
+        self._same_code: dict[str, bool] = {}
+        """Of files that were asked about, whether their code is what it was."""
 
     @property
     def recalled(self) -> int:
@@ -114,6 +118,22 @@ class PreviousRun:
     def summary(self, path: str) -> Summarised | None:
         """Return the record of what executing an unchanged file does."""
         return self._before.summaries.get(path) if self._has_same_text(path) else None
+
+    def donations(self, path: str) -> Donated | None:
+        """Return what the names of a file donated, if its code is what it was."""
+        before = self._before.donations.get(path)
+        if before is None or not before.is_settled:
+            return None
+        if path not in self._same_code:
+            self._same_code[path] = self._has_same_text(path) or before.code == code_digest(
+                self._store.text(path)
+            )
+        return before if self._same_code[path] else None
+
+    def note_donations(self, found: Mapping[str, Donated]) -> None:
+        """Note what names of files donate: by each process that has found out some of it."""
+        for path, donated in found.items():
+            self.now.donations.setdefault(path, Donated(donated.code)).add(donated)
 
     def facts(self, path: str) -> FileFacts | None:
         """Return what is known of a text that is what it was."""

@@ -29,7 +29,7 @@ from placement_lint.lint.incremental.records import (
     records_codec,
 )
 from placement_lint.lint.results import Suppressed
-from placement_lint.project.dependencies import Dependencies, Summarised
+from placement_lint.project.dependencies import Dependencies, Donated, Summarised
 from placement_lint.project.file_facts import FileFacts
 from placement_lint.semantic.module_summary import (
     Does,
@@ -104,6 +104,7 @@ RECORDS = Records(
     {"a.py": ImportGain("told", True)},
     {"a.py": Checked(RESULT, DEPENDENCIES, False)},
     {"a.py": Summarised((STARTS, Either((Imports("a"),), ())), DEPENDENCIES)},
+    {"a.py": Donated("code", {"f": None}, {"g": "b.g"}, DEPENDENCIES, False)},
     {"digest": Group({"a.py": RESULT}, {"a.py": DEPENDENCIES})},
 )
 CODEC = records_codec()

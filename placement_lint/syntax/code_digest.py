@@ -1,0 +1,78 @@
+"""What stands for the code of a text: a digest that comments, empty lines and docstrings leave."""
+
+from __future__ import annotations
+
+import re
+
+from placement_lint.files.store import digest
+
+_PIECES = re.compile(
+    r"""
+    (?P<string>
+        [A-Za-z]{0,2}(?: '''(?:[^\\]|\\.)*?''' | \"""(?:[^\\]|\\.)*?\""" )
+      | [A-Za-z]{0,2}(?: '(?:[^\\'\n]|\\.)*' | "(?:[^\\"\n]|\\.)*" )
+    )
+  | (?P<comment> \#[^\n]* )
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+_TELLING = re.compile(r"noqa|placement|reveal|type:|coding|flake8", re.IGNORECASE)
+"""Words of comments that something is decided by."""
+_OPENED = re.compile(r"\n([ \t]*(?:async[ \t]+def|def|class)\b[^\n#]*:)[ \t]*\n\s*$")
+_MOST_ABOVE = 300
+"""Characters above a docstring in which the line that it belongs to is looked for."""
+_SHIFTING = ("\r", "\f", "\x0b", "\u2028")
+
+
+def code_digest(text: str) -> str:
+    """Return a digest of a text: two texts that have the same one have the same code.
+
+    Its tokens are the same then, each in the same column, and on one line with the same others. It
+    leaves out comments but those that decide something, lines without anything else, and the text
+    of docstrings.
+    """
+    if any(each in text for each in _SHIFTING):
+        return digest(text.encode("utf-8", "surrogatepass"))
+    kept: list[str] = []
+    at = 0
+    is_first = True
+    for piece in _PIECES.finditer(text):
+        kept.append(text[at : piece.start()])
+        is_first = is_first and not kept[-1].strip()
+        at = piece.end()
+        found = piece.group()
+        if piece.lastgroup == "comment":
+            kept.append(found if _TELLING.search(found) else "")
+        elif "{" in found and _is_formatted(found) and found.count("{") != found.count("}"):
+            # From Python 3.12 on, it may hold strings with the same quotes.
+            return digest(text.encode("utf-8", "surrogatepass"))
+        elif _is_docstring(text, piece.start(), at, is_first=is_first):
+            kept.append('"""\0"""')
+            is_first = False
+        else:
+            is_first = False
+            # The ends of lines in a string are no ends of lines of code.
+            kept.append(found.replace("\n", "\0"))
+    kept.append(text[at:])
+    lines = (line.rstrip() for line in "".join(kept).split("\n"))
+    return digest("\n".join(line for line in lines if line).encode("utf-8", "surrogatepass"))
+
+
+def _is_formatted(string: str) -> bool:
+    return "f" in string[:2].lower() or "t" in string[:2].lower()
+
+
+def _is_docstring(text: str, start: int, end: int, *, is_first: bool) -> bool:
+    """Return whether a string is alone on its lines, first in a module, a class or a function."""
+    if text[start] not in "'\"rR" or text[end : end + 1] not in {"\n", ""}:
+        return False
+    line = text.rfind("\n", 0, start) + 1
+    if text[line:start].strip():
+        return False
+    if is_first:
+        return True
+    above = max(0, line - _MOST_ABOVE)
+    opened = _OPENED.search(text[above:line] if above else "\n" + text[:line])
+    return opened is not None and all(
+        opened[1].count(one) == opened[1].count(other) for one, other in ("()", "[]", "{}")
+    )
