@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
-from placement_lint.semantic.file_view import FileView
-from placement_lint.semantic.given_functions import computation_given
 from placement_lint.semantic.program_queries import EffectOrigin, GivenComputation
 
 if TYPE_CHECKING:
@@ -49,6 +45,12 @@ def given_computations(
 
     `borrowed` lends the facts of a file.
     """
+    # A run in which nothing is parsed needs none of these.
+    import libcst as cst
+
+    from placement_lint.semantic.file_view import FileView
+    from placement_lint.semantic.given_functions import computation_given
+
     found: dict[str, list[GivenComputation]] = {}
     for path in sorted(modules.giving):
         with borrowed(path) as facts:

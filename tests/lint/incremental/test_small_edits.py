@@ -152,9 +152,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [1, 3])
 def test_files_that_ask_one_another_what_they_donate(seed: int) -> None:
-    follow(DONATING, seed, 12)
+    follow(DONATING, seed, 15)
 
 
 @pytest.mark.sampled(one_in=60)
