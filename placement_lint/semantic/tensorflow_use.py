@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.semantic.enclosing import is_caught
-from placement_lint.semantic.file_view import FileView
 from placement_lint.syntax.import_statements import MISSING_MODULE, imported_names
 
 if TYPE_CHECKING:
@@ -35,6 +34,9 @@ _HARMLESS = (
 
 def tensorflow_imports(facts: ModuleFacts) -> list[cst.Import | cst.ImportFrom]:
     """Return the statements that import TensorFlow whenever the file is executed."""
+    # A rule imports this module, and the view imports LibCST.
+    from placement_lint.semantic.file_view import FileView
+
     view = FileView(facts)
     return [
         statement
