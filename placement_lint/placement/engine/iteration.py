@@ -9,6 +9,7 @@ import libcst as cst
 
 from placement_lint.placement.domain.containers import of_site, view_of
 from placement_lint.placement.domain.contents import iterated_of, map_arrays, without_parts
+from placement_lint.placement.domain.keys import Key, key_order
 from placement_lint.placement.domain.places import Site, Taking
 from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.values import (
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 _MOST_WORDS = 8
 """Items of a list that a comprehension is evaluated for one by one: no array has more dimensions.
 """
+_MOST_OPTIONS = 32
+"""Items of a dict of which a comprehension with conditions keeps some, one by one."""
 
 
 def _is_read_only(node: cst.BaseExpression) -> bool:
@@ -73,8 +76,58 @@ class Iteration:
         return value(Sequence(known, element, self.on.targets.made(node)))
 
     def dict_comprehension(self, node: cst.DictComp, state: State) -> Value:
-        _, element = self._comprehended(node.for_in, [node.key, node.value], state)
-        return value(Mapping((), element, self.on.targets.made(node)))
+        kept = self._kept_items(node.for_in, state)
+        if kept is None:
+            _, element = self._comprehended(node.for_in, [node.key, node.value], state)
+            return value(Mapping((), element, self.on.targets.made(node)))
+        found: dict[Key, Value] = {}
+        with self.on.loop():
+            for pair in kept:
+                self.on.targets.assign(node.for_in.target, pair, state)
+                key = sole(self.on.evaluate(node.key, state))
+                held = self.on.evaluate(node.value, state)
+                text = key.text if isinstance(key, Plain) else None
+                if text is None:
+                    return value(Mapping((), UNKNOWN, self.on.targets.made(node)))
+                found[text] = held
+        items = tuple((each, found[each]) for each in sorted(found, key=key_order))
+        return value(Mapping(items, NOTHING, self.on.targets.made(node)))
+
+    def _kept_items(self, for_in: cst.CompFor, state: State) -> list[Value] | None:
+        """Return the pairs of a dict of texts that `for k, v in d.items() if k != "x"` keeps.
+
+        None where the dict is not known whole, or a condition does not say of each pair whether it
+        is kept.
+        """
+        called = for_in.iter
+        if (
+            for_in.inner_for_in is not None
+            or for_in.asynchronous is not None
+            or not isinstance(called, cst.Call)
+            or called.args
+            or not isinstance(called.func, cst.Attribute)
+            or called.func.attr.value != "items"
+            or not isinstance(called.func.value, cst.Name | cst.Attribute)
+            or not all(isinstance(each.test, cst.Comparison | cst.Name) for each in for_in.ifs)
+        ):
+            return None
+        only = sole(self.on.evaluate(called.func.value, state))
+        if not isinstance(only, Mapping) or only.element or len(only.items) > _MOST_OPTIONS:
+            return None
+        kept: list[Value] = []
+        for key, held in only.items:
+            if not isinstance(key, str):
+                return None
+            pair = value(Sequence((value(Plain(text=key)), held), UNKNOWN))
+            branch = state.copy()
+            self.on.targets.assign(for_in.target, pair, branch)
+            tests = [each.test for each in for_in.ifs]
+            if any(not self.on.operators.narrow(test, branch, holds=True) for test in tests):
+                continue
+            if any(self.on.operators.narrow(test, branch, holds=False) for test in tests):
+                return None
+            kept.append(pair)
+        return kept
 
     def _items(
         self, for_in: cst.CompFor, result: cst.BaseExpression, state: State

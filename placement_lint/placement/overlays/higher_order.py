@@ -20,6 +20,7 @@ from placement_lint.placement.domain.values import (
     Anything,
     Array,
     External,
+    Host,
     Sequence,
     Value,
     arrays,
@@ -220,7 +221,7 @@ def _over_leaves(call: LibraryCall, before: tuple[Value, ...]) -> Value:
         put = _put_by(call, trees[1][1])
         if put is not None:
             return of.rebuilt(trees[0][1], put, call.place, call.state, is_put=True)
-    rest = [(place, _every_array(of.spread(tree, call.state))) for place, tree in trees[1:]]
+    rest = [(place, _every_leaf(call, tree)) for place, tree in trees[1:]]
     place, first = trees[0]
     known: dict[Value, Value] = {}
     paths = [(call.index(function), each) for each in before]
@@ -312,6 +313,17 @@ def _tree(call: LibraryCall) -> Value:
 def _leaves(call: LibraryCall, tree: Value) -> Value:
     leaves = [*call.program.trees.leaves(tree, call.state)]
     return value(Sequence(None, join(*leaves) if leaves else NOTHING))
+
+
+def _every_leaf(call: LibraryCall, tree: Value) -> Value:
+    """Return what a leaf of a tree may be: one of its arrays; without any, NumPy's."""
+    of = call.program.trees
+    found = _every_array(of.spread(tree, call.state))
+    if found != UNKNOWN:
+        return found
+    leaves = [*of.leaves(tree, call.state)]
+    is_host = all(isinstance(atom, Host) for leaf in leaves for atom in leaf)
+    return HOST if leaves and is_host else UNKNOWN
 
 
 def _every_array(tree: Value) -> Value:
