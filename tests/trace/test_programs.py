@@ -48,6 +48,7 @@ COMPUTED = {
 marked lines have made; or trace names what was reshaped, not the reshaping."""
 FOLLOWING = {
     "hazards/expert-weights-fetched-by-layer",
+    "hazards/offloaded-optimizer-loses-its-host",
     "hazards/optimizer-of-frozen-and-trained-parts",
 }
 """A computation runs on the host there since an array is not where the marked line wants it: that

@@ -56,6 +56,7 @@ _IN_NUMPY = _FILLING | _PUTTING | {"jax.numpy.load"}
 
 # Of a parameter of which nothing else is known, its name is what there is to go by.
 _SHARDINGS = re.compile(r"^(?!.*(?:repl|single)).*shardings?$", re.IGNORECASE)
+_NAME_HOPS = 4
 
 
 class StagedThroughDefaultDevice(Rule):
@@ -185,7 +186,11 @@ class StagedThroughDefaultDevice(Rule):
     def _check_operand(
         self, operand: cst.BaseExpression, target: cst.BaseExpression, put: cst.Call, ctx: Context
     ) -> None:
-        whole = made_before(operand, put, ctx) if isinstance(operand, cst.Name) else operand
+        whole: cst.BaseExpression | None = operand
+        hops = 0
+        while isinstance(whole, cst.Name) and hops < _NAME_HOPS:
+            whole = made_before(whole, put, ctx)
+            hops += 1
         made = None if whole is None else creator_of(whole, ctx)
         returned = returned_by(made, ctx)
         at, made = made, returned or made
@@ -212,7 +217,7 @@ class StagedThroughDefaultDevice(Rule):
             confidence=Confidence.DEFINITE if size and not is_spread else Confidence.LIKELY,
             related=((put, ctx.module.path, "put here"),) if is_apart else (),
             # Arithmetic in NumPy may give other types than that of JAX.
-            fix=_put_plan(at, name, ctx) if made is whole and not is_read else None,
+            fix=_put_plan(at, name, ctx) if made is whole and hops < 2 and not is_read else None,
         )
 
     def _check_filling(
