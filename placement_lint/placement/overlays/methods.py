@@ -143,7 +143,7 @@ class MethodCalls:
             method = LibraryMethod(f"optax.GradientTransformation.{name}", only)
             return self.on.calls.library_method(node, method, None, state)
         named = frozenset(atom for atom in held if _has_member(atom, name))
-        if named and all(isinstance(atom, Anything) for atom in held - named):
+        if named and all(isinstance(atom, Anything | Optimizer) for atom in held - named):
             member = self.on.program.classes.attribute(held, name, state)
             self.on.record.saw_value(self.on.index(function), member)
             return self.on.calls.objects.called(node, member, state)

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 
 _WITH_MOMENTS = LIBRARY.optimizers_with_moments
+_OWN = ("optax.GradientTransformation", "optax.GradientTransformationExtraArgs")
+_FUNCTIONS = ("init", "update")
 _INJECTED = "optax.InjectedOptimizer.__call__"
 
 
@@ -61,12 +63,32 @@ def combined(call: ObjectCall) -> Value:
     first = call.argument(0, "inner", "opt", "tx")
     given += [] if first is None else [first]
     parts = [each for held in given for each in _optimizers_in(held)]
-    if not parts and call.name not in COMBINING:
+    own = frozenset(each for held in given for each in _own_in(held))
+    if not parts and not own and call.name not in COMBINING:
         return UNKNOWN
     keeping = [part for part in parts if part.keeps_moments]
     if keeping:
-        return value(replace(keeping[0], is_init=False))
-    return value(Optimizer(call.name, keeps_moments=call.name == ACCUMULATING))
+        return value(replace(keeping[0], is_init=False)) | own
+    return value(Optimizer(call.name, keeps_moments=call.name == ACCUMULATING)) | own
+
+
+@objects(*_OWN)
+def transformation(call: ObjectCall) -> Value:
+    """`optax.GradientTransformation(init, update)`: one of the program's own functions."""
+    init, update = call.argument(0, "init"), call.argument(1, "update")
+    if init is None or update is None:
+        return UNKNOWN
+    return value(Sequence((init, update), join(init, update), None, _FUNCTIONS))
+
+
+def _own_in(held: Value, depth: int = MAX_DEPTH) -> Iterator[Sequence]:
+    """Yield the transformations that the program itself defines."""
+    for atom in sorted(held, key=order_of):
+        if isinstance(atom, Sequence) and atom.names == _FUNCTIONS:
+            yield atom
+        elif isinstance(atom, Mapping | Sequence) and depth:
+            for part in atom.parts():
+                yield from _own_in(part, depth - 1)
 
 
 def _optimizers_in(held: Value, depth: int = MAX_DEPTH) -> Iterator[Optimizer]:

@@ -108,7 +108,10 @@ def made_before(operand: cst.Name, put: cst.Call, ctx: Context) -> cst.BaseExpre
     It is assigned to the name in the same block, nothing reads the name between, and afterwards the
     name stands for what was put, or is not used.
     """
-    made = _reaching(operand, ctx) or _assigned_just_before(operand, ctx)
+    made = _reaching(operand, ctx)
+    if made is None or not _assigns(ctx.statement(made), operand.value):
+        # What made the array may have had another name before.
+        made = _assigned_just_before(operand, ctx)
     line = None if made is None else ctx.statement_line(made)
     end = ctx.statement_line(put)
     if made is None or line is None or end is None:
