@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,9 +18,11 @@ from placement_lint.lint.check_file import Analysis, failed, lint_source
 from placement_lint.lint.file_results import FileOptions, FileResult, internal_error, unfinished
 from placement_lint.lint.gc_pause import collection_paused
 from placement_lint.lint.parsing import parse_what_can_be
+from placement_lint.project.dependencies import ProgramReads
 from placement_lint.project.graph import closure
 from placement_lint.project.passing_names import PassingNames, add_ways
 from placement_lint.project.placing_files import importing_jax
+from placement_lint.project.program_texts import ProgramTexts
 from placement_lint.syntax.deep_stack import run_deep
 from placement_lint.timing import INTERPRETATION, timed
 
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from placement_lint.project.project import Project
     from placement_lint.project.queries import TrackedQueries
 
-_PLACING = re.compile(r"device_put|to_device|default_device|\bdevice\s*=")
-"""What a file has that does something with a device which it has from elsewhere."""
 _MANY = 40
 """Files of a program of which the memory is wanted for the next one."""
 _FEW = 8
@@ -45,8 +44,6 @@ _MOST_LIKELY = 8
 """Files that are executed for each one to which a placement surely gets."""
 _MOST_IMPORTING = 2
 """Files that are executed for each one that is a member, or to which names are passed on."""
-_ANY_NAME = re.compile(r"\b(?:getattr|vars|globals|__dict__|eval|exec)\b")
-"""What a file has that reads names which its text does not have."""
 
 
 def check_together(
@@ -101,6 +98,10 @@ class ComponentCheck:
         self.asked: dict[str, TrackedQueries] = {}
         self.analyses: dict[str, Analysis] = {}
         self.program: Program | None = None
+        self.reads = ProgramReads()
+        """What it depends on, beside what its files were told."""
+        self.is_readable = True
+        """Whether each file that it leads into could be read."""
 
     @collection_paused()
     def interpret(self, members: Iterable[str], *, follows: bool | None) -> dict[str, Module]:
@@ -185,7 +186,11 @@ class ComponentCheck:
 
     def find(self, importer: str, qualified: str) -> tuple[str, str] | None:
         """Return the file that a name in another one leads into, and the rest of the name."""
-        return self.project.module_of(importer, qualified)
+        found = self.reads.found
+        key = (importer, qualified)
+        if key not in found:
+            found[key] = self.project.module_of(importer, qualified)
+        return found[key]
 
     def load(self, name: str) -> Module | None:
         """Read a file; what cannot be read or parsed is no part of the program."""
@@ -206,6 +211,7 @@ class ComponentCheck:
         source = self.sources.get(name) or store.source_if_readable(name)
         if source is None:
             # It is a finding of the run already, if it is one of its files.
+            self.is_readable = False
             return False
         self.sources[name] = source
         parsed = parse_what_can_be(source, store)
@@ -278,7 +284,8 @@ def group(
 
 
 def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
-    importers, text = component.importers, together.project.store.text
+    importers = component.importers
+    asked = ProgramTexts(together.project.store, together.reads)
     importing = {path: {importer for importer, _ in importers[path]} for path in importers}
     passing = PassingNames(together.project.store, importers)
     members = set(component.placing)
@@ -287,6 +294,7 @@ def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
         modules = together.interpreted(members, follows=follows)
         program = together.program
         if modules is None or program is None:
+            together.is_readable = False
             return together
         found: dict[str, dict[str, Ways]] = {}
         for path, module in modules.items():
@@ -295,10 +303,10 @@ def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
             with interpreting(path):
                 names, devices = program.reach.carried_by(module)
             for importer, name in importers[path]:
-                carried = _leads_to(name, names, importer, text)
-                if not carried and _leads_to(name, devices, importer, text):
+                carried = _leads_to(name, names, importer, asked)
+                if not carried and _leads_to(name, devices, importer, asked):
                     # Others may have the device from it in turn.
-                    carried = importer in importers or bool(_PLACING.search(text(importer)))
+                    carried = importer in importers or asked.is_placing(importer)
                 if carried:
                     every = names | dict.fromkeys(devices)
                     brought = every if name in {"", "*"} else {name: every[name]}
@@ -321,6 +329,9 @@ def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
             # Two programs of so many files at a time are too much. A search for garbage passes
             # through all that the process holds: few files are not worth it.
             gc.collect()
+    together.reads.passing = passing.followed
+    followed = frozenset(passing.followed)
+    together.reads.passed = {path: passing.does_with(path, followed) for path in passing.read}
     return together
 
 
@@ -342,9 +353,7 @@ def _expected(
     return likely if len(likely) <= _MOST_LIKELY * len(surely) else surely
 
 
-def _leads_to(
-    imported: str, names: Collection[str], importer: str, text: Callable[[str], str]
-) -> bool:
+def _leads_to(imported: str, names: Collection[str], importer: str, asked: ProgramTexts) -> bool:
     """Whether an import brings one of these names; "" is the whole module, "*" all its names.
 
     A file that has a whole module uses those of its names that its text has. One that hands all
@@ -352,9 +361,4 @@ def _leads_to(
     """
     if imported or not names:
         return imported in names or (imported == "*" and bool(names))
-    said = text(importer)
-    return (
-        Path(importer).name == "__init__.py"
-        or any(name in said for name in names)
-        or _ANY_NAME.search(said) is not None
-    )
+    return Path(importer).name == "__init__.py" or asked.says_one(importer, names)

@@ -43,6 +43,7 @@ from placement_lint.project.graph import closure
 from placement_lint.project.imported_names import filter_text
 from placement_lint.rules.tool.internal_error import InternalError
 from placement_lint.rules.tool.io_error import IoError
+from placement_lint.syntax.code_digest import code_digest
 from placement_lint.syntax.deep_stack import run_deep
 from placement_lint.syntax.python_parser import may_be_broken
 from placement_lint.timing import WAITING, apart, timed, watch
@@ -289,7 +290,9 @@ def check_component(
         accelerated = {
             path for path in component.paths & requests.keys() if requests[path].options.accelerator
         }
-        digest = previous.group(component.paths, accelerated)
+        digest = previous.group(
+            component.paths, accelerated, component.placing, component.importers
+        )
         known = previous.results(digest, project)
         if known is not None:
             return {path: CheckedFile(path, result) for path, result in known.items()}
@@ -300,12 +303,23 @@ def check_component(
     if previous is not None:
         previous.looked_at.update(checked)
         results = {path: one.result for path, one in checked.items()}
-        if not together.without and all(
-            _may_be_remembered(source, options_for(source), results.get(path, FileResult(())))
-            for path, source in together.sources.items()
+        if (
+            together.is_readable
+            and not together.without
+            and all(
+                _may_be_remembered(source, options_for(source), results.get(path, FileResult(())))
+                for path, source in together.sources.items()
+            )
         ):
             answers = {path: asked.answers for path, asked in together.asked.items()}
-            previous.now.groups[digest] = Group(results, answers)
+            reads = together.reads
+            reads.codes = {
+                path: code_digest(source.text) for path, source in together.sources.items()
+            }
+            reads.words = {
+                path: dict(analysis.facts.said) for path, analysis in together.analyses.items()
+            }
+            previous.now.groups[digest] = Group(results, answers, reads)
         else:
             previous.is_certain = False
     together.free()

@@ -96,3 +96,25 @@ class Summarised:
 
     summary: Summary
     answers: Dependencies
+
+
+@dataclass
+class ProgramReads:
+    """What files that were executed together depend on, beside what each of them was told."""
+
+    codes: dict[str, str] = field(default_factory=dict)
+    """Digests of the code of the files that were executed."""
+    words: dict[str, dict[bytes, bool]] = field(default_factory=dict)
+    """Words that rules looked for in the texts of these, and whether they are there."""
+    found: dict[tuple[str, str], tuple[str, str] | None] = field(default_factory=dict)
+    """From a file and a name in it to the file that this leads into, and the rest of the name."""
+    names: dict[str, list[str]] = field(default_factory=dict)
+    """Sets of names that were looked for, by what stands for them."""
+    said: dict[tuple[str, str], bool] = field(default_factory=dict)
+    """Whether a file that was not executed says one of a set of names."""
+    placing: dict[str, bool] = field(default_factory=dict)
+    """Whether such a file does something with devices."""
+    passing: list[str] = field(default_factory=list)
+    """The names by which placements may get from file to file."""
+    passed: dict[str, str] = field(default_factory=dict)
+    """Digests of what files do with these names."""

@@ -11,6 +11,7 @@ import functools
 from typing import TYPE_CHECKING, NamedTuple
 
 from placement_lint.files.python_tree import blocks
+from placement_lint.files.store import digest
 from placement_lint.project.graph import closure
 from placement_lint.syntax.python_parser import python_tree
 
@@ -40,6 +41,7 @@ class PassingNames:
         self._importers = importers
         self._statements: dict[str, list[_Statement]] = {}
         self._named: dict[str, frozenset[str]] = {}
+        self._followed: set[str] = set()
 
     def reached(
         self, entering: Mapping[str, Mapping[str, Ways]], *, directly: bool = False
@@ -67,12 +69,41 @@ class PassingNames:
                 there = passed.setdefault(importer, {})
                 if add_ways(there, brought):
                     pending.append(importer)
+        for names in passed.values():
+            self._followed.update(names, *filter(None, names.values()))
         used = {
             path
             for path, names in passed.items()
             if self._is_used(path, names, everywhere=not directly)
         }
         return used | (closure(used, givers) & passed.keys())
+
+    @property
+    def followed(self) -> list[str]:
+        """The names that were followed so far, with those of their ways."""
+        return sorted(self._followed)
+
+    @property
+    def read(self) -> list[str]:
+        """The files that were read for it."""
+        return sorted(self._statements)
+
+    def does_with(self, path: str, names: frozenset[str]) -> str:
+        """Return a digest of all that a file does with some names.
+
+        Where that is the same, and these are all names that are followed, so is what is reached.
+        """
+        rows = {
+            (
+                tuple(sorted(bound)),
+                tuple(sorted(named & names)),
+                tuple(sorted(texts & names)),
+                bound != named,
+            )
+            for bound, named, texts in self._of(path)
+            if not (named.isdisjoint(names) and texts.isdisjoint(names))
+        }
+        return digest(repr(sorted(rows)).encode("utf-8", "surrogatepass"))
 
     def _brought(
         self, names: Mapping[str, Ways], imported: str, importer: str, *, directly: bool

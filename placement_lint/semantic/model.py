@@ -133,6 +133,8 @@ class ModuleFacts:
         self.names = Names(self.tree, exports, table_with(models))
         self.siblings: dict[str, ModuleFacts] = {path: self}
         """The files that are interpreted together with this one, itself among them, by path."""
+        self.said: dict[bytes, bool] = {}
+        """Words that were looked for in its text, and whether they are there."""
         self._facts: dict[Callable[..., Any], Any] = {}
         self._failed: Exception | None = None
         """What interpreting it raised."""
@@ -145,6 +147,13 @@ class ModuleFacts:
             self._facts[work] = work(self)
         found: T = self._facts[work]
         return found
+
+    def says(self, *words: bytes) -> bool:
+        """Return whether the text has one of these words, in code or elsewhere."""
+        for word in words:
+            if word not in self.said:
+                self.said[word] = word in self.fact(_encoded)
+        return any(self.said[word] for word in words)
 
     def begin_again(self, run: RunView) -> None:
         """Forget what was worked out but for the tree and its names, and ask of the run by this."""
@@ -315,3 +324,7 @@ def _without_execution(facts: ModuleFacts) -> Flow:
         facts.path, facts.tree, facts.names, accelerator=facts.accelerator, is_open=facts.is_open
     )
     return Flow(Program([module]), module)
+
+
+def _encoded(facts: ModuleFacts) -> bytes:
+    return facts.text.encode("utf-8", "surrogatepass")

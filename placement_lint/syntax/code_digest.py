@@ -16,8 +16,10 @@ _PIECES = re.compile(
     """,
     re.DOTALL | re.VERBOSE,
 )
-_TELLING = re.compile(r"noqa|placement|reveal|type:|coding|flake8", re.IGNORECASE)
-"""Words of comments that something is decided by."""
+_TELLING = re.compile(
+    r"#!|noqa|placement|reveal|type:|coding|flake8|%%|codecell|In\[", re.IGNORECASE
+)
+"""What comments have that something is decided by: suppressions, cells, what runs the file."""
 _OPENED = re.compile(r"\n([ \t]*(?:async[ \t]+def|def|class)\b[^\n#]*:)[ \t]*\n\s*$")
 _MOST_ABOVE = 300
 """Characters above a docstring in which the line that it belongs to is looked for."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +14,7 @@ from placement_lint.project.dependencies import Donated
 from placement_lint.syntax.code_digest import code_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from placement_lint.files.store import FileStore
     from placement_lint.lint.file_results import FileResult
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from placement_lint.project.dependencies import Summarised
     from placement_lint.project.file_facts import FileFacts
     from placement_lint.project.project import Project
+
+
+_LINE = re.compile(r"\blines? \d")
 
 
 @dataclass(frozen=True)
@@ -160,10 +165,17 @@ class PreviousRun:
         self.now.checked[path] = before
         return before.result
 
-    def group(self, paths: Iterable[str], accelerated: set[str]) -> str:
-        """Return a digest of all that the files of a group say."""
+    def group(
+        self,
+        paths: Iterable[str],
+        accelerated: Collection[str],
+        placing: Collection[str],
+        importers: Mapping[str, Iterable[tuple[str, str]]],
+    ) -> str:
+        """Return a digest of what decides how files are executed together, but for their texts."""
         rows = [
-            f"{path!r} {text.content} {text.settings} {path in accelerated}"
+            f"{path!r} {text.settings} {path in accelerated} {path in placing} "
+            f"{sorted(importers.get(path, ()))}"
             for path in sorted(paths)
             if (text := self.now.texts.get(path)) is not None
         ]
@@ -171,13 +183,32 @@ class PreviousRun:
 
     def results(self, group: str, project: Project) -> Mapping[str, FileResult] | None:
         """Return what was found in the files of a group, if it would be found again."""
+        from placement_lint.project.program_texts import still_reads
+
         before = self._before.groups.get(group)
-        if before is None or not all(
-            project.still_gives(answers, path) for path, answers in before.answers.items()
+        if before is None:
+            return None
+        changed = {path for path in self.now.texts if not self._has_same_text(path)}
+        executed = changed & before.reads.codes.keys()
+        if not (
+            self.now.texts.keys() >= before.reads.codes.keys()
+            and all(
+                before.reads.codes[path] == code_digest(self._store.text(path))
+                and self._says(path, before.reads.words.get(path, {}))
+                and says_nothing_of(path, before.results)
+                for path in executed
+            )
+            and still_reads(before.reads, changed, project)
+            and all(project.still_gives(told, path) for path, told in before.answers.items())
         ):
             return None
         self.now.groups[group] = before
         return before.results
+
+    def _says(self, path: str, words: Mapping[bytes, bool]) -> bool:
+        """Return whether the text of a file has these words, and has not the others."""
+        data = self._store.text(path).encode("utf-8", "surrogatepass")
+        return all((word in data) is told for word, told in words.items())
 
     def _note(self, path: str, stamp: tuple[int, int, int, int], content: str, key: str) -> None:
         self.now.texts[path] = TextDigest(content, key)
@@ -189,3 +220,21 @@ class PreviousRun:
     def _has_same_text(self, path: str) -> bool:
         before, now = self._before.texts.get(path), self.now.texts.get(path)
         return before is not None and now is not None and before.content == now.content
+
+
+def says_nothing_of(path: str, results: Mapping[str, FileResult]) -> bool:
+    """Return whether no result depends on in which lines of a file its code is.
+
+    So it is where nothing was found in it, or points into it. A message that names a line may mean
+    one of any file.
+    """
+    name = os.path.basename(path)
+    for result in results.values():
+        for finding in (*result.findings, *(each.finding for each in result.suppressed)):
+            edits = () if finding.fix is None else finding.fix.edits
+            places = [finding.path, *(each.path for each in finding.related)]
+            places += [each.path for each in edits]
+            texts = (finding.message, finding.advice, *(each.message for each in finding.related))
+            if path in places or any(name in text or _LINE.search(text) for text in texts):
+                return False
+    return True

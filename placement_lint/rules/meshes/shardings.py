@@ -112,9 +112,8 @@ def names_memories(ctx: Context, *, elsewhere: bool = False) -> bool:
     """
     if elsewhere:
         return _says(ctx, _MEMORIES, elsewhere=True)
-    return any(
-        word in facts.fact(_bytes) for facts in ctx.module.siblings.values() for word in _MEMORIES
-    ) or says(ctx, *_MEMORIES)
+    siblings = ctx.module.siblings.values()
+    return any(facts.says(*_MEMORIES) for facts in siblings) or says(ctx, *_MEMORIES)
 
 
 def may_run_at_compile_time(ctx: Context, *, elsewhere: bool = False) -> bool:
@@ -132,12 +131,7 @@ def _says(ctx: Context, words: tuple[bytes, ...], *, elsewhere: bool) -> bool:
 
 def says(ctx: Context, *words: bytes) -> bool:
     """Return whether the file has one of these words, in code or elsewhere."""
-    own = ctx.module.fact(_bytes)
-    return any(word in own for word in words)
-
-
-def _bytes(facts: ModuleFacts) -> bytes:
-    return facts.text.encode("utf-8", "surrogatepass")
+    return ctx.module.says(*words)
 
 
 def depends_on_tracing(node: cst.CSTNode, ctx: Context) -> bool:

@@ -129,9 +129,8 @@ class TensorflowTakesAccelerator(Rule):
         found = _imported(ctx)
         if found is None:
             return
-        text = ctx.module.text.encode("utf-8", "replace")
         words = (*_TAMED, *_MEANT)
-        if any(word in text for word in words) or ctx.module.run.mentions(ctx.module.path, *words):
+        if ctx.module.says(*words) or ctx.module.run.mentions(ctx.module.path, *words):
             return
         statement, where = found
         ctx.report(

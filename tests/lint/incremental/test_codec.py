@@ -29,7 +29,7 @@ from placement_lint.lint.incremental.records import (
     records_codec,
 )
 from placement_lint.lint.results import Suppressed
-from placement_lint.project.dependencies import Dependencies, Donated, Summarised
+from placement_lint.project.dependencies import Dependencies, Donated, ProgramReads, Summarised
 from placement_lint.project.file_facts import FileFacts
 from placement_lint.semantic.module_summary import (
     Does,
@@ -97,6 +97,16 @@ FACTS = FileFacts(
     {"a": ("b",)},
     True,
 )
+READS = ProgramReads(
+    {"a.py": "code"},
+    {"a.py": {b"pinned_host": True}},
+    {("a.py", "b.c"): ("b.py", "c"), ("a.py", "os"): None},
+    {"mark": ["put"]},
+    {("b.py", "mark"): True},
+    {"b.py": False},
+    ["put"],
+    {"b.py": "does"},
+)
 RECORDS = Records(
     {"a.py": TextDigest("c", "s")},
     {"a.py": Prefiltered(7, True, True, True, True, True, ("put",), ("mesh",), True)},
@@ -105,7 +115,7 @@ RECORDS = Records(
     {"a.py": Checked(RESULT, DEPENDENCIES, False)},
     {"a.py": Summarised((STARTS, Either((Imports("a"),), ())), DEPENDENCIES)},
     {"a.py": Donated("code", {"f": None}, {"g": "b.g"}, DEPENDENCIES, False)},
-    {"digest": Group({"a.py": RESULT}, {"a.py": DEPENDENCIES})},
+    {"digest": Group({"a.py": RESULT}, {"a.py": DEPENDENCIES}, READS)},
 )
 CODEC = records_codec()
 
