@@ -204,8 +204,7 @@ class _Pass:
         examiner = FileChecker(project, self.fix, is_timed=watch().is_running)
         self.checked += selection.noted(check_all(tasks, examiner, jobs, self.progress))
         if self.previous is not None:
-            self.previous.now.summaries.update(project.view.take_learned())
-            self.previous.note_donations(project.view.take_donations())
+            self.previous.learn(project.view.take_learned())
             self.previous.now.facts_by_file = project.facts_by_file.known(selection.files)
         selection.findings += [
             failure(path, error) for path, error in project.take_failed().items()

@@ -238,11 +238,8 @@ def _check_alone(path: str, request: Request, fix: FixMode, project: Project) ->
             return CheckedFile(path, result, beside=tuple(beside))
         if not _may_be_remembered(source, options, result):
             return CheckedFile(path, result)
-        summaries = project.view.take_learned()
-        donations = project.view.take_donations()
-        return CheckedFile(
-            path, result, answers=asked.answers, summaries=summaries, donations=donations
-        )
+        learned = project.view.take_learned()
+        return CheckedFile(path, result, answers=asked.answers, learned=learned)
     from placement_lint.lint.fixes.apply import fix_source
 
     unsafe = request.unsafe_fixes

@@ -316,6 +316,7 @@ class Selection:
             donating=self._donating,
             giving=self._giving,
             known_donations=None if self.previous is None else self.previous.donations,
+            known_calls=None if self.previous is None else self.previous.calls,
         )
 
     def with_reexports(self) -> Project:
@@ -451,8 +452,7 @@ class Selection:
                 self.previous.now.checked[one.path] = record
             else:
                 self.previous.is_certain = False
-            self.previous.now.summaries.update(one.summaries)
-            self.previous.note_donations(one.donations)
+            self.previous.learn(one.learned)
         return checked
 
     def note_exhausted(self, checked: Iterable[CheckedFile]) -> None:

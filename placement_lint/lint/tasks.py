@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from placement_lint.lint.file_results import FileOptions, FileResult, tool_finding
+from placement_lint.project.dependencies import Learned
 from placement_lint.rules.tool.internal_error import InternalError
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from placement_lint.findings import Finding
     from placement_lint.lint.results import FixedFile, Skipped
-    from placement_lint.project.dependencies import Dependencies, Donated, Summarised
+    from placement_lint.project.dependencies import Dependencies
     from placement_lint.rules.base import Rule
 
 
@@ -63,10 +64,8 @@ class CheckedFile:
     """Why what fixes made of it could not be written."""
     answers: Dependencies | None = None
     """What other files told it; None where that is not all that it depends on."""
-    summaries: Mapping[str, Summarised] = field(default_factory=dict)
-    """What was found out of modules on the way."""
-    donations: Mapping[str, Donated] = field(default_factory=dict)
-    """What was found out of what files donate on the way."""
+    learned: Learned = field(default_factory=Learned)
+    """What was found out of other files on the way."""
     beside: tuple[Finding, ...] = ()
     """What failed of other files that were asked on the way."""
     is_only_parsed: bool = False

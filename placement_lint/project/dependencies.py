@@ -90,6 +90,29 @@ def _added(mine: dict[Any, Any], theirs: dict[Any, Any]) -> bool:
     return is_same
 
 
+@dataclass
+class CallsMade:
+    """In which lines a file calls functions, with what it was told of its names then."""
+
+    lines: dict[str, int | None] = field(default_factory=dict)
+    """By the qualified name of the function, the line of the first call; None: there is none."""
+    answers: Dependencies = field(default_factory=Dependencies)
+
+    def add(self, other: CallsMade) -> None:
+        """Add what was found out of the same file by another question, or another process."""
+        self.lines.update(other.lines)
+        self.answers.add(other.answers)
+
+
+@dataclass
+class Learned:
+    """What was found out of files on the way, whichever of them was asked about."""
+
+    summaries: dict[str, Summarised] = field(default_factory=dict)
+    donations: dict[str, Donated] = field(default_factory=dict)
+    calls: dict[str, CallsMade] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class Summarised:
     """What executing a file does, with what it was told then."""

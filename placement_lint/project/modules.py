@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from placement_lint.prefilter.name_scan import Exports
-    from placement_lint.project.dependencies import Donated, Summarised
+    from placement_lint.project.dependencies import CallsMade, Donated, Summarised
     from placement_lint.syntax.names import ExportResolver
 
 T = TypeVar("T")
@@ -89,18 +89,20 @@ class Modules:
         donating: Iterable[str] = (),
         giving: Iterable[str] = (),
         known_donations: Callable[[str], Donated | None] | None = None,
+        known_calls: Callable[[str], CallsMade | None] | None = None,
     ) -> None:
         """Take the paths of the run, and those of them whose bytes mention the roots.
 
         `known_summary` tells what was found out before of what executing a file does,
-        `known_donations` of what its names donate, and `facts_by_file` what is known of the texts.
-        `exhausted` are files that have taken all that they may. `store` reads the files. `donating`
-        are files that may donate arrays, `giving` those that may give functions to callbacks and
-        data loaders.
+        `known_donations` of what its names donate, `known_calls` of what it calls, and
+        `facts_by_file` what is known of the texts. `exhausted` are files that have taken all that
+        they may. `store` reads the files. `donating` are files that may donate arrays, `giving`
+        those that may give functions to callbacks and data loaders.
         """
         self.store = store or FileStore()
         self.known_summary = known_summary
         self.known_donations = known_donations
+        self.known_calls = known_calls
         self.facts_by_file = facts_by_file or FactsByFile()
         self.failed: dict[str, Exception] = {}
         """Files of which something could not be found out, because of a mistake of ours."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from placement_lint.files.source import Source, UnreadableError
 from placement_lint.files.test_paths import is_test_path
 from placement_lint.prefilter.conditions import Uses
-from placement_lint.project.dependencies import Dependencies, Donated, Summarised
+from placement_lint.project.dependencies import CallsMade, Dependencies, Learned, Summarised
 from placement_lint.project.graph import closure
 from placement_lint.project.import_effects import Importing
 from placement_lint.project.imported_names import naming_text
@@ -52,6 +52,8 @@ class WholeRun:
         self._tensorflow: dict[str, EffectOrigin | None] = {}
         self._programs: dict[str, frozenset[str]] = {}
         self._learned: dict[str, Summarised] = {}
+        self._calls_made: dict[str, CallsMade] = {}
+        self._known_calls: dict[str, CallsMade | None] = {}
         self._opened: dict[str, list[Dependencies]] = {}
         """What the files that were parsed were told of their names."""
         self.parsed = 0
@@ -235,13 +237,11 @@ class WholeRun:
         facts.free()
         return summary
 
-    def take_donations(self) -> dict[str, Donated]:
-        """Return what files donate, as far as it was found out since this was called."""
-        return self._donations.take_learned() if "_donations" in vars(self) else {}
-
-    def take_learned(self) -> dict[str, Summarised]:
-        """Return what executing modules does, as far as it was found out since this was called."""
-        learned, self._learned = self._learned, {}
+    def take_learned(self) -> Learned:
+        """Return what was found out of files since this was called."""
+        donations = self._donations.take_learned() if "_donations" in vars(self) else {}
+        learned = Learned(self._learned, donations, self._calls_made)
+        self._learned, self._calls_made = {}, {}
         return learned
 
     def _leads_to_jax(self, path: str) -> bool:
@@ -296,6 +296,10 @@ class WholeRun:
         return self._callers[function]
 
     def _line_of_call(self, path: str, function: str) -> int | None:
+        known = self._calls_of(path)
+        if known is not None and function in known.lines:
+            self._calls_made.setdefault(path, CallsMade()).add(known)
+            return known.lines[function]
         import libcst as cst
 
         source = self._project.store.source_if_readable(path)
@@ -307,8 +311,23 @@ class WholeRun:
         calls = facts.tree.every(cst.Call)
         lines = (facts.line_of(c) for c in calls if facts.names.qualified(c.func) == function)
         line = next(lines, None)
+        if isinstance(facts.run, TrackedQueries):
+            made = CallsMade({function: line}, facts.run.answers)
+            self._calls_made.setdefault(path, CallsMade()).add(made)
         facts.free()
         return line
+
+    def _calls_of(self, path: str) -> CallsMade | None:
+        """Return in which lines a file called functions, where it would be told the same now."""
+        if path not in self._known_calls:
+            known = self._project.known_calls
+            before = None if known is None else known(path)
+            if before is not None and not still_hold(
+                before.answers, self._project, path, lambda: self
+            ):
+                before = None
+            self._known_calls[path] = before
+        return self._known_calls[path]
 
     def _programs_with(self, path: str) -> frozenset[str]:
         """Return every file of a program that a file is part of."""

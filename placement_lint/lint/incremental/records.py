@@ -15,7 +15,13 @@ from placement_lint.lint.incremental.codec import Codec
 
 if TYPE_CHECKING:
     from placement_lint.lint.file_results import FileResult
-    from placement_lint.project.dependencies import Dependencies, Donated, ProgramReads, Summarised
+    from placement_lint.project.dependencies import (
+        CallsMade,
+        Dependencies,
+        Donated,
+        ProgramReads,
+        Summarised,
+    )
     from placement_lint.project.file_facts import FileFacts
 
 
@@ -95,6 +101,7 @@ class Records:
     checked: dict[str, Checked] = field(default_factory=dict)
     summaries: dict[str, Summarised] = field(default_factory=dict)
     donations: dict[str, Donated] = field(default_factory=dict)
+    calls: dict[str, CallsMade] = field(default_factory=dict)
     groups: dict[str, Group] = field(default_factory=dict)
     """By a digest of which files may have to do with one another, and how they import."""
 
@@ -104,7 +111,13 @@ def records_codec() -> Codec:
     from placement_lint.findings import Finding
     from placement_lint.lint.file_results import FileResult
     from placement_lint.lint.results import Suppressed
-    from placement_lint.project.dependencies import Dependencies, Donated, ProgramReads, Summarised
+    from placement_lint.project.dependencies import (
+        CallsMade,
+        Dependencies,
+        Donated,
+        ProgramReads,
+        Summarised,
+    )
     from placement_lint.project.file_facts import FileFacts
     from placement_lint.semantic.module_summary import Step, Summary
     from placement_lint.semantic.program_queries import (
@@ -121,7 +134,7 @@ def records_codec() -> Codec:
     classes = (
         *(Dependencies, FileFacts, FileResult, Finding, ImportEffects, EffectOrigin),
         *(CallsFromElsewhere, FunctionEffects, GivenComputation, JaxCall, Summarised, Suppressed),
-        *(ProgramReads, Donated, DonationElsewhere, DonationKind),
+        *(CallsMade, ProgramReads, Donated, DonationElsewhere, DonationKind),
     )
     names = {each.__name__: each for each in classes}
     aliases = {"Mapping": Mapping, "Revealed": Any, "Step": Step, "Summary": Summary}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from placement_lint.files.store import digest
 from placement_lint.lint.incremental.file_state import FileState
 from placement_lint.lint.incremental.records import Records, TextDigest
-from placement_lint.project.dependencies import Donated
+from placement_lint.project.dependencies import CallsMade, Donated
 from placement_lint.syntax.code_digest import code_digest
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from placement_lint.files.store import FileStore
     from placement_lint.lint.file_results import FileResult
     from placement_lint.lint.incremental.records import Prefiltered
-    from placement_lint.project.dependencies import Summarised
+    from placement_lint.project.dependencies import Learned, Summarised
     from placement_lint.project.file_facts import FileFacts
     from placement_lint.project.project import Project
 
@@ -135,10 +135,17 @@ class PreviousRun:
             )
         return before if self._same_code[path] else None
 
-    def note_donations(self, found: Mapping[str, Donated]) -> None:
-        """Note what names of files donate: by each process that has found out some of it."""
-        for path, donated in found.items():
+    def calls(self, path: str) -> CallsMade | None:
+        """Return in which lines an unchanged file calls functions."""
+        return self._before.calls.get(path) if self._has_same_text(path) else None
+
+    def learn(self, learned: Learned) -> None:
+        """Note what was found out of files: each process has found out some of it."""
+        self.now.summaries.update(learned.summaries)
+        for path, donated in learned.donations.items():
             self.now.donations.setdefault(path, Donated(donated.code)).add(donated)
+        for path, calls in learned.calls.items():
+            self.now.calls.setdefault(path, CallsMade()).add(calls)
 
     def facts(self, path: str) -> FileFacts | None:
         """Return what is known of a text that is what it was."""

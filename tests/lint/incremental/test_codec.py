@@ -29,7 +29,13 @@ from placement_lint.lint.incremental.records import (
     records_codec,
 )
 from placement_lint.lint.results import Suppressed
-from placement_lint.project.dependencies import Dependencies, Donated, ProgramReads, Summarised
+from placement_lint.project.dependencies import (
+    CallsMade,
+    Dependencies,
+    Donated,
+    ProgramReads,
+    Summarised,
+)
 from placement_lint.project.file_facts import FileFacts
 from placement_lint.semantic.module_summary import (
     Does,
@@ -115,6 +121,7 @@ RECORDS = Records(
     {"a.py": Checked(RESULT, DEPENDENCIES, False)},
     {"a.py": Summarised((STARTS, Either((Imports("a"),), ())), DEPENDENCIES)},
     {"a.py": Donated("code", {"f": None}, {"g": "b.g"}, DEPENDENCIES, False)},
+    {"a.py": CallsMade({"f": 3, "g": None}, DEPENDENCIES)},
     {"digest": Group({"a.py": RESULT}, {"a.py": DEPENDENCIES}, READS)},
 )
 CODEC = records_codec()
