@@ -26,6 +26,7 @@ from placement_lint.placement.domain.values import (
     is_placed,
 )
 from placement_lint.placement.engine.operations import Operations
+from placement_lint.placement.engine.program_calls import ObjectCalls
 from placement_lint.placement.interpreter import Program
 from placement_lint.rules.commitment import uncommitted_array_indexed, uncommitted_array_moved
 from placement_lint.rules.commitment.loop_copies import copied_once
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
     from collections import abc
 
     from placement_lint.placement.domain.record import Use
-    from placement_lint.placement.domain.values import Atom, Value
+    from placement_lint.placement.domain.values import Atom, Computation, Value
+    from placement_lint.placement.engine.operand_layouts import GivenArguments, LaidOut
     from placement_lint.placement.facts.module import Module
     from placement_lint.rules.context import Context
     from tests.differential.seats import Seat
@@ -108,7 +110,8 @@ def _analyse(modules: dict[str, str], folder: Path, host: int) -> Analysis:
     undecided: set[tuple[str, int]] = set()
     open_beside: set[tuple[str, int]] = set()
     meeting: dict[tuple[str, int], set[bool | None]] = {}
-    run, compute, judge = Program.run, Operations.computed, Operations._judge
+    run, call = Program.run, ObjectCalls._computed
+    compute, judge = Operations.computed, Operations._judge
 
     def watched_run(self: Program) -> None:
         if self.supposed is None:
@@ -147,6 +150,15 @@ def _analyse(modules: dict[str, str], folder: Path, host: int) -> Analysis:
             undecided.add((self.module, place))
         judge(self, node, place, held, found, places, *rest, **more)  # type: ignore[arg-type]
 
+    def watched_call(
+        self: ObjectCalls, node: cst.CSTNode, atom: Computation,
+        given: LaidOut | GivenArguments, *rest: object,
+    ) -> Value:  # fmt: skip
+        if atom.places_arguments:
+            # What goes where `jax.jit(…, out_shardings=…)` says is asked to go there.
+            undecided.update((self.on.module.name, place) for place, _ in given.operands)
+        return call(self, node, atom, given, *rest)  # type: ignore[arg-type]
+
     once: set[tuple[str, int]] = set()
 
     def watched_once(use: Use, ctx: Context) -> set[Array]:
@@ -160,6 +172,7 @@ def _analyse(modules: dict[str, str], folder: Path, host: int) -> Analysis:
         mock.patch.object(uncommitted_array_indexed, "copied_once", watched_once),
         mock.patch.object(Program, "run", watched_run),
         mock.patch.object(Operations, "computed", watched_compute),
+        mock.patch.object(ObjectCalls, "_computed", watched_call),
         mock.patch.object(Operations, "_judge", watched_judge),
         # The trees are still to be looked at.
         mock.patch.object(ModuleFacts, "free"),

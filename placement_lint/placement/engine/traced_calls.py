@@ -271,7 +271,12 @@ class Trace:
         held = self.program.trees.rebuilt(
             made, real, self.at, self.state, is_given=True, into=self.begun
         )
-        return anonymous(held)
+        # The outermost one has a name as soon as it is bound to one, and those inside by it.
+        site = self.on.targets.made(self.node)
+        return frozenset(
+            replace(atom, site=site) if isinstance(atom, Container) else atom
+            for atom in anonymous(held)
+        )
 
     def _real(self, atom: Atom, placed: Value) -> Value:
         if not isinstance(atom, Array):
