@@ -107,8 +107,7 @@ def analyse(modules: dict[str, str], host: int = 1) -> Analysis:
 def _analyse(modules: dict[str, str], folder: Path, host: int) -> Analysis:
     names = written(modules, folder)
     programs: list[Program] = []
-    undecided: set[tuple[str, int]] = set()
-    open_beside: set[tuple[str, int]] = set()
+    undecided, open_beside = set[tuple[str, int]](), set[tuple[str, int]]()
     meeting: dict[tuple[str, int], set[bool | None]] = {}
     run, call = Program.run, ObjectCalls._computed
     compute, judge = Operations.computed, Operations._judge
