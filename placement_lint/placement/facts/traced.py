@@ -14,7 +14,7 @@ from placement_lint.placement.domain.transformations import Step, Usage
 from placement_lint.placement.domain.values import Computation
 from placement_lint.placement.facts.traced_results import gives_array
 from placement_lint.syntax.calls import Arguments, elements_or_self, integer_value
-from placement_lint.syntax.definitions import applied
+from placement_lint.syntax.definitions import applied, named_function
 from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ _DIFFERENTIATING = frozenset({
     Structure.DERIVATIVE, Structure.GRADIENT, Structure.VALUE_AND_GRADIENT,
 })  # fmt: skip
 _PLACING = frozenset({"out_shardings", "in_shardings", "device", "backend"})
+_MOST_HELPERS = 3
+"""Functions that call one another."""
 KEEPING_ARGUMENTS = frozenset({
     "jax.checkpoint", "jax.grad", "jax.jit", "jax.remat", "jax.value_and_grad", "jax.vmap",
 })  # fmt: skip
@@ -307,8 +309,13 @@ def _computed(node: cst.CSTNode | None) -> list[cst.CSTNode]:
     return [] if node is None or isinstance(node, cst.Name) else [node]
 
 
-def fills_shapes(function: cst.FunctionDef | cst.Lambda, names: Names) -> bool:
-    """Return whether a function makes an array of a shape that it takes from a parameter."""
+def fills_shapes(
+    function: cst.FunctionDef | cst.Lambda, names: Names, steps: int = _MOST_HELPERS
+) -> bool:
+    """Return whether a function makes an array of a shape that it takes from a parameter.
+
+    Or a function of the same file that it calls with it, which may do so too, and so on.
+    """
     params = function.params
     parameters = {param.name.value for param in (*params.posonly_params, *params.params)}
     pending: list[cst.CSTNode] = [function.body]
@@ -317,6 +324,8 @@ def fills_shapes(function: cst.FunctionDef | cst.Lambda, names: Names) -> bool:
         if isinstance(node, cst.Call):
             row = names.row(node.func)
             makes = row is not None and row.effect in {Effect.CREATE, Effect.TREE_MAP}
+            if not makes and steps and (helper := named_function(node.func, names)) is not None:
+                makes = fills_shapes(helper, names, steps - 1)
             if makes and _mentions(node, parameters):
                 return True
         pending += children(node)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from placement_lint.findings import Confidence, Severity
 from placement_lint.prefilter.conditions import SHARDS, AllOf, Jax
 from placement_lint.rules.base import Rule
-from placement_lint.rules.meshes.compiled_calls import arguments_of, leaves_some
+from placement_lint.rules.meshes.compiled_calls import arguments_of, kept_by, leaves_some
 from placement_lint.rules.meshes.constraints import names_set_mesh
 from placement_lint.rules.meshes.shardings import says
 from placement_lint.semantic.enclosing import is_in_test
@@ -95,6 +95,8 @@ class BatchNotSharded(Rule):
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         arguments = arguments_of(node, ctx)
         if len(arguments) < 2 or leaves_some(node, ctx) or is_in_test(node, ctx):
+            return
+        if len(kept_by(node, ctx)) < len(node.args):
             return
         if says(ctx, *_SPLITTING) or ctx.module.run.mentions(ctx.module.path, *_SPLITTING):
             return

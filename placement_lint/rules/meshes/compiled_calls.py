@@ -35,12 +35,23 @@ def arguments_of(node: cst.Call, ctx: Context) -> list[cst.BaseExpression]:
     return [argument.value for argument in node.args]
 
 
-def leaves_some(node: cst.Call, ctx: Context) -> bool:
-    """Return whether a call may leave some of its arguments where they are, or destroy them."""
+def kept_by(node: cst.Call, ctx: Context) -> list[cst.BaseExpression]:
+    """Return the arguments of a call of a compiled function that it surely does not destroy."""
     from placement_lint.placement.domain.values import Computation, sole
 
     called = sole(ctx.flow.value(node.func))
-    if not isinstance(called, Computation) or called.donates or not called.is_known:
+    if isinstance(called, Computation) and not called.donates:
+        return [argument.value for argument in node.args]
+    compiled = jitted(node.func, ctx)
+    return [] if compiled is None else compiled.kept_arguments(node)
+
+
+def leaves_some(node: cst.Call, ctx: Context) -> bool:
+    """Return whether a call may leave some of its arguments where they are."""
+    from placement_lint.placement.domain.values import Computation, sole
+
+    called = sole(ctx.flow.value(node.func))
+    if not isinstance(called, Computation) or not called.is_known:
         return True
     usage = called.usage
     positions = range(len(node.args))

@@ -14,12 +14,10 @@ from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments, integer_value
 
 if TYPE_CHECKING:
+    from placement_lint.placement.domain.values import Instance
     from placement_lint.rules.context import Context
 
-_DATACLASSES = frozenset({
-    "attrs.define", "attrs.frozen", "chex.dataclass", "dataclasses.dataclass",
-    "flax.struct.dataclass",
-})  # fmt: skip
+_FIELDS = frozenset({"attrs.field", "dataclasses.field", "flax.struct.field"})
 
 
 def whole_number(node: cst.BaseExpression, ctx: Context) -> int | None:
@@ -37,41 +35,78 @@ def whole_number(node: cst.BaseExpression, ctx: Context) -> int | None:
 
 def _field(node: cst.Attribute, ctx: Context) -> tuple[cst.BaseExpression, Context] | None:
     """Return what a field of the one object is that an expression names, and where that stands."""
-    from placement_lint.placement.domain.values import Class, Instance, sole
+    from placement_lint.placement.domain.values import Instance, sole
 
     only = sole(ctx.flow.value(node.value))
-    if not isinstance(only, Instance) or only.through is not None:
+    if not isinstance(only, Instance) or not _is_as_made(only, ctx):
         return None
-    there, maker = ctx.beside(only.cls.module), ctx.beside(only.site.module)
-    if there is None or maker is None or _is_assigned(node.attr.value, ctx):
+    name, classes = node.attr.value, ctx.flow.program.classes
+    fields = classes.fields(only.cls)
+    maker = ctx.beside(only.site.module)
+    made = None if maker is None else maker.tree.nodes[only.site.node]
+    is_own = classes.method(only.cls, "__init__") is not None or _is_assigned(name, ctx)
+    if fields is None or maker is None or made is None or is_own:
         return None
-    cls, made = there.tree.nodes[only.cls.node], maker.tree.nodes[only.site.node]
-    if not isinstance(cls, cst.ClassDef) or not isinstance(made, cst.Call) or cls.bases:
+    arguments = Arguments(made) if isinstance(made, cst.Call) else None
+    if arguments is None:
+        if not _is_factory(made, maker):
+            return None
+    elif arguments.is_open or not _is_class(made, only, maker):
         return None
-    called = sole(maker.flow.value(made.func))
-    names = {
-        there.name(each.decorator.func)
-        if isinstance(each.decorator, cst.Call)
-        else there.name(each.decorator)
-        for each in cls.decorators
-    }
-    is_made = isinstance(called, Class) and called.place == only.cls
-    arguments = Arguments(made)
-    if not is_made or arguments.is_open or not names or not names <= _DATACLASSES:
+    for position, (each, default) in enumerate(fields):
+        if each == name:
+            given = None if arguments is None else arguments.get(position, name)
+            return (given, maker) if given is not None else _default(default, only, ctx)
+    return None
+
+
+def _is_as_made(instance: Instance, ctx: Context) -> bool:
+    """Return whether an object is the one that was made: a function may have handed it out."""
+    from placement_lint.placement.domain.values import Function, sole
+
+    if instance.through is None:
+        return True
+    there = ctx.beside(instance.through.module)
+    call = None if there is None else there.tree.nodes[instance.through.node]
+    if there is None or not isinstance(call, cst.Call):
+        return False
+    return isinstance(sole(there.flow.value(call.func)), Function)
+
+
+def _is_class(made: cst.CSTNode, instance: Instance, ctx: Context) -> bool:
+    """Return whether an object is made by calling its class."""
+    from placement_lint.placement.domain.values import Class, sole
+
+    called = sole(ctx.flow.value(made.func)) if isinstance(made, cst.Call) else None
+    return isinstance(called, Class) and called.place == instance.cls
+
+
+def _is_factory(made: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether an object is the default of a field, which is made of nothing."""
+    argument = ctx.parent(made)
+    return (
+        isinstance(argument, cst.Arg)
+        and argument.keyword is not None
+        and argument.keyword.value == "default_factory"
+    )
+
+
+def _default(
+    node: cst.BaseExpression | None, instance: Instance, ctx: Context
+) -> tuple[cst.BaseExpression, Context] | None:
+    """Return the default of a field, which stands in the class of an object, or one of its bases.
+
+    `field(default=4)` is what it says.
+    """
+    if node is None:
         return None
-    fields = [
-        statement
-        for line in cls.body.body
-        if isinstance(line, cst.SimpleStatementLine)
-        for statement in line.body
-        if isinstance(statement, cst.AnnAssign) and isinstance(statement.target, cst.Name)
-    ]
-    for position, each in enumerate(fields):
-        if isinstance(each.target, cst.Name) and each.target.value == node.attr.value:
-            given = arguments.get(position, node.attr.value)
-            if given is not None:
-                return given, maker
-            return None if each.value is None else (each.value, there)
+    places = ctx.flow.program.classes.bases(instance.cls)
+    for there in (ctx.beside(place.module) for place in places):
+        if there is not None and there.tree.contains(node):
+            if isinstance(node, cst.Call) and there.name(node.func) in _FIELDS:
+                said = Arguments(node).keywords.get("default")
+                return None if said is None else (said, there)
+            return node, there
     return None
 
 

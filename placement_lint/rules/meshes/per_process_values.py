@@ -56,7 +56,7 @@ class _Sources:
             value = followed(node, ctx)
             if value is not node:
                 return self.differs(value, ctx, given)
-            bound = _bound_before(node, ctx)
+            bound = bound_before(node, ctx)
             if isinstance(bound, cst.For | cst.CompFor):
                 return self.differs(bound.iter, ctx, given)
             if bound is not None:
@@ -209,9 +209,7 @@ def _mapped(function: cst.Lambda, name: str, ctx: Context) -> cst.BaseExpression
     return Arguments(call).get(1 + names.index(name))
 
 
-def _bound_before(
-    name: cst.Name, ctx: Context
-) -> cst.BaseExpression | cst.For | cst.CompFor | None:
+def bound_before(name: cst.Name, ctx: Context) -> cst.BaseExpression | cst.For | cst.CompFor | None:
     """Return what a name is bound to where it is read: a value, or the loop that it is drawn by.
 
     That is the last statement before it that binds it, in a block around it, if that is certain.

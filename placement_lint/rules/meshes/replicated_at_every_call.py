@@ -14,7 +14,7 @@ from placement_lint.prefilter.conditions import SHARDS, AllOf, AnyOf, Identifier
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.commitment_lost import is_certain
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
-from placement_lint.rules.meshes.compiled_calls import arguments_of, leaves_some
+from placement_lint.rules.meshes.compiled_calls import arguments_of, kept_by, leaves_some
 from placement_lint.rules.meshes.constraints import names_set_mesh
 from placement_lint.rules.meshes.shardings import name_at, split_over
 from placement_lint.rules.own_attributes import own_attribute
@@ -95,9 +95,9 @@ class ReplicatedAtEveryCall(Rule):
     Values that the loop replaces, as in `params = step(params, batch)`: after the first call they
     are on the mesh. Arrays that are committed, or whose placement is unknown; NumPy arrays
     (JDP406). Arrays of fewer than 65,536 elements, and those that are not known to be large: made
-    with a literal shape, or by a function named `init`, `load_params` and the like. Functions with
-    `in_shardings`, or that donate; calls under an `if`, or after a `continue`; programs that set a
-    mesh, under which arrays are made on it; tests.
+    with a literal shape, or by a function named `init`, `load_params` and the like. Arguments that
+    are donated; functions with `in_shardings`; calls under an `if`, or after a `continue`; programs
+    that set a mesh, under which arrays are made on it; tests.
 
     ## Verified by
     The proof calls a jitted function with rows that are split over eight devices and parameters on
@@ -139,10 +139,13 @@ class ReplicatedAtEveryCall(Rule):
         if not split or leaves_some(node, ctx):
             return
         sharding = min(split, key=str)
+        kept = kept_by(node, ctx)
         for argument in taken:
+            if argument not in kept:
+                continue
             binding = _made_outside(argument, inner, ctx)
-            kept = _kept(argument, ctx)
-            made = kept if binding is None else binding.node
+            stored = _kept(argument, ctx)
+            made = stored if binding is None else binding.node
             if made is not None:
                 fix = None
                 if isinstance(argument, cst.Name) and binding is not None:

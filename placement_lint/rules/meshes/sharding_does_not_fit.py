@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -44,7 +45,8 @@ class ShardingDoesNotFit(Rule):
     ## What it does
     Finds `jax.device_put(x, NamedSharding(mesh, spec))` if the shape of the array, the sizes of the
     mesh and the spec are known, and a dimension cannot be split into as many equal parts as the
-    spec says, or the spec has more entries than the array has dimensions.
+    spec says, or the spec has more entries than the array has dimensions. Sizes may be fields of a
+    dataclass of settings that are set once.
 
     ## Why is this bad?
     JAX raises ValueError: "the global size of its dimension 0 should be divisible by 4", or "is
@@ -108,7 +110,7 @@ class ShardingDoesNotFit(Rule):
         if shape is None or not (calls := calls_at(node, ctx)):
             return
         problems = [
-            _problem(shape, atom) if isinstance(atom, Sharding) else None
+            _problem(shape, atom, ctx) if isinstance(atom, Sharding) else None
             for call in calls
             for atom in call.given[0]
         ]
@@ -163,7 +165,7 @@ def _written(given: list[cst.BaseExpression], ctx: Context) -> _Shape | None:
     return tuple(None if size is None or size < 0 else size for size in sizes)
 
 
-def _problem(shape: _Shape, sharding: Sharding) -> str | None:
+def _problem(shape: _Shape, sharding: Sharding, ctx: Context) -> str | None:
     """Return why an array of a shape cannot be put to a sharding; None where it perhaps can."""
     spec, mesh = sharding.spec, sharding.mesh
     if not sharding.is_named or spec is None or spec.parts is None:
@@ -173,6 +175,7 @@ def _problem(shape: _Shape, sharding: Sharding) -> str | None:
             f"{spec} is for {len(spec.parts)} dimension{'s' * (len(spec.parts) > 1)}, and the "
             f"array has {len(shape)}: ValueError"
         )
+    mesh = None if mesh is None else _configured(mesh, ctx)
     for position, (part, size) in enumerate(zip(spec.parts, shape, strict=False)):
         ways = None if mesh is None else _ways(part, mesh)
         if size and ways and size % ways:
@@ -183,6 +186,33 @@ def _problem(shape: _Shape, sharding: Sharding) -> str | None:
                 f"as {spec} says over the mesh {mesh}: ValueError"
             )
     return None
+
+
+def _configured(mesh: Mesh, ctx: Context) -> Mesh:
+    """Return a mesh with the sizes of its axes, where these are numbers of the program's settings.
+
+    `Mesh(np.array(jax.devices()).reshape(config.data, 2), …)`, `jax.make_mesh((config.data,), …)`.
+    """
+    if mesh.axes is None or mesh.made is None or None not in (mesh.sizes or (None,)):
+        return mesh
+    there = ctx.beside(mesh.made.module)
+    made = None if there is None else there.tree.nodes[mesh.made.node]
+    if there is None or not isinstance(made, cst.Call):
+        return mesh
+    name = there.called(made) or ""
+    given = Arguments(made).get(0, "devices", "axis_shapes", "axis_sizes")
+    if given is None or not name.endswith((".Mesh", ".make_mesh")):
+        return mesh
+    written = followed(given, there)
+    sizes: _Shape | None = None
+    if name.endswith(".make_mesh"):
+        sizes = _written([written], there)
+    elif isinstance(written, cst.Call) and isinstance(written.func, cst.Attribute):
+        is_reshaped = written.func.attr.value == "reshape" and not Arguments(written).keywords
+        sizes = _written(Arguments(written).positional, there) if is_reshaped else None
+    if sizes is None or len(sizes) != len(mesh.axes):
+        return mesh
+    return replace(mesh, sizes=sizes)
 
 
 def _ways(part: Part, mesh: Mesh) -> int | None:

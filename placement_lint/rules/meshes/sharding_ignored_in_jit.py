@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.sharded import IGNORING
+from placement_lint.jaxmodel.sharded_operations import SPLIT_ALIKE, SPLIT_ALIKE_METHODS
 from placement_lint.jaxmodel.tracing import COMPILING_WORDS, OVER_WHOLE_ARRAYS, TraceKind
 from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.meshes.compiled_callers import is_only_called
+from placement_lint.rules.meshes.per_process_values import bound_before
 from placement_lint.rules.meshes.shardings import (
     Auto,
     axes_of,
@@ -29,8 +33,6 @@ from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from placement_lint.placement.domain.sharded_calls import ShardedCall
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 _CONSTRAINT = "jax.lax.with_sharding_constraint"
 _PUT = "jax.device_put"
 _STAGED = frozenset({TraceKind.STAGED})
+_MOST_STEPS = 6
+"""Of a value that is computed element by element of another one."""
 
 
 class ShardingIgnoredInJit(Rule):
@@ -48,8 +52,9 @@ class ShardingIgnoredInJit(Rule):
     and similar functions with `device=sharding`, in a function that is compiled by `jax.jit`,
     `jax.lax.scan` and similar functions, or by the wrappers of flax.nnx and equinox; in methods, in
     functions inside them, and in helper functions, also of other files, that only compiled
-    functions call. The sharding must split the array, and the axes of its mesh must be Auto, as
-    those of `jax.sharding.Mesh(…)` are.
+    functions call. The sharding must split the array, or be meant to gather one that
+    `jax.lax.with_sharding_constraint` splits in the same function. The axes of its mesh must be
+    Auto, as those of `jax.sharding.Mesh(…)` are.
 
     ## Why is this bad?
     In compiled code, the `PartitionSpec` is silently ignored: the array stays split, or whole, as
@@ -100,8 +105,8 @@ class ShardingIgnoredInJit(Rule):
     function passed only to `jax.vmap`, `jax.grad` or `jax.checkpoint`, where it works; in a
     function passed to `jax.shard_map` or `jax.pmap`; in the Python function of a callback; under
     `jax.ensure_compile_time_eval`; behind a test whether the array is a tracer. A sharding that
-    splits nothing, such as `NamedSharding(mesh, PartitionSpec())`: an argument that is on one
-    device is copied to all others, as written. A single device (JDP403). Memory kinds, and all
+    splits nothing, such as `NamedSharding(mesh, PartitionSpec())`, for an argument: one that is on
+    one device is copied to all others, as written. A single device (JDP403). Memory kinds, and all
     shardings in a file that uses memory kinds: a `device_put` between memories works. Meshes with
     Explicit axes, including `jax.make_mesh` without `axis_types` from JAX 0.9.0 on: there the call
     changes the type of the array.
@@ -137,7 +142,8 @@ class ShardingIgnoredInJit(Rule):
         seen = calls_at(node, ctx)
         if not seen or any(call.running is not Running.COMPILED for call in seen):
             return
-        splitting = [_splitting(call, ctx) for call in seen]
+        gathers = put.is_function and _gathers(node, seen, ctx)
+        splitting = [gathers or _splitting(call, ctx) for call in seen]
         if None in splitting or names_memories(ctx) or depends_on_tracing(node, ctx):
             return
         if may_run_at_compile_time(ctx):
@@ -153,9 +159,9 @@ class ShardingIgnoredInJit(Rule):
         is_sure = is_certain and all(splitting) and not names_memories(ctx, elsewhere=True)
         ctx.report(
             node,
-            _message(put, traced_by),
+            _message(put, traced_by, gathers=gathers),
             confidence=Confidence.DEFINITE if is_sure else Confidence.LIKELY,
-            fix=_plan(node, put, ctx, is_safe=is_sure and _is_short(seen)),
+            fix=_plan(node, put, ctx, is_safe=is_sure and not gathers and _is_short(seen)),
         )
 
 
@@ -201,6 +207,54 @@ def _splitting(call: ShardedCall, ctx: Context) -> bool | None:
     return is_sure
 
 
+def _gathers(node: cst.Call, seen: frozenset[ShardedCall], ctx: Context) -> bool:
+    """Return whether a call is to gather what a constraint in the same function surely splits."""
+    operand = Arguments(node).get(0, "x")
+    if operand is None or not _all_on_auto(seen, ctx, whole=True):
+        return False
+    for _ in range(_MOST_STEPS):
+        made = bound_before(operand, ctx) if isinstance(operand, cst.Name) else operand
+        if not isinstance(made, cst.BaseExpression):
+            return False
+        if isinstance(made, cst.Call) and ctx.called(made) == _CONSTRAINT:
+            return _all_on_auto(calls_at(made, ctx), ctx, whole=False)
+        inside = _alike(made, ctx)
+        if inside is None:
+            return False
+        operand = inside
+    return False
+
+
+def _alike(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
+    """Return the array of which an expression computes with each element, and numbers."""
+    if isinstance(node, cst.Name):
+        return node
+    if isinstance(node, cst.BinaryOperation):
+        numbers = (cst.Integer, cst.Float)
+        given = [each for each in (node.left, node.right) if not isinstance(each, numbers)]
+        return given[0] if len(given) == 1 else None
+    if isinstance(node, cst.Call) and ctx.called(node) in SPLIT_ALIKE and len(node.args) == 1:
+        return node.args[0].value
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        return node.func.value if node.func.attr.value in SPLIT_ALIKE_METHODS else None
+    return None
+
+
+def _all_on_auto(seen: frozenset[ShardedCall], ctx: Context, *, whole: bool) -> bool:
+    """Return whether all executions are given shardings, with Auto axes, that split; or, `whole`,
+    that surely split nothing.
+    """
+    found = [atom for call in seen for atom in leaves(call.given[0])]
+    return bool(found) and all(
+        isinstance(atom, Sharding)
+        and atom.is_named
+        and atom.spec is not None
+        and (atom.spec.is_whole if whole else atom.spec.splits)
+        and is_auto(atom.mesh, axes_of(atom), ctx.target) is Auto.YES
+        for atom in found
+    )
+
+
 def _is_short(seen: frozenset[ShardedCall]) -> bool:
     """Return whether no array can have too few dimensions for a sharding, but a scalar."""
     shardings = [atom for call in seen for atom in leaves(call.given[0])]
@@ -213,12 +267,13 @@ def _is_short(seen: frozenset[ShardedCall]) -> bool:
     )
 
 
-def _message(put: _Put, traced_by: TracedBy | None) -> str:
+def _message(put: _Put, traced_by: TracedBy | None, *, gathers: bool) -> str:
     by = "that only compiled code calls"
     if traced_by is not None:
         by = f"that {traced_by.tracing.name} compiles"
     verb = "is ignored" if put.what.startswith("device=") else "to a sharding is ignored"
-    return f"{put.what} {verb} in a function {by}: nothing is split"
+    left = "what is split stays split" if gathers else "nothing is split"
+    return f"{put.what} {verb} in a function {by}: {left}"
 
 
 def _plan(node: cst.Call, put: _Put, ctx: Context, *, is_safe: bool) -> FixPlan | None:

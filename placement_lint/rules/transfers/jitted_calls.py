@@ -30,6 +30,7 @@ JITS = frozenset({
 """What compiles a function for the device of its arguments."""
 
 _STATIC = frozenset({"static_argnums", "static_argnames"})
+_DONATING = frozenset({"donate_argnums", "donate_argnames"})
 _PLACING = frozenset({
     "backend", "device", "in_axis_resources", "in_shardings", "out_axis_resources", "out_shardings",
 })  # fmt: skip
@@ -49,16 +50,27 @@ class Jitted:
     """Its first parameter is bound."""
     runs_on_host: bool = False
     """Its arguments place it on the CPU."""
+    donated: frozenset[int | str] | None = frozenset()
+    """Positions and names of the parameters that it may donate; None: which ones is not known."""
 
     def traced_arguments(self, call: cst.Call) -> list[cst.BaseExpression]:
         """Return the arguments of a call of it that are certainly no static ones."""
-        if self.static is None or any(argument.star for argument in call.args):
+        return self._arguments_but(self.static, call)
+
+    def kept_arguments(self, call: cst.Call) -> list[cst.BaseExpression]:
+        """Return the arguments of a call of it that are certainly not donated."""
+        return self._arguments_but(self.donated, call)
+
+    def _arguments_but(
+        self, these: frozenset[int | str] | None, call: cst.Call
+    ) -> list[cst.BaseExpression]:
+        if these is None or any(argument.star for argument in call.args):
             return []
         names = _parameters(self.function)
-        if self.static and not names:
+        if these and not names:
             return []
         first = 1 if self.is_method else 0
-        fixed = {names[each] if isinstance(each, int) else each for each in self.static}
+        fixed = {names[each] if isinstance(each, int) else each for each in these}
         found = []
         for position, argument in enumerate(call.args, first):
             keyword = None if argument.keyword is None else argument.keyword.value
@@ -161,21 +173,31 @@ def _described(
     *,
     is_method: bool = False,
 ) -> Jitted:
-    static: set[int | str] | None = set()
+    every = [Arguments(call) for call in calls]
+    static, donated = (_named_by(keywords, every) for keywords in (_STATIC, _DONATING))
     is_placed = runs_on_host = False
-    for call in calls:
-        arguments = Arguments(call)
+    for arguments in every:
         is_placed |= arguments.has_double_star or bool(_PLACING & arguments.keywords.keys())
         for place in (arguments.get(None, keyword) for keyword in ("backend", "device")):
             runs_on_host |= place is not None and is_cpu_device(place, ctx)
-        for keyword in _STATIC & arguments.keywords.keys():
-            constants = _constants(arguments.keywords[keyword])
-            static = None if static is None or constants is None else static | constants
     count = len(_parameters(function))
-    if static is not None and any(isinstance(each, int) and each >= count for each in static):
+    if any(isinstance(each, int) and each >= count for each in static or ()):
         static = None
-    known = None if static is None else frozenset(static)
-    return Jitted(function, known, is_placed, is_method, runs_on_host)
+    if any(isinstance(each, int) and each >= count for each in donated or ()):
+        donated = None
+    return Jitted(function, static, is_placed, is_method, runs_on_host, donated)
+
+
+def _named_by(keywords: frozenset[str], calls: Sequence[Arguments]) -> frozenset[int | str] | None:
+    """Return the positions and names that some arguments say; None where one is not known."""
+    found: set[int | str] = set()
+    for arguments in calls:
+        for keyword in keywords & arguments.keywords.keys():
+            constants = _constants(arguments.keywords[keyword])
+            if constants is None:
+                return None
+            found |= constants
+    return frozenset(found)
 
 
 def _constants(node: cst.BaseExpression) -> set[int | str] | None:
