@@ -336,7 +336,8 @@ def commit(call: LibraryCall) -> Value:
         return value(made)
     if call.name not in _NAMING_THE_DEVICE:
         call.program.objects.take_apart(held, call.state)
-        placed = value(Array(None, committed=True, sharding=sharding))
+        weak = any(isinstance(atom, Array) and atom.is_weak for atom in held)
+        placed = value(Array(None, committed=True, is_weak=weak, sharding=sharding))
         # Of a tree it gives a tree, which has no sharding of its own.
         is_one = sharding is None or all(isinstance(atom, Array | Host) for atom in held)
         is_one |= call.name in _ASSEMBLING and not any(isinstance(a, Mapping) for a in held)

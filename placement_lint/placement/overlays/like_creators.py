@@ -30,7 +30,12 @@ def made_like(call: LibraryCall, made: Value, held: Value, *, keeps_type: bool) 
             followed = map_arrays(
                 committed_to(made, there), lambda a: replace(a, origin=None, supposed=causes)
             )
-            return join(followed, made_like(call, made, own, keeps_type=keeps_type))
+            return join(followed, _made_like(call, made, own, keeps_type=keeps_type))
+    return _made_like(call, made, held, keeps_type=keeps_type)
+
+
+def _made_like(call: LibraryCall, made: Value, held: Value, *, keeps_type: bool) -> Value:
+    """Return what is made as things are, whatever is supposed."""
     found = [a for a in held if isinstance(a, Array) and a.committed]
     if _has_shape(call) and any(array.sharding is not None for array in found):
         # To a mesh it follows only where its shape is the same.
