@@ -154,7 +154,8 @@ class Trace:
         if pins and not all(isinstance(a, Array) and a.sharding is not None for a in leaf):
             pins.add(Array(None, committed=False))
         somewhere = Array(None, committed=True)
-        if somewhere in leaf and somewhere not in self._originals:
+        bare = {replace(a, is_weak=False) for a in leaf if isinstance(a, Array) and a.committed}
+        if somewhere in bare and somewhere not in self._originals:
             # A constraint to a sharding of which no mesh is known: that of another array.
             pins.add(somewhere)
         return frozenset(pins)
