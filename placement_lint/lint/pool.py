@@ -7,6 +7,7 @@ each of those is tried again where nothing else runs.
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import signal
 from collections import deque
@@ -208,6 +209,8 @@ class _Worker:
 def _start(work: Callable[[Any], Any]) -> None:
     # An interrupt reaches all processes of a terminal: ours ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # It ends with its work, which looks for garbage itself where there may be much.
+    gc.disable()
     _Worker.work = staticmethod(work)
 
 

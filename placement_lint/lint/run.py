@@ -21,6 +21,7 @@ from placement_lint.limits.budget import (
 )
 from placement_lint.lint.file_results import FileOptions, Sight, unfinished
 from placement_lint.lint.fixes.write_back import written
+from placement_lint.lint.gc_pause import collection_paused
 from placement_lint.lint.progress import ProgressCount, no_progress
 from placement_lint.lint.results import FixMode, Outcome
 from placement_lint.lint.schedule import (
@@ -85,7 +86,8 @@ def check_files(
     That is from `parallel_bytes` on: `PARALLEL_BYTES` if they are not given. `limits` is what the
     run may take: by default, of the memory its share.
     """
-    with using(Budget(limits_of(jobs=jobs) if limits is None else limits)):
+    budget = Budget(limits_of(jobs=jobs) if limits is None else limits)
+    with using(budget), collection_paused():
         return _checked(
             files, request_for, jobs, fix, parallel_bytes, previous, tell, store or FileStore()
         )

@@ -34,6 +34,7 @@ from placement_lint.lint.file_results import (
     tool_finding,
     unfinished,
 )
+from placement_lint.lint.gc_pause import collect_if_many
 from placement_lint.lint.incremental.records import Group
 from placement_lint.lint.progress import ProgressCount, no_progress
 from placement_lint.lint.results import FixedFile, FixMode, SkipKind, Skipped
@@ -138,6 +139,7 @@ class FileChecker:
 
     def _check(self, task: Task) -> CheckedFile:
         checked = self._within_limits(task)
+        collect_if_many()
         failed = self.project.take_failed()
         out = self.project.expenses.take_new()
         if any(finding.code == IoError.code for finding in checked.result.findings):
@@ -320,6 +322,7 @@ def check_component(
         else:
             previous.is_certain = False
     together.free()
+    collect_if_many()
     return checked
 
 

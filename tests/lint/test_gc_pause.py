@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from placement_lint import lint_paths
 from placement_lint.files.source import Source
 from placement_lint.findings import Severity
+from placement_lint.lint import gc_pause
 from placement_lint.lint.check_file import lint_source
 from placement_lint.lint.file_results import FileOptions
-from placement_lint.lint.gc_pause import collection_paused
+from placement_lint.lint.gc_pause import collect_if_many, collection_paused
 from placement_lint.prefilter.conditions import Word
 from placement_lint.rules.base import Rule
 from placement_lint.semantic.model import ModuleFacts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     import libcst as cst
 
@@ -78,3 +81,34 @@ def test_no_collection_while_a_file_is_analysed_and_its_tree_is_freed_afterwards
     assert gc.isenabled()
     after = [each for each in gc.get_objects() if isinstance(each, ModuleFacts)]
     assert len(after) <= len(before), "without a search for circles"
+
+
+def test_much_that_is_left_in_a_pause_is_searched_between_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    searched: list[int] = []
+    monkeypatch.setattr(gc, "collect", lambda: searched.append(1))
+    monkeypatch.setattr(gc_pause, "MOST_UNSEARCHED", gc.get_count()[0] + 5_000)
+    collect_if_many()
+    kept: list[list[int]] = [[] for _ in range(20_000)]
+    collect_if_many()
+    assert not searched, "the collector does it outside of a pause"
+    with collection_paused():
+        collect_if_many()
+        assert not searched
+        kept += [[] for _ in range(20_000)]
+        collect_if_many()
+    assert searched == [1]
+
+
+def test_a_run_over_several_files_does_not_search_after_each(tmp_path: Path) -> None:
+    for number in range(12):
+        (tmp_path / f"file_{number}.py").write_text(
+            "import jax\nx = jax.device_put(1, jax.devices('cpu')[0])\n" * 20, encoding="utf-8"
+        )
+    lint_paths([str(tmp_path)])  # what is imported and kept is made by now
+    gc.collect()
+    before = [each["collections"] for each in gc.get_stats()]
+    lint_paths([str(tmp_path)])
+    after = [each["collections"] for each in gc.get_stats()]
+    assert after[0] - before[0] < 12
