@@ -51,6 +51,11 @@ from placement_lint.placement.engine.pytrees import Trees
 from placement_lint.placement.engine.reach import Reach
 from placement_lint.placement.engine.statements import Statements
 from placement_lint.placement.facts.compiled import callers_of, lead_to_placing
+from placement_lint.placement.facts.functions_text import (
+    enters_default_in_function,
+    updates_in_function,
+    used_names,
+)
 from placement_lint.placement.facts.tampering import sets_mesh, tampers
 from placement_lint.placement.overlays.dispatch import Calls
 from placement_lint.placement.provenance import Provenance
@@ -138,7 +143,7 @@ class Program:
 
         What is executed for itself is at the expense of its module, with all that it calls.
         """
-        if any(_updates_in_function(module) for module in self.modules.values()):
+        if any(updates_in_function(module) for module in self.modules.values()):
             self._base_of_functions = DefaultDevice(ANY_DEVICE)
         else:
             self._base_of_functions = None
@@ -147,13 +152,13 @@ class Program:
         for name in sorted(given, key=imported.__contains__):
             self._imported = {name}
             self.import_module(name)
-        used = frozenset().union(*(_used_names(self.modules[name]) for name in given))
+        used = frozenset().union(*(used_names(self.modules[name]) for name in given))
         for name in given:
             with interpreting(name):
                 self._run_functions(self.modules[name], but=used)
         leading: set[str] | None = None
         if not self.follows_compiled and not any(
-            _enters_default_in_function(module) for module in self.modules.values()
+            enters_default_in_function(module) for module in self.modules.values()
         ):
             leading = self._leading_to_devices(given)
         # What compiled code calls is compiled, also where it is differentiated there.
@@ -670,36 +675,6 @@ def _definer(module: Module, node: cst.FunctionDef) -> cst.CSTNode | None:
     return None
 
 
-def _used_names(module: Module) -> frozenset[str]:
-    """Return the names that are used in a module, other than to define what they stand for.
-
-    What has such a name may be called, also by another name that it is given.
-    """
-    defining = {id(node.name) for node in module.tree.every(cst.ClassDef, cst.FunctionDef)}
-    return frozenset(node.value for node in module.tree.every(cst.Name) if id(node) not in defining)
-
-
 def _still_entered(end: State) -> tuple[DefaultDevice, ...]:
     """Return what was entered by hand, or through a stack, and is in force at the end of a body."""
     return tuple(block.for_callee() for block in end.blocks if block.owners)
-
-
-def _enters_default_in_function(module: Module) -> bool:
-    """Return whether a function in a module enters a default device."""
-    return any(
-        module.names.qualified(node.func) == "jax.default_device"
-        and any(isinstance(ancestor, cst.FunctionDef) for ancestor in module.tree.ancestors(node))
-        for node in module.tree.every(cst.Call)
-    )
-
-
-def _updates_in_function(module: Module) -> bool:
-    """Return whether a function that nobody in the program calls may set the default device."""
-    from placement_lint.syntax.calls import Arguments, string_value
-
-    return any(
-        module.names.qualified(node.func) == "jax.config.update"
-        and string_value(Arguments(node).get(0, "name")) == "jax_default_device"
-        and any(isinstance(ancestor, cst.FunctionDef) for ancestor in module.tree.ancestors(node))
-        for node in module.tree.every(cst.Call)
-    )

@@ -207,13 +207,17 @@ def tree_map_with_path(call: LibraryCall) -> Value:
 
 def _over_leaves(call: LibraryCall, before: tuple[Value, ...]) -> Value:
     """Apply a function to each leaf; `before`: what it is given before the leaf."""
-    if call.arguments.is_open or len(call.arguments.positional) < 2:
+    listed = _only_star(call)
+    if listed is None and (call.arguments.is_open or len(call.arguments.positional) < 2):
         for argument in call.node.args:
             call.escapes(call.argument(argument.value))
         return UNKNOWN
     function = call.arguments.positional[0]
     held = call.argument(function)
     trees = [(call.index(tree), call.argument(tree)) for tree in call.arguments.positional[1:]]
+    if listed is not None:
+        each = call.element(listed, call.argument(listed))
+        trees = [(call.index(listed), each)] * 2
     for keyword in call.arguments.keywords.values():
         call.evaluate(keyword)
     of = call.program.trees
@@ -243,6 +247,13 @@ def _over_leaves(call: LibraryCall, before: tuple[Value, ...]) -> Value:
     made = of.rebuilt(first - unknown, mapped, call.place, call.state)
     call.program.objects.supersede(first, made, call.state)
     return made | tree_of(mapped(unknown)) if unknown else made
+
+
+def _only_star(call: LibraryCall) -> cst.BaseExpression | None:
+    """Return `trees` of `jax.tree.map(f, *trees)`, where nothing else is passed."""
+    given = call.node.args
+    is_star = len(given) == 2 and given[1].star == "*" and given[0].star == ""
+    return given[1].value if is_star and given[0].keyword is None else None
 
 
 def _put_by(call: LibraryCall, shardings: Value) -> Callable[[Value], Value] | None:

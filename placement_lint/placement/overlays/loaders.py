@@ -27,14 +27,12 @@ from placement_lint.syntax.calls import integer_value
 if TYPE_CHECKING:
     import libcst as cst
 
-_TENSORS = value(AnyTree(NOTHING, "torch.Tensor"))
-
 
 @models("torch.utils.data.DataLoader", lazy=True)
 def torch_batches(call: LibraryCall) -> Value:
     """`DataLoader(dataset, collate_fn=f)`: gives what f makes of a list of the dataset's items.
 
-    Without f, tensors on the host. In worker processes nothing is known of JAX arrays.
+    Without f, tensors. In worker processes nothing is known of JAX arrays.
     """
     arguments = call.arguments
     given = {id(each.value): call.argument(each.value) for each in call.node.args}
@@ -42,7 +40,7 @@ def torch_batches(call: LibraryCall) -> Value:
     if dataset is None or arguments.is_open:
         return UNKNOWN
     if collate is None:
-        return value(Sequence(None, _TENSORS))
+        return value(Sequence(None, UNKNOWN))
     with call.on.loop():
         item = call.element(dataset, given[id(dataset)])
         batch = CallArguments([value(Sequence(None, item))])
