@@ -126,7 +126,11 @@ def central_and_leaf(top: Path) -> tuple[Path, Path]:
         importers[imported].add(importer)
     editable = [path for path in mentioning if _with_statement(store.text(path)) is not None]
     central = max(editable, key=lambda path: (len(importers[path]), path))
-    leaves = [path for path in editable if not importers[path] and "test" not in path]
+    leaves = [
+        path
+        for path in editable
+        if not importers[path] and "test" not in str(Path(path).relative_to(top))
+    ]
     return Path(central), Path(max(leaves, key=lambda path: (len(store.text(path)), path)))
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks import parallel
-from benchmarks.comparison import applications, generated, report, results, tools, trees
+from benchmarks.comparison import again, applications, generated, report, results, tools, trees
 from benchmarks.comparison.command import KEPT, REPOSITORY
 from benchmarks.comparison.measure import Cost, FailedError, clean_environment, cost_of
 from benchmarks.comparison.results import Growth, Results, Row, Size, Tree
@@ -137,7 +137,10 @@ def test_the_page_and_the_readme_say_what_was_measured() -> None:
     assert text == expected, "run: python benchmarks/peers.py --report"
     page = KEPT.with_name("RESULTS.md")
     written = page.read_text(encoding="utf-8") if page.is_file() else None
-    assert written == (None if kept is None else report.page(kept) + applications.part(done))
+    edited = again.part(again.read(KEPT.with_name("again.json")))
+    assert written == (
+        None if kept is None else report.page(kept) + applications.part(done) + edited
+    )
 
 
 def test_what_repositories_took_is_kept_and_misses_are_named(tmp_path: Path) -> None:
@@ -330,3 +333,17 @@ def test_the_amounts_grow_and_are_spread_over_the_files() -> None:
     assert amounts[0][1] == ["000.py", "067.py", "134.py"]
     assert sizes[0] * 1.1 >= parallel.LEAST
     assert sizes[-1] <= 1_100_000
+
+
+def test_which_files_are_edited(tmp_path: Path) -> None:
+    body = "import jax\n\n\ndef f(x):\n    x = x + 1\n    return x\n"
+    (tmp_path / "base.py").write_text(body, encoding="utf-8")
+    for name in ("one", "two"):
+        text = body.replace("import jax\n", f"import jax\nfrom base import f as {name}\n")
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    central, leaf = again.central_and_leaf(tmp_path)
+    assert (central.name, leaf.name) == ("base.py", "two.py")
+    edited = again._with_statement(body)
+    assert edited is not None
+    assert "    print('edited')\n    return x\n" in edited
+    assert again._with_statement("def f(:\n") is None
