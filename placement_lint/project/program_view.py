@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 from typing import TYPE_CHECKING
 
 from placement_lint.files.source import Source, UnreadableError
@@ -92,8 +93,7 @@ class WholeRun:
 
     def tensorflow_by(self, path: str, name: str) -> EffectOrigin | None:
         """Return where TensorFlow is imported, and computes, by what a file imports."""
-        imported, _ = self._graph
-        reached = closure(self._project.modules_run_by(path, name), imported) - {path}
+        reached = closure(self._project.modules_run_by(path, name), self._near) - {path}
         for module in sorted(reached):
             if not is_test_path(module) and _TENSORFLOW in self._data(module):
                 if module not in self._tensorflow:
@@ -349,6 +349,18 @@ class WholeRun:
                 imported.setdefault(importer, set()).add(module)
                 importing.setdefault(module, set()).add(importer)
         return imported, importing
+
+    @functools.cached_property
+    def _near(self) -> dict[str, set[str]]:
+        """From a file to those of its directory that it imports.
+
+        What else it imports may have a pipeline that nobody asks for.
+        """
+        imported, _ = self._graph
+        return {
+            module: {each for each in found if os.path.dirname(each) == os.path.dirname(module)}
+            for module, found in imported.items()
+        }
 
     # -- files ------------------------------------------------------------------------------
 

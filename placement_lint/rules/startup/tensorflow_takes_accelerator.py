@@ -90,7 +90,8 @@ class TensorflowTakesAccelerator(Rule):
     `CUDA_VISIBLE_DEVICES`. A program in which TensorFlow is meant to use the GPU: `jax2tf`,
     `tf.distribute`, `list_logical_devices`. An import in a function, for a type checker, or that
     may fail. A program that uses only TensorFlow's summaries, files, checkpoints and messages:
-    `tf.io`, `tf.summary`, `tf.train.load_checkpoint`, `tf.train.Example`, `tf.make_ndarray`.
+    `tf.io`, `tf.summary`, `tf.train.load_checkpoint`, `tf.train.Example`, `tf.make_ndarray`. What
+    an imported file imports in turn from another directory: it may be for something else.
 
     ## Verified by
     Virtual devices have no GPU memory that TensorFlow could take, so the proof uses a stand-in for
