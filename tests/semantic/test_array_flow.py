@@ -45,8 +45,8 @@ def test_what_was_executed_for_others_is_asked() -> None:
 
 
 def test_the_libraries_are_those_of_the_tables_and_models() -> None:
-    """What reads files and what Python has itself makes arrays of NumPy or of what it is given."""
+    """What reads files or batches, and what Python has, gives NumPy arrays, or what it is given."""
     known = {*TABLE, *models_by_name(), *models_of_objects()}
     packages = {name.partition(".")[0] for name in known}
-    others = {"numpy", "cloudpickle", "h5py", "joblib", *sys.stdlib_module_names}
+    others = {"numpy", "cloudpickle", "grain", "h5py", "joblib", "torch", *sys.stdlib_module_names}
     assert packages - others == ARRAY_LIBRARIES
