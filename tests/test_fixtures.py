@@ -536,3 +536,22 @@ def test_the_format_is_read(tmp_path: Path) -> None:
 def test_what_the_format_does_not_allow_is_refused(tmp_path: Path, name: str, text: str) -> None:
     with pytest.raises(ValueError, match="case"):
         all_cases(write(tmp_path, text, name))
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize(
+    "case",
+    # Which comments silence nothing depends on the rules that are selected.
+    [each for each in HAZARDS if each.code != "JDP902"],
+    ids=lambda case: case.id,
+)
+def test_each_rule_finds_alone_what_it_finds_beside_others(case: Case) -> None:
+    """A rule that asks for an execution must not rely on another one that has asked before.
+
+    By default for one case in eight; for all with `pytest -m every -k finds_alone tests`.
+    """
+    together = lint(case.before.text, case.code)
+    only = (rule_by_code(case.code),)
+    alone = linted(Source("case.py", case.before.text), only).findings
+    found = {(f.span.line, f.span.column) for f in alone if f.code == case.code}
+    assert {(f.span.line, f.span.column) for f in together if f.code == case.code} <= found

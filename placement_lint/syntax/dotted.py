@@ -17,8 +17,29 @@ def dotted(node: cst.CSTNode) -> str:
     return ".".join(reversed([*parts, node.value]))
 
 
+SAYING = (
+    cst.Name,
+    cst.Attribute,
+    cst.Arg,
+    cst.ImportAlias,
+    cst.SimpleString,
+    cst.FormattedStringText,
+)
+"""The nodes that have a word of their own: see `said`."""
+
+
 def said(node: cst.CSTNode) -> str:
-    """Return a name, or the text of a string; of anything else nothing."""
+    """Return the word of a node: a name, an attribute, a keyword of an argument, the last part of
+    what is imported, or the text of a string; of anything else nothing.
+    """
     if isinstance(node, cst.Name):
+        return node.value
+    if isinstance(node, cst.Attribute):
+        return node.attr.value
+    if isinstance(node, cst.Arg):
+        return "" if node.keyword is None else node.keyword.value
+    if isinstance(node, cst.ImportAlias):
+        return said(node.name)
+    if isinstance(node, cst.FormattedStringText):
         return node.value
     return node.raw_value if isinstance(node, cst.SimpleString) else ""

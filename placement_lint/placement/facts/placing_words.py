@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import libcst as cst
+from placement_lint.syntax.dotted import SAYING, said
 
 if TYPE_CHECKING:
+    import libcst as cst
+
     from placement_lint.syntax.tree import Tree
 
 _WORDS = frozenset(
@@ -25,15 +27,4 @@ _WORDS = frozenset(
 
 def has_placing_word(tree: Tree, body: cst.CSTNode) -> bool:
     """Whether a function has one of the words itself, whatever the functions do that it calls."""
-    parts = tree.every(cst.Name, cst.Attribute, cst.Arg, cst.SimpleString, below=body)
-    return any(_word(node) in _WORDS for node in parts)
-
-
-def _word(node: cst.CSTNode) -> str:
-    if isinstance(node, cst.Attribute):
-        return node.attr.value
-    if isinstance(node, cst.Arg):
-        return "" if node.keyword is None else node.keyword.value
-    if isinstance(node, cst.SimpleString):
-        return node.raw_value
-    return node.value if isinstance(node, cst.Name) else ""
+    return any(said(node) in _WORDS for node in tree.every(*SAYING, below=body))

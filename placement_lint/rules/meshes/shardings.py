@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain.sharding import AxisType, Mesh, Sharding
-from placement_lint.syntax.dotted import said
+from placement_lint.syntax.dotted import SAYING, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,14 +54,13 @@ def may_know_meshes(ctx: Context) -> bool:
 
 
 def _makes_meshes(facts: ModuleFacts) -> bool:
-    for node in facts.tree.every(cst.Name, cst.SimpleString):
+    for node in facts.tree.every(*SAYING):
         if said(node) not in _MAKERS_OF_MESHES:
             continue
-        around = [*facts.tree.ancestors(node)]
-        imported = next((each for each in around if isinstance(each, cst.ImportAlias)), None)
-        if imported is not None and imported.asname is None:
+        if isinstance(node, cst.ImportAlias) and node.asname is None:
+            # Where it is used, it has the name too.
             continue
-        if not any(isinstance(each, cst.Annotation) for each in around):
+        if not any(isinstance(each, cst.Annotation) for each in facts.tree.ancestors(node)):
             return True
     return False
 
