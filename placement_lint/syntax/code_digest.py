@@ -9,13 +9,19 @@ from placement_lint.files.store import digest
 _PIECES = re.compile(
     r"""
     (?P<string>
-        [A-Za-z]{0,2}(?: '''(?:[^\\]|\\.)*?''' | \"""(?:[^\\]|\\.)*?\""" )
-      | [A-Za-z]{0,2}(?: '(?:[^\\'\n]|\\.)*' | "(?:[^\\"\n]|\\.)*" )
+        [A-Za-z]{0,2}
+        (?: '''(?:[^\\]|\\.)*?(?:(?P<end_1>''')|\\?\Z)
+          | \"""(?:[^\\]|\\.)*?(?:(?P<end_2>\""")|\\?\Z)
+          | '(?:[^\\'\n]|\\.)*(?:(?P<end_3>')|(?=\n)|\\?\Z)
+          | "(?:[^\\"\n]|\\.)*(?:(?P<end_4>")|(?=\n)|\\?\Z)
+        )
     )
   | (?P<comment> \#[^\n]* )
     """,
     re.DOTALL | re.VERBOSE,
 )
+"""A string that is not closed goes on to the end: else each quote in it would be tried in turn."""
+_ENDS = ("end_1", "end_2", "end_3", "end_4")
 _TELLING = re.compile(
     r"#!|noqa|placement|reveal|type:|coding|flake8|%%|codecell|In\[", re.IGNORECASE
 )
@@ -45,6 +51,8 @@ def code_digest(text: str) -> str:
         found = piece.group()
         if piece.lastgroup == "comment":
             kept.append(found if _TELLING.search(found) else "")
+        elif not any(piece.group(*_ENDS)):
+            return digest(text.encode("utf-8", "surrogatepass"))
         elif "{" in found and _is_formatted(found) and found.count("{") != found.count("}"):
             # From Python 3.12 on, it may hold strings with the same quotes.
             return digest(text.encode("utf-8", "surrogatepass"))

@@ -83,3 +83,10 @@ def test_a_string_that_is_no_docstring() -> None:
     assert code_digest(one) != code_digest(one.replace("one", "two"))
     other = 'def f(a={1:\n"one"\n}): pass\n'
     assert code_digest(other) != code_digest(other.replace("one", "two"))
+
+
+@pytest.mark.parametrize(
+    "text", ["x = 'a", "x = '''a\n", 'x = "a\\', 'x = """\\', "x = '\\'\\'\\'"]
+)
+def test_a_string_that_is_not_closed_is_no_reason_to_leave_anything_out(text: str) -> None:
+    assert code_digest(f"# one\n{text}") != code_digest(f"# two\n{text}")
