@@ -24,10 +24,12 @@ from placement_lint.findings import Applicability, Finding
 from placement_lint.lint.check_file import lint_source, passes_filter
 from placement_lint.lint.file_results import FileOptions, FileResult, Sight
 from placement_lint.lint.fixes.apply import FixResult, fix_sources
+from placement_lint.placement.flow import Flow
 from placement_lint.prefilter.conditions import FileText, Never
 from placement_lint.project.modules import mentions_roots
 from placement_lint.rules.base import Rule
 from placement_lint.rules.registry import all_rules, rule_by_code
+from placement_lint.semantic.model import ModuleFacts
 from tests.fixture_cases import FIXTURES, Annotated, Case, Expected, all_cases
 from tests.import_styles import STYLES
 from tests.share import Share
@@ -555,3 +557,19 @@ def test_each_rule_finds_alone_what_it_finds_beside_others(case: Case) -> None:
     alone = linted(Source("case.py", case.before.text), only).findings
     found = {(f.span.line, f.span.column) for f in alone if f.code == case.code}
     assert {(f.span.line, f.span.column) for f in together if f.code == case.code} <= found
+
+
+@pytest.mark.parametrize("rule", [rule for rule in all_rules() if not rule.follows_arrays])
+def test_a_rule_that_follows_no_arrays_has_nothing_executed(
+    rule: type[Rule], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then files need not be executed together for it. Of other rules' cases it sees a sample."""
+
+    def executed(facts: ModuleFacts) -> Flow:
+        raise AssertionError("it asks where arrays are")
+
+    monkeypatch.setattr(ModuleFacts, "flow", property(executed))
+    cases = [case for case in CASES if case.code == rule.code] + CASES[::100]
+    for case in cases:
+        found = linted(Source("case.py", case.before.text), (rule,)).findings
+        assert not [each for each in found if each.code == "JDP903"]

@@ -63,6 +63,11 @@ class FileOptions:
     """Seconds of processor time that the file may take; 0: any number. It is kept to where there is
     a budget; see `placement_lint.limits.budget`."""
 
+    @property
+    def follows_arrays(self) -> bool:
+        """Whether anything is asked of the file that depends on where arrays are."""
+        return self.accelerator and (self.reveal or any(rule.follows_arrays for rule in self.rules))
+
 
 @dataclass(frozen=True)
 class FileResult:

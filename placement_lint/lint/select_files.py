@@ -411,15 +411,15 @@ class Selection:
             return []
         from placement_lint.lint.check_program import components
 
-        def with_accelerator(paths: Iterable[str]) -> list[str]:
-            return [path for path in paths if self.requests[path].options.accelerator]
+        def to_execute(paths: Iterable[str]) -> list[str]:
+            return [path for path in paths if self.requests[path].options.follows_arrays]
 
         shared = sharing(self._sharing, project.imports, self.store)
         small = small_programs(self._saying_where, self._sizes, project.imports)
         shared = (shared | small) & self.requests.keys()
-        carrying = with_accelerator([*dict.fromkeys((*self._carrying, *sorted(shared)))])
+        carrying = to_execute([*dict.fromkeys((*self._carrying, *sorted(shared)))])
         # Files without JAX place nothing; in a small program they may name its axes.
-        committing = with_accelerator([*self._committing, *sorted(small & self.requests.keys())])
+        committing = to_execute([*self._committing, *sorted(small & self.requests.keys())])
         return components(carrying, committing, project, self._importing_jax)
 
     def recalled(self, project: Project) -> list[CheckedFile]:

@@ -52,6 +52,8 @@ class Rule:
     """Off unless selected."""
     follows_callers: ClassVar[bool] = False
     """What it finds in a file may depend on files that import it."""
+    follows_arrays: ClassVar[bool] = True
+    """Whether it asks where arrays are: for one that does not, no files are executed together."""
     versions: ClassVar[tuple[str | None, str | None]] = (None, None)
     """The JAX versions that have the hazard: from the first one up to, not with, the second."""
     needs: ClassVar[Needs]

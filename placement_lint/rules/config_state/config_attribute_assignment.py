@@ -83,6 +83,7 @@ class ConfigAttributeAssignment(Rule):
     code, name = "JDP109", "config-attribute-assignment"
     advice = "Set the option with `jax.config.update(name, value)`"
     severity, fix = Severity.ERROR, Applicability.SAFE
+    follows_arrays = False
     needs = AllOf(
         Jax(),
         b"config",

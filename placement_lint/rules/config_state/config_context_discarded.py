@@ -79,6 +79,7 @@ class ConfigContextDiscarded(Rule):
         "`jax.config.update`"
     )
     severity, fix = Severity.ERROR, Applicability.SAFE
+    follows_arrays = False
     needs = AllOf(Jax(), Begins(*CONFIG_CONTEXTS))
 
     def visit_Expr(self, node: cst.Expr, ctx: Context) -> None:

@@ -105,6 +105,7 @@ class ConfigStateAssignment(Rule):
         "`jax.config.update`"
     )
     severity, fix = Severity.ERROR, Applicability.SAFE
+    follows_arrays = False
     needs = AllOf(
         Jax(),
         AnyOf(Uses(*CONFIG_CONTEXTS), b"setattr", b"delattr"),

@@ -87,6 +87,7 @@ class BackendProbeUnguarded(Rule):
     code, name = "JDP302", "backend-probe-unguarded"
     advice = "Compare `jax.default_backend()` with the name of the platform, or catch RuntimeError"
     severity, fix = Severity.ERROR, Applicability.UNSAFE
+    follows_arrays = False
     # Something like a string, and not just "cpu".
     needs = AllOf(
         Jax(), ArgumentMatches(("jax.devices", "jax.local_devices"), r"[\"'](?!cpu[\"'])[\w\\]")

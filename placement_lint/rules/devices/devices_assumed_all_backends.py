@@ -88,6 +88,7 @@ class DevicesAssumedAllBackends(Rule):
     code, name = "JDP301", "devices-assumed-all-backends"
     advice = 'Ask for the platform by name, `jax.devices("cpu")`'
     severity, fix = Severity.ERROR, Applicability.SAFE
+    follows_arrays = False
     needs = AllOf(
         Jax(),
         b"cpu",

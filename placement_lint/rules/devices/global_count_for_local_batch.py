@@ -77,6 +77,7 @@ class GlobalCountForLocalBatch(Rule):
     code, name = "JDP305", "global-count-for-local-batch"
     advice = "Count the devices of this process, `jax.local_device_count()`"
     severity, fix = Severity.WARNING, Applicability.DISPLAY
+    follows_arrays = False
     follows_callers = True
     pedantic = True
     needs = AllOf(Jax(), Uses("jax.device_count"))

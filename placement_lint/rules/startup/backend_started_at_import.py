@@ -86,6 +86,7 @@ class BackendStartedAtImport(Rule):
     code, name = "JDP503", "backend-started-at-import"
     advice = "Make it in NumPy, or in a function that makes it when it is first needed"
     severity, fix = Severity.WARNING, Applicability.DISPLAY
+    follows_arrays = False
     needs = AllOf(Placed(is_module_path), AtImport(STARTS_BACKEND | ENTERING_STARTS_BACKEND))
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:

@@ -72,6 +72,7 @@ class DistributedInitializedTooLate(Rule):
     code, name = "JDP504", "distributed-initialized-too-late"
     advice = "Call it before anything else of JAX is called"
     severity = Severity.ERROR
+    follows_arrays = False
     needs = AllOf(Jax(), Uses("jax.distributed.initialize"))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:

@@ -92,6 +92,7 @@ class EnvironmentSetTooLate(Rule):
     code, name = "JDP501", "environment-set-too-late"
     advice = "Set it above the first import of JAX, or outside of the program"
     severity, fix = Severity.ERROR, Applicability.UNSAFE
+    follows_arrays = False
     # Whatever imports jax may be another module of the project.
     needs = AllOf(
         SETS_VARIABLES,

@@ -100,6 +100,7 @@ class ForkAfterBackend(Rule):
     code, name = "JDP506", "fork-after-backend"
     advice = 'Start processes with the method "spawn", or fork them before JAX is first used'
     severity = Severity.ERROR
+    follows_arrays = False
     needs = Uses(*_FORKS, *_EXECUTORS, *_MAKING)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:

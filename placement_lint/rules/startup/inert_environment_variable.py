@@ -97,6 +97,7 @@ class InertEnvironmentVariable(Rule):
     code, name = "JDP508", "inert-environment-variable"
     advice = "Remove it, or set the variable that has the intended effect: see the page of the rule"
     severity = Severity.ERROR
+    follows_arrays = False
     needs = AnyOf(
         AllOf(
             SETS_VARIABLES,

@@ -76,6 +76,7 @@ class PlatformConfiguredTooLate(Rule):
     code, name = "JDP502", "platform-configured-too-late"
     advice = "Move it above the first call that starts the backend"
     severity = Severity.ERROR
+    follows_arrays = False
     needs = AllOf(
         Jax(), AnyOf(*(option.encode() for option in LATE_OPTIONS)), Uses("jax.config.update")
     )

@@ -99,6 +99,7 @@ class PlatformPinnedByLibrary(Rule):
     code, name = "JDP509", "platform-pinned-by-library"
     advice = "Choose the platform in the program, or the device in the functions that need one"
     severity, fix = Severity.WARNING, Applicability.DISPLAY
+    follows_arrays = False
     needs = AllOf(
         Placed(is_module_path),
         AnyOf(

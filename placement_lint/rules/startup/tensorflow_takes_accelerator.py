@@ -110,6 +110,7 @@ class TensorflowTakesAccelerator(Rule):
     code, name = "JDP507", "tensorflow-takes-accelerator"
     advice = 'Hide the accelerators from TensorFlow: `tf.config.set_visible_devices([], "GPU")`'
     severity, fix = Severity.WARNING, Applicability.DISPLAY
+    follows_arrays = False
     follows_callers = True
     needs = AllOf(
         Jax(),

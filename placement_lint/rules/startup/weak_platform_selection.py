@@ -74,6 +74,7 @@ class WeakPlatformSelection(Rule):
     code, name = "JDP505", "weak-platform-selection"
     advice = "Use `jax_platforms` or `JAX_PLATFORMS`, which start no other platform"
     severity, fix = Severity.WARNING, Applicability.SAFE
+    follows_arrays = False
     needs = AnyOf(_OPTION.encode(), _VARIABLE.encode())
 
     def visit_Assign(self, node: cst.Assign, ctx: Context) -> None:

@@ -103,6 +103,7 @@ class XlaFlagsOverwritten(Rule):
     code, name = "JDP510", "xla-flags-overwritten"
     advice = 'Append to `os.environ.get("XLA_FLAGS", "")`'
     severity, fix = Severity.WARNING, Applicability.SAFE
+    follows_arrays = False
     needs = AllOf(SETS_VARIABLES, _VARIABLE.encode())
 
     def visit_Assign(self, node: cst.Assign, ctx: Context) -> None:

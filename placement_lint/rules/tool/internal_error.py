@@ -58,6 +58,7 @@ class InternalError(Rule):
     code, name = "JDP903", "internal-error"
     advice = "Report it, with the lines that the message names"
     severity = Severity.ERROR
+    follows_arrays = False
     needs = Never()
 
     @staticmethod

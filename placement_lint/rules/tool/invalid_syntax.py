@@ -54,6 +54,7 @@ class InvalidSyntax(Rule):
     code, name = "JDP901", "invalid-syntax"
     advice = "Correct the syntax, or leave the file out with `exclude`"
     severity = Severity.ERROR
+    follows_arrays = False
     needs = Never()
 
     @staticmethod

@@ -63,6 +63,7 @@ class IoError(Rule):
     code, name = "JDP900", "io-error"
     advice = "Check that the file exists, and can be read and written"
     severity = Severity.ERROR
+    follows_arrays = False
     needs = Never()
 
     @staticmethod

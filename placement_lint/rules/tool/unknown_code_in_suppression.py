@@ -50,6 +50,7 @@ class UnknownCodeInSuppression(Rule):
     code, name = "JDP904", "unknown-code-in-suppression"
     advice = "Write the code of a rule that exists: `placement-lint rule` lists them"
     severity = Severity.WARNING
+    follows_arrays = False
     fix = Applicability.UNSAFE
     needs = NAMED_SUPPRESSION
 

@@ -62,6 +62,7 @@ class UnusedSuppression(Rule):
     code, name = "JDP902", "unused-suppression"
     advice = "Remove the comment"
     severity = Severity.WARNING
+    follows_arrays = False
     fix = Applicability.SAFE
     needs = NAMED_SUPPRESSION
 

@@ -99,6 +99,7 @@ class CapturedArrayConstant(Rule):
     code, name = "JDP407", "captured-array-constant"
     advice = "Pass the array to the function as an argument"
     severity, fix = Severity.WARNING, Applicability.DISPLAY
+    follows_arrays = False
     pedantic = True
     needs = AllOf(
         Jax(),

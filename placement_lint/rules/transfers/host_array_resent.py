@@ -92,6 +92,7 @@ class HostArrayResent(Rule):
     code, name = "JDP406", "host-array-resent"
     advice = "Put the array on the device once, before the loop, with `jax.device_put`"
     severity, fix = Severity.WARNING, Applicability.UNSAFE
+    follows_arrays = False
     pedantic = True
     needs = AllOf(Jax(), b"jit", AnyOf(Identifier(b"for"), Identifier(b"while")))
 

@@ -113,6 +113,7 @@ class HostSyncInLoop(Rule):
     code, name = "JDP405", "host-sync-in-loop"
     advice = "Keep the results on the device and read them after the loop, or every so many steps"
     severity = Severity.INFO
+    follows_arrays = False
     pedantic = True
     needs = AllOf(Jax(), b"jit", AnyOf(Identifier(b"for"), Identifier(b"while")))
 

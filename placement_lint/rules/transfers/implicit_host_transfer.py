@@ -88,6 +88,7 @@ class ImplicitHostTransfer(Rule):
     code, name = "JDP410", "implicit-host-transfer"
     advice = "Transfer it explicitly, with `jax.device_put(x, device)`"
     severity = Severity.INFO
+    follows_arrays = False
     pedantic = True
     needs = AllOf(Jax(), AnyOf(b"jit", b"array"))
 

@@ -93,6 +93,7 @@ class JaxInDataWorker(Rule):
         "Give NumPy arrays from the workers, and put the batches on the device in the main process"
     )
     severity = Severity.WARNING
+    follows_arrays = False
     needs = AnyOf(
         AllOf(b"DataLoader", Uses(TORCH, *GRAIN)),
         AllOf(PREFETCH.encode(), Uses("grain.*")),

@@ -91,6 +91,7 @@ class JaxInHostCallback(Rule):
     code, name = "JDP408", "jax-in-host-callback"
     advice = "Compute with NumPy in the callback"
     severity = Severity.ERROR
+    follows_arrays = False
     needs = AllOf(Jax(), AnyOf(GivenFunction(HOST_CALLBACKS, "callback"), Word(GIVEN.encode())))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
