@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.syntax.dotted import SAYING, said
+from placement_lint.syntax.dotted import said, saying
 from placement_lint.syntax.guards import TYPE_CHECKING_NAMES
 from placement_lint.syntax.import_statements import modules_named
 from placement_lint.syntax.imports import importable
@@ -216,7 +216,7 @@ class FileView:
 
 
 def _all_said(facts: ModuleFacts) -> frozenset[str]:
-    return frozenset(map(said, facts.tree.every(*SAYING)))
+    return frozenset(map(said, facts.tree.every(*saying())))
 
 
 def _called_names(facts: ModuleFacts) -> dict[str, list[cst.Call]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import libcst as cst
 
 
@@ -17,15 +19,17 @@ def dotted(node: cst.CSTNode) -> str:
     return ".".join(reversed([*parts, node.value]))
 
 
-SAYING = (
-    cst.Name,
-    cst.Attribute,
-    cst.Arg,
-    cst.ImportAlias,
-    cst.SimpleString,
-    cst.FormattedStringText,
-)
-"""The nodes that have a word of their own: see `said`."""
+@functools.cache
+def saying() -> tuple[type[cst.CSTNode], ...]:
+    """Return the nodes that have a word of their own: see `said`."""
+    return (
+        cst.Name,
+        cst.Attribute,
+        cst.Arg,
+        cst.ImportAlias,
+        cst.SimpleString,
+        cst.FormattedStringText,
+    )
 
 
 def said(node: cst.CSTNode) -> str:

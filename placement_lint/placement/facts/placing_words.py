@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from placement_lint.syntax.dotted import SAYING, said
+from placement_lint.syntax.dotted import said, saying
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -27,4 +27,4 @@ _WORDS = frozenset(
 
 def has_placing_word(tree: Tree, body: cst.CSTNode) -> bool:
     """Whether a function has one of the words itself, whatever the functions do that it calls."""
-    return any(said(node) in _WORDS for node in tree.every(*SAYING, below=body))
+    return any(said(node) in _WORDS for node in tree.every(*saying(), below=body))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain.sharding import AxisType, Mesh, Sharding
-from placement_lint.syntax.dotted import SAYING, said
+from placement_lint.syntax.dotted import said, saying
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +54,7 @@ def may_know_meshes(ctx: Context) -> bool:
 
 
 def _makes_meshes(facts: ModuleFacts) -> bool:
-    for node in facts.tree.every(*SAYING):
+    for node in facts.tree.every(*saying()):
         if said(node) not in _MAKERS_OF_MESHES:
             continue
         if isinstance(node, cst.ImportAlias) and node.asname is None:
