@@ -58,6 +58,7 @@ def tensorflow_computes(facts: ModuleFacts) -> bool:
             if name.startswith(prefix):
                 name = f"tensorflow.{name.removeprefix(prefix)}"
         is_theirs = name.startswith(("tensorflow.", "tensorflow_datasets."))
-        if is_theirs and not name.startswith(_HARMLESS):
+        # The messages of protocol buffers are data: no operation runs.
+        if is_theirs and not name.startswith(_HARMLESS) and "_pb2." not in name:
             return True
     return False
