@@ -131,8 +131,13 @@ def still_hold(
         and all(view.mentions(path, *each) == told for each, told in answers.words.items())
         and all(view.importing(path, each) == told for each, told in answers.imports.items())
         and all(view.importer(each) == told for each, told in answers.importers.items())
-        and answers.given
-        in {None, view.given_elsewhere(path) if answers.given is not None else None}
+        and all(
+            view.tensorflow_by(path, each) == known for each, known in answers.tensorflow.items()
+        )
+        and all(
+            view.is_place_elsewhere(path, each) is known for each, known in answers.places.items()
+        )
+        and (answers.given is None or view.given_elsewhere(path) == answers.given)
         and answers.brings_donation in {None, brings_donation(path, modules)}
         and all(view.donation(path, each) == told for each, told in answers.donations.items())
         and all(view.function(path, *each) == told for each, told in answers.functions.items())

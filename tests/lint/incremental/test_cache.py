@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import random
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,8 @@ from placement_lint.lint.incremental.cache_folder import clean
 from placement_lint.lint.incremental.cache_key import key_for
 from placement_lint.lint.incremental.tool_identity import code_of
 from placement_lint.lint.linter import Linter
+from placement_lint.project.dependencies import Dependencies
+from placement_lint.project.queries import still_hold
 from tests import warm
 
 if TYPE_CHECKING:
@@ -365,6 +369,33 @@ def test_who_imports_a_program_decides_what_is_found_in_it() -> None:
     assert same(outcome, afresh())
     Path("main.py").unlink()
     assert not [f for f in check().findings if f.code == "JDP503"]
+
+
+PIPELINE = {
+    "data.py": "import tensorflow as tf\n\n\ndef rows():\n    return tf.data.Dataset.range(8)\n",
+    "script.py": """\
+import jax
+import data
+
+if __name__ == "__main__":
+    print(jax.devices(), data.rows())
+""",
+}
+
+
+def test_what_another_file_imports_is_asked_again() -> None:
+    write(PIPELINE)
+    assert "JDP507" in {each.code for each in check().findings}
+    write({"data.py": "def rows():\n    return range(8)\n"})
+    now = check()
+    assert same(now, afresh())
+    assert "JDP507" not in {each.code for each in now.findings}
+
+
+def test_every_question_that_is_kept_is_asked_again() -> None:
+    """What is kept and not compared would hold for ever."""
+    text = inspect.getsource(still_hold)
+    assert [each.name for each in fields(Dependencies) if f"answers.{each.name}" not in text] == []
 
 
 @pytest.mark.parametrize("seed", range(4))
