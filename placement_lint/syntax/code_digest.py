@@ -40,7 +40,7 @@ def code_digest(text: str) -> str:
     of docstrings.
     """
     if any(each in text for each in _SHIFTING):
-        return digest(text.encode("utf-8", "surrogatepass"))
+        return _digest(text)
     kept: list[str] = []
     at = 0
     is_first = True
@@ -52,10 +52,10 @@ def code_digest(text: str) -> str:
         if piece.lastgroup == "comment":
             kept.append(found if _TELLING.search(found) else "")
         elif not any(piece.group(*_ENDS)):
-            return digest(text.encode("utf-8", "surrogatepass"))
+            return _digest(text)
         elif "{" in found and _is_formatted(found) and found.count("{") != found.count("}"):
             # From Python 3.12 on, it may hold strings with the same quotes.
-            return digest(text.encode("utf-8", "surrogatepass"))
+            return _digest(text)
         elif _is_docstring(text, piece.start(), at, is_first=is_first):
             kept.append('"""\0"""')
             is_first = False
@@ -65,7 +65,11 @@ def code_digest(text: str) -> str:
             kept.append(found.replace("\n", "\0"))
     kept.append(text[at:])
     lines = (line.rstrip() for line in "".join(kept).split("\n"))
-    return digest("\n".join(line for line in lines if line).encode("utf-8", "surrogatepass"))
+    return _digest("\n".join(line for line in lines if line))
+
+
+def _digest(text: str) -> str:
+    return digest(text.encode("utf-8", "surrogatepass"))
 
 
 def _is_formatted(string: str) -> bool:

@@ -174,22 +174,23 @@ def _described(
     is_method: bool = False,
 ) -> Jitted:
     every = [Arguments(call) for call in calls]
-    static, donated = (_named_by(keywords, every) for keywords in (_STATIC, _DONATING))
+    count = len(_parameters(function))
+    static, donated = (_named_by(keywords, every, count) for keywords in (_STATIC, _DONATING))
     is_placed = runs_on_host = False
     for arguments in every:
         is_placed |= arguments.has_double_star or bool(_PLACING & arguments.keywords.keys())
         for place in (arguments.get(None, keyword) for keyword in ("backend", "device")):
             runs_on_host |= place is not None and is_cpu_device(place, ctx)
-    count = len(_parameters(function))
-    if any(isinstance(each, int) and each >= count for each in static or ()):
-        static = None
-    if any(isinstance(each, int) and each >= count for each in donated or ()):
-        donated = None
     return Jitted(function, static, is_placed, is_method, runs_on_host, donated)
 
 
-def _named_by(keywords: frozenset[str], calls: Sequence[Arguments]) -> frozenset[int | str] | None:
-    """Return the positions and names that some arguments say; None where one is not known."""
+def _named_by(
+    keywords: frozenset[str], calls: Sequence[Arguments], count: int
+) -> frozenset[int | str] | None:
+    """Return the positions and names that some arguments give; None where one is not known.
+
+    Nor is it where a position is none of so many parameters.
+    """
     found: set[int | str] = set()
     for arguments in calls:
         for keyword in keywords & arguments.keywords.keys():
@@ -197,6 +198,8 @@ def _named_by(keywords: frozenset[str], calls: Sequence[Arguments]) -> frozenset
             if constants is None:
                 return None
             found |= constants
+    if any(isinstance(each, int) and each >= count for each in found):
+        return None
     return frozenset(found)
 
 
