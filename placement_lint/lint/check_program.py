@@ -99,7 +99,7 @@ class ComponentCheck:
         self.analyses: dict[str, Analysis] = {}
         self.program: Program | None = None
         self.reads = ProgramReads()
-        """What it depends on, beside what its files were told."""
+        """What it depends on, beside the answers to its files."""
         self.is_readable = True
         """Whether each file that it leads into could be read."""
 

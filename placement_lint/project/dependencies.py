@@ -65,7 +65,7 @@ class Dependencies:
 
 @dataclass
 class Donated:
-    """What names of a file donate, as others have asked for them, with what it was told then."""
+    """What names of a file donate, as others have asked for them, with the answers that it got."""
 
     code: str
     """A digest of its code."""
@@ -74,7 +74,7 @@ class Donated:
     """What names stand for that it has by an import."""
     answers: Dependencies = field(default_factory=Dependencies)
     is_settled: bool = True
-    """False: it was told different things for one question."""
+    """False: one question had different answers."""
 
     def add(self, other: Donated) -> None:
         """Add what was found out of the same file by another question, or another process."""
@@ -85,14 +85,14 @@ class Donated:
 
 
 def _added(mine: dict[Any, Any], theirs: dict[Any, Any]) -> bool:
-    is_same = all(mine.get(key, told) == told for key, told in theirs.items())
+    is_same = all(mine.get(key, answer) == answer for key, answer in theirs.items())
     mine.update(theirs)
     return is_same
 
 
 @dataclass
 class CallsMade:
-    """In which lines a file calls functions, with what it was told of its names then."""
+    """In which lines a file calls functions, with the answers that it got on its names."""
 
     lines: dict[str, int | None] = field(default_factory=dict)
     """By the qualified name of the function, the line of the first call; None: there is none."""
@@ -123,7 +123,7 @@ class Summarised:
 
 @dataclass
 class ProgramReads:
-    """What files that were executed together depend on, beside what each of them was told."""
+    """What files that were executed together depend on, beside the answers to each of them."""
 
     codes: dict[str, str] = field(default_factory=dict)
     """Digests of the code of the files that were executed."""

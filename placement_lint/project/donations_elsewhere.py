@@ -33,16 +33,16 @@ class DonationsElsewhere:
         opened: Callable[[str], Iterable[Dependencies]],
         still_gives: Callable[[Dependencies, str], bool],
     ) -> None:
-        """`borrowed` lends the facts of a file, and `opened` tells what it was told of names.
+        """`borrowed` lends the facts of a file, `opened` returns the answers that it got on names.
 
-        `still_gives`: whether a file would be told the same now.
+        `still_gives`: whether a file would get the same answers now.
         """
         self._project = project
         self._borrowed = borrowed
         self._opened = opened
         self._known: dict[_Place, DonationElsewhere | None] = {}
         self._learned: dict[str, Donated] = {}
-        self._told: dict[str, dict[int, Dependencies]] = {}
+        self._answers: dict[str, dict[int, Dependencies]] = {}
         self._recalled = _Recalled(project.known_donations, still_gives, self._forget)
         self._executed: list[_Place] = []
 
@@ -84,11 +84,11 @@ class DonationsElsewhere:
     def take_learned(self) -> dict[str, Donated]:
         """Return what files donate, as far as it was found out, or found to hold, since then."""
         learned, self._learned = self._learned, {}
-        for path, told in self._told.items():
-            for answers in told.values():
+        for path, by_identity in self._answers.items():
+            for answers in by_identity.values():
                 if path in learned:
                     learned[path].add(Donated(learned[path].code, answers=answers))
-        self._told = {}
+        self._answers = {}
         for path, before in self._recalled.take_confirmed().items():
             learned.setdefault(path, Donated(before.code)).add(before)
         return learned
@@ -104,10 +104,10 @@ class DonationsElsewhere:
         if known is None:
             known = self._learned[path] = Donated(code_digest(facts.text))
         known.add(Donated(known.code, dict(donations or {}), dict(targets or {})))
-        told = [*self._opened(path)]
+        got = [*self._opened(path)]
         if isinstance(facts.run, TrackedQueries):
-            told.append(facts.run.answers)
-        self._told.setdefault(path, {}).update((id(answers), answers) for answers in told)
+            got.append(facts.run.answers)
+        self._answers.setdefault(path, {}).update((id(answers), answers) for answers in got)
 
     def _forget(self, count: int) -> None:
         """Forget what was executed after so many, of what may not hold."""
@@ -124,7 +124,7 @@ _Place: TypeAlias = "tuple[str, str]"
 class _Recalled:
     """What the last run found out, as far as it still holds.
 
-    What files are told may depend on one another in a circle: while one is asked about, what it
+    The answers to files may depend on one another in a circle: while one is asked about, what it
     donated is taken to hold. If it does not, neither does what was found by that.
     """
 
@@ -143,7 +143,7 @@ class _Recalled:
         self._supposed: dict[str, int] = {}
         """Files that hold if one does that is being asked about: by its number."""
         self._lowest = 0
-        """The first of these on which depends what was told since the last one was opened."""
+        """The first of these on which an answer depends since the last one was opened."""
         self._confirmed: dict[str, Donated] = {}
 
     def of(self, path: str, executed: int) -> Donated | None:

@@ -94,10 +94,9 @@ class Modules:
         """Take the paths of the run, and those of them whose bytes mention the roots.
 
         `known_summary` tells what was found out before of what executing a file does,
-        `known_donations` of what its names donate, `known_calls` of what it calls, and
-        `facts_by_file` what is known of the texts. `exhausted` are files that have taken all that
-        they may. `store` reads the files. `donating` are files that may donate arrays, `giving`
-        those that may give functions to callbacks and data loaders.
+        `known_donations` of what its names donate, `known_calls` of what it calls, `facts_by_file`
+        of the texts. `exhausted` are files that have taken all that they may. `store` reads files.
+        `donating` may donate arrays, `giving` give functions to callbacks and data loaders.
         """
         self.store = store or FileStore()
         self.known_summary = known_summary

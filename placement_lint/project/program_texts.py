@@ -59,23 +59,23 @@ def still_reads(reads: ProgramReads, changed: Collection[str], project: Project)
     `changed` are the files of the run that have changed.
     """
     store = project.store
-    texts = ((path, reads.names[mark], told) for (path, mark), told in reads.said.items())
+    texts = ((path, reads.names[mark], known) for (path, mark), known in reads.said.items())
     passing, followed = PassingNames(store, {}), frozenset(reads.passing)
     return (
         all(
-            _says_one(store.text(path), names) is told
-            for path, names, told in texts
+            _says_one(store.text(path), names) is known
+            for path, names, known in texts
             if path in changed
         )
         and all(
-            bool(_PLACING.search(store.text(path))) is told
-            for path, told in reads.placing.items()
+            bool(_PLACING.search(store.text(path))) is known
+            for path, known in reads.placing.items()
             if path in changed
         )
         and all(
-            passing.does_with(path, followed) == told
-            for path, told in reads.passed.items()
+            passing.does_with(path, followed) == known
+            for path, known in reads.passed.items()
             if path in changed
         )
-        and all(project.module_of(*asked) == told for asked, told in reads.found.items())
+        and all(project.module_of(*asked) == known for asked, known in reads.found.items())
     )

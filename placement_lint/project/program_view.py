@@ -56,7 +56,7 @@ class WholeRun:
         self._calls_made: dict[str, CallsMade] = {}
         self._known_calls: dict[str, CallsMade | None] = {}
         self._opened: dict[str, list[Dependencies]] = {}
-        """What the files that were parsed were told of their names."""
+        """The answers that the files which were parsed got on their names."""
         self.parsed = 0
         """How many files were parsed for it."""
 
@@ -318,7 +318,7 @@ class WholeRun:
         return line
 
     def _calls_of(self, path: str) -> CallsMade | None:
-        """Return in which lines a file called functions, where it would be told the same now."""
+        """Return in which lines a file called functions, if it would get the same answers now."""
         if path not in self._known_calls:
             known = self._project.known_calls
             before = None if known is None else known(path)

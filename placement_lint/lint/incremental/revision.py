@@ -215,7 +215,7 @@ class PreviousRun:
     def _says(self, path: str, words: Mapping[bytes, bool]) -> bool:
         """Return whether the text of a file has these words, and has not the others."""
         data = self._store.text(path).encode("utf-8", "surrogatepass")
-        return all((word in data) is told for word, told in words.items())
+        return all((word in data) is known for word, known in words.items())
 
     def _note(self, path: str, stamp: tuple[int, int, int, int], content: str, key: str) -> None:
         self.now.texts[path] = TextDigest(content, key)
