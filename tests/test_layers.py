@@ -20,7 +20,7 @@ def layers(table: str) -> Layers:
 
 LAYERS = layers("""
     cli
-    integrations
+    daemon integrations
     report trace verify
     lint
     project rules

@@ -79,6 +79,11 @@ def _print_help() -> bool:
 
 
 def _check(arguments: list[str]) -> int:
+    if "--daemon" in arguments:
+        from placement_lint.cli import daemon
+
+        if daemon.is_asked_for(arguments):
+            return daemon.check(arguments)
     from placement_lint.cli import check
 
     return check.main(arguments)
@@ -115,6 +120,12 @@ def _server(arguments: list[str]) -> int:
     return server.main(arguments)
 
 
+def _daemon(arguments: list[str]) -> int:
+    from placement_lint.cli import daemon
+
+    return daemon.main(arguments)
+
+
 def _clean(arguments: list[str]) -> int:
     from placement_lint.cli import clean
 
@@ -140,6 +151,7 @@ _COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "verify": _verify,
     "trace": _trace,
     "server": _server,
+    "daemon": _daemon,
     "clean": _clean,
     "generate-shell-completion": _generate_shell_completion,
 }

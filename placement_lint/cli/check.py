@@ -38,8 +38,8 @@ Find, explain and fix device-placement mistakes in JAX code.
 
 Commands: check (the default), rule (explain the rules), explain (explain what is found at a place),
 verify (reproduce the rules on the installed JAX), trace (run a program and report the copies that
-happen), server (the language server), clean (delete the cache), generate-shell-completion (for
-bash, fish or zsh).
+happen), server (the language server), daemon (the background process of --daemon), clean (delete
+the cache), generate-shell-completion (for bash, fish or zsh).
 `placement-lint COMMAND --help` shows the options of a command."""
 
 _EPILOG = """\
@@ -196,7 +196,11 @@ def _parser() -> Parser:
     settings.add_argument(
         "--show-settings", action="store_true", help="print the effective settings and exit"
     )
-    other = parser.add_argument_group("Other")
+    _add_other(parser.add_argument_group("Other"))
+    return parser
+
+
+def _add_other(other: argparse._ArgumentGroup) -> None:
     other.add_argument(
         "-j", "--jobs", type=_jobs, default=_jobs("auto"), metavar="N", help="processes, or auto"
     )
@@ -206,9 +210,13 @@ def _parser() -> Parser:
         metavar="DIR",
         help="cache directory (default: .placement_lint_cache in the project)",
     )
+    other.add_argument(
+        "--daemon",
+        action="store_true",
+        help="use a background process that has everything imported, and start it if there is none",
+    )
     other.add_argument("--version", action="version", version=_version(), help="print the version")
     other.add_argument("-h", "--help", action="help", help="print this")
-    return parser
 
 
 def help_text() -> str:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 COMMANDS = (
-    *("check", "rule", "explain", "verify", "trace", "server", "clean"),
+    *("check", "rule", "explain", "verify", "trace", "server", "daemon", "clean"),
     "generate-shell-completion",
 )
 """The names of all commands."""

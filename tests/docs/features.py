@@ -198,6 +198,10 @@ SHOWN_BY: dict[str, tuple[str, ...]] = {
         "lint/test_run.py::test_file_that_kills_its_process_is_named_and_the_others_checked",
     ),
     "watch mode": ("cli/test_watch.py::test_it_runs_again_after_each_change",),
+    "a background process for hooks": (
+        "daemon/test_daemon.py::TestSameAsWithout::test_output_and_exit_code",
+        "daemon/test_daemon.py::TestTheProcess::test_the_first_run_starts_it",
+    ),
     "a language server": (
         "integrations/lsp/test_editors.py::test_neovim",
         "integrations/lsp/test_editors.py::test_emacs",
