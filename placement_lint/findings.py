@@ -65,6 +65,8 @@ class Related:
     span: Span
     cell: int | None = None
     """The cell of a notebook whose lines the span counts."""
+    is_step: bool = False
+    """It is on the way of an array to the finding: those that are come first, in that order."""
 
 
 @dataclass(frozen=True, order=True)

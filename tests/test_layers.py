@@ -52,7 +52,7 @@ INSIDE: dict[str, Layers] = {
     "placement": layers("""
         flow
         interpreter
-        counterfactual
+        counterfactual journeys
         overlays
         engine
         provenance

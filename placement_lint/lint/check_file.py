@@ -461,8 +461,8 @@ class Analysis:
     def _finding(self, draft: Draft, editor: Editor) -> Finding:
         span, cell = self.place(editor.span(draft.node))
         related = tuple(
-            Related(message, path, *self.siblings[path].placed_at(node))
-            for node, path, message in draft.related
+            Related(message, path, *self.siblings[path].placed_at(node), number < draft.steps)
+            for number, (node, path, message) in enumerate(draft.related)
         )
         finding = Finding(
             code=draft.rule.code,

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.record import Use
     from placement_lint.placement.engine.linking import ModuleSources
+    from placement_lint.placement.journeys import Step
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
 
@@ -113,6 +114,18 @@ class Flow:
         return array.origin is not None and array.origin.created in (
             self.program.provenance.replacements.places
         )
+
+    def journey(self, made: Iterable[Place], use: cst.CSTNode) -> list[Step]:
+        """Return the way of arrays from the first expression that made them to a use of them all.
+
+        Without the two ends, and without what only some of them passed.
+        """
+        first, *others = made
+        steps = self.program.journeys.of(first, self.module.place(use)) or []
+        journeys = self.program.journeys
+        return [
+            step for step in steps if all(journeys.carries(step.place, other) for other in others)
+        ]
 
     def commitment(self, arrays: Iterable[Array], *, alone: bool = False) -> Commitment | None:
         """Return how arrays that are copied are committed where they were made.

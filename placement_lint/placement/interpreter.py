@@ -57,6 +57,7 @@ from placement_lint.placement.facts.functions_text import (
     used_names,
 )
 from placement_lint.placement.facts.tampering import sets_mesh, tampers
+from placement_lint.placement.journeys import Journeys
 from placement_lint.placement.overlays.dispatch import Calls
 from placement_lint.placement.provenance import Provenance
 from placement_lint.syntax.names import BindingKind
@@ -130,6 +131,7 @@ class Program:
         self.classes = Classes(self)
         self.reach = Reach(self)
         self.provenance = Provenance(self.modules)
+        self.journeys = Journeys(self)
         self.memo = Memo(self)
         self.functions = Functions(self)
         self.trees = Trees(self)

@@ -68,6 +68,8 @@ def _related(related: Related) -> dict[str, Any]:
     }
     if related.cell is not None:
         place["cell"] = related.cell
+    if related.is_step:
+        place["step"] = True
     return place
 
 

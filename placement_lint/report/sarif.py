@@ -145,6 +145,9 @@ class _Run:
             result["relatedLocations"] = [
                 self._related(number, related) for number, related in enumerate(finding.related, 1)
             ]
+        steps = [related for related in finding.related if related.is_step]
+        if steps:
+            result["codeFlows"] = [self._flow(finding, steps)]
         fix = None if finding.fix is None else self._fix(finding.fix)
         if fix is not None:
             result["fixes"] = [fix]
@@ -168,6 +171,14 @@ class _Run:
             "message": _message(escape(related.message)),
             **self._location(related),
         }
+
+    def _flow(self, finding: Finding, steps: list[Related]) -> dict[str, Any]:
+        """Return the way of an array, which ends at the finding."""
+        passed = [
+            {**self._location(each), "message": _message(escape(each.message))} for each in steps
+        ]
+        used = {**self._location(finding), "message": _message("used here")}
+        return {"threadFlows": [{"locations": [{"location": each} for each in (*passed, used)]}]}
 
     def _fix(self, fix: Fix) -> dict[str, Any] | None:
         """Return a fix that a machine may apply; the text of a notebook is not the file's."""

@@ -94,3 +94,5 @@ class Draft:
     """Nodes, with the path of the file that each is in and what to say of it."""
     advice: str = ""
     """What to do where no fix can be offered; empty: what the rule says."""
+    steps: int = 0
+    """How many of the related places, the first ones, are the way of an array to the finding."""

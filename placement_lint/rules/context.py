@@ -42,16 +42,26 @@ class Context(FileView):
         *,
         fix: FixPlan | LaterPlan | None = None,
         related: Sequence[tuple[cst.CSTNode, str, str]] = (),
+        journey: Sequence[tuple[cst.CSTNode, str, str]] = (),
         confidence: Confidence = Confidence.DEFINITE,
         severity: Severity | None = None,
         advice: str = "",
     ) -> None:
         """Report a finding at a node. Related places: node, path of its file, message.
 
+        `journey`: the related places that an array passed on its way to the node, in that order.
         `advice`: what to do where no fix can be offered, if it is not what the rule says.
         """
         rule = self._rule
         draft = Draft(
-            rule, node, message, confidence, severity or rule.severity, fix, tuple(related), advice
+            rule,
+            node,
+            message,
+            confidence,
+            severity or rule.severity,
+            fix,
+            (*journey, *related),
+            advice,
+            len(journey),
         )
         self._drafts.append(draft)

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Confidence, Severity
+from placement_lint.placement.domain import values
 from placement_lint.placement.domain.devices import Device
 from placement_lint.prefilter.conditions import COMMITTED, LISTED_DEVICES, AllOf
 from placement_lint.rules.base import Rule
 from placement_lint.rules.commitment.mixtures import clashes, described
+from placement_lint.rules.journey import journey_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import libcst as cst
 
     from placement_lint.placement.domain.record import Seat
@@ -93,5 +97,15 @@ class CommittedDevicesMixed(Rule):
                 ctx.report(
                     clash.operation,
                     described(devices),
+                    journey=_journey(devices.values(), ctx),
                     confidence=Confidence.DEFINITE if clash.is_always else Confidence.LIKELY,
                 )
+
+
+def _journey(operands: Iterable[cst.CSTNode], ctx: Context) -> list[tuple[cst.CSTNode, str, str]]:
+    """Return the way of the first operand that is committed to the host."""
+    for operand in operands:
+        found = [array for array in values.arrays(ctx.flow.tree_of(operand)) if array.via]
+        if found:
+            return journey_of(found, operand, ctx)
+    return []

@@ -31,6 +31,7 @@ from placement_lint.rules.commitment.pulled_operands import (
 )
 from placement_lint.rules.commitment.pulled_results import Results, is_replaced
 from placement_lint.rules.devices.processes import INITIALIZE
+from placement_lint.rules.journey import COMMITTED_HERE, journey
 from placement_lint.rules.transfers.array_sizes import SMALL
 from placement_lint.semantic.enclosing import failure_is_expected, is_in_test
 from placement_lint.semantic.followed import followed
@@ -294,7 +295,8 @@ def _report(computation: _Computation, ctx: Context) -> None:
         nodes[0],
         _message(computation, nodes, ctx),
         confidence=Confidence.DEFINITE if certain else Confidence.LIKELY,
-        related=[*_committed_at(pull, ctx), *_copied(computation, ctx)],
+        journey=journey(_committed_at(pull, ctx), nodes[0], ctx, COMMITTED_HERE),
+        related=_copied(computation, ctx),
         fix=_put_on_device(nodes, computation, ctx),
     )
 
@@ -353,15 +355,14 @@ def _code(node: cst.CSTNode, ctx: Context) -> str | None:
     return text if len(text) <= _LONGEST and not {"\n", "`"} & {*text} else None
 
 
-def _committed_at(pull: Pull, ctx: Context) -> list[tuple[cst.CSTNode, str, str]]:
+def _committed_at(pull: Pull, ctx: Context) -> list[Place]:
     """Return what committed the operands to the host, but not the operations that followed them."""
     places = {place for by in pull.pulling.values() for place in by}
     modules = ctx.flow.program.modules
     return [
-        (there.tree.nodes[place.node], place.module, "committed to the host here")
+        place
         for place in sorted(places)
         if place.node not in modules[place.module].record.pulls.found
-        and (there := ctx.beside(place.module)) is not None
     ]
 
 

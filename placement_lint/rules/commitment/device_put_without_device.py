@@ -20,6 +20,7 @@ from placement_lint.rules.commitment.writing import (
     put_back,
     written,
 )
+from placement_lint.rules.journey import journey_of
 from placement_lint.syntax.calls import Arguments, is_none
 from placement_lint.syntax.spelling import needed
 
@@ -131,6 +132,7 @@ class DevicePutWithoutDevice(Rule):
             node,
             f"jax.device_put without a device does nothing to a JAX array: it {problem}",
             confidence=(Confidence.DEFINITE if len(elsewhere) == len(held) else Confidence.LIKELY),
+            journey=journey_of(committed or elsewhere, operand, ctx),
             fix=None if committed else _name_device(node, operand, target, elsewhere, ctx),
         )
 
@@ -162,6 +164,7 @@ def _check_tree(
     ctx.report(
         call,
         f"jax.device_put without a device does nothing to the JAX arrays of a tree: they {problem}",
+        journey=journey_of([array for array in found if array.committed] or found, operand, ctx),
         confidence=Confidence.DEFINITE if elsewhere == large else Confidence.LIKELY,
     )
 

@@ -21,6 +21,7 @@ from placement_lint.rules.commitment.writing import (
     put_back,
     written,
 )
+from placement_lint.rules.journey import MADE_HERE, journey
 from placement_lint.rules.transfers.array_sizes import size_text
 from placement_lint.syntax.calls import is_none
 from placement_lint.syntax.dotted import dotted
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
 
 _LONGEST_CONDITION = 40
-_MADE_HERE = "made here under a default device, uncommitted"
 
 
 def report_use(use: Use, ctx: Context, action: str) -> None:
@@ -57,11 +57,7 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
         f"{what} is uncommitted on {' or '.join(devices)}{_condition(origins, ctx)}: "
         f"{action} copies all of it to the default device{often}{_size(origins, ctx)}",
         confidence=Confidence.DEFINITE if use.always else Confidence.LIKELY,
-        related=[
-            (made.tree.nodes[origin.created.node], origin.created.module, _MADE_HERE)
-            for origin in origins
-            if (made := ctx.beside(origin.created.module)) is not None
-        ],
+        journey=journey([origin.created for origin in origins], node, ctx, MADE_HERE),
         # What it does to traced code that the array is committed, no execution shows.
         fix=None if use.is_from_outside else _commit(arrays, ctx),
         advice=_advice(name or "x", devices[0], indexed=use.kind is UseKind.INDEXED),

@@ -83,10 +83,12 @@ async def test_a_finding_is_told_with_all_that_is_known_of_it(project: Path) -> 
         assert found.code_description is not None
         page = Path(str(path_of(found.code_description.href)))
         assert page.read_text("utf-8").startswith("# JDP201 `uncommitted-array-indexed`")
-        (related,) = list(found.related_information or ())
+        related, returned = list(found.related_information or ())
         assert related.location.uri == uri_of(str(project / "data.py"))
         assert related.location.range.start == types.Position(8, 15)
         assert "created" in related.message or "made" in related.message
+        assert returned.location.uri == uri_of(str(project / "train.py"))
+        assert returned.message == "returned here by `load`"
         data: Any = found.data
         assert (data["name"], data["confidence"]) == ("uncommitted-array-indexed", "definite")
         assert data["fix"]["applicability"] == "safe"
