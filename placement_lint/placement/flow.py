@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.record import Use
     from placement_lint.placement.engine.linking import ModuleSources
-    from placement_lint.placement.journeys import Step
+    from placement_lint.placement.journeys import JourneyStep
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
 
@@ -115,7 +115,7 @@ class Flow:
             self.program.provenance.replacements.places
         )
 
-    def journey(self, made: Iterable[Place], use: cst.CSTNode) -> list[Step]:
+    def journey(self, made: Iterable[Place], use: cst.CSTNode) -> list[JourneyStep]:
         """Return the way of arrays from the first expression that made them to a use of them all.
 
         Without the two ends, and without what only some of them passed.

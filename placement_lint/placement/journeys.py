@@ -48,14 +48,14 @@ _STORING_METHODS = frozenset({
 _RUNNING_LATER = (Coroutine, Future, Generator, Lazy)
 
 
-class Step(NamedTuple):
+class JourneyStep(NamedTuple):
     """A place on the way of an array where it goes from one owner to another."""
 
     place: Place
     text: str
 
 
-_Before: TypeAlias = "tuple[Place, Step | None]"
+_Before: TypeAlias = "tuple[Place, JourneyStep | None]"
 """An expression that an array came from, and the step between, where that is worth a word."""
 
 
@@ -65,14 +65,14 @@ class Journeys:
     def __init__(self, program: Interpreter) -> None:
         self._program = program
 
-    def of(self, made: Place, use: Place) -> list[Step] | None:
+    def of(self, made: Place, use: Place) -> list[JourneyStep] | None:
         """Return the steps from the expression that made or committed an array to a use of it.
 
         In the order of the way, of the shortest one; without the two ends. None: it is not known.
         """
         if made.module not in self._program.modules:
             return None
-        came_to: dict[Place, tuple[Place, Step | None] | None] = {use: None}
+        came_to: dict[Place, tuple[Place, JourneyStep | None] | None] = {use: None}
         pending = deque([use])
         while pending:
             place = pending.popleft()
@@ -137,7 +137,7 @@ class Journeys:
                 yield from ((each, None) for each in self._bound_to(binding, module, made))
         for use in module.names.uses(node.value, module.names.scope(node)):
             for stored in self._carrying(_stored_through(use, module), module, made):
-                yield stored, Step(stored, f"stored here in `{node.value}`")
+                yield stored, JourneyStep(stored, f"stored here in `{node.value}`")
 
     def _bound_to(self, binding: Binding, module: Module, made: Place) -> Iterator[Place]:
         bound = binding.node
@@ -145,7 +145,7 @@ class Journeys:
             yield from self._carrying([getattr(bound, name, None)], module, made)
 
     def _in_other_module(
-        self, module: Module, qualified: str | None, step: Step | None, made: Place
+        self, module: Module, qualified: str | None, step: JourneyStep | None, made: Place
     ) -> Iterator[_Before]:
         """Yield what a name of another module was bound to."""
         found = self._program.linking.find(module.name, qualified or "")
@@ -172,7 +172,7 @@ class Journeys:
             positional = [arg.value for arg in call.args if not arg.keyword]
             given = named or positional or Arguments(call).values
             for passed in self._carrying(given, caller, made):
-                yield passed, Step(passed, f"passed here {into}as `{name}`")
+                yield passed, JourneyStep(passed, f"passed here {into}as `{name}`")
         for default in self._carrying([param.default], module, made):
             yield default, None
 
@@ -189,7 +189,7 @@ class Journeys:
         body = other.tree.nodes[function.node]
         called = _name_of(body, other)
         name = f" by `{called}`" if called else ""
-        step: Step | None = Step(at, f"returned here{name}")
+        step: JourneyStep | None = JourneyStep(at, f"returned here{name}")
         given: list[cst.CSTNode | None] = []
         if isinstance(body, cst.Lambda):
             given, step = [body.body], None
@@ -209,14 +209,17 @@ class Journeys:
         for storing, target, given in self._stores.get(name, ()):
             for stored in self._carrying([given], storing, made):
                 text = f"stored here in `{dotted(target) or name}`"
-                yield stored, Step(storing.place(target), text)
+                yield stored, JourneyStep(storing.place(target), text)
         for caller, call, cls in self._constructions:
             fields = self._program.classes.fields(cls) or []
             names = [field for field, _ in fields]
             if name in names:
                 passed_as = Arguments(call).get(names.index(name), name)
                 for passed in self._carrying([passed_as], caller, made):
-                    yield passed, Step(passed, f"passed here to `{dotted(call.func)}` as `{name}`")
+                    yield (
+                        passed,
+                        JourneyStep(passed, f"passed here to `{dotted(call.func)}` as `{name}`"),
+                    )
         for function in self._accessors.get(name, ()):
             yield from self._returned(function, module.place(node), made)
 
@@ -286,7 +289,9 @@ class Journeys:
         return found
 
 
-def _steps(made: Place, came_to: dict[Place, tuple[Place, Step | None] | None]) -> Iterator[Step]:
+def _steps(
+    made: Place, came_to: dict[Place, tuple[Place, JourneyStep | None] | None]
+) -> Iterator[JourneyStep]:
     """Yield the steps from what made an array, by what each place led to."""
     led = came_to[made]
     while led is not None:
@@ -313,13 +318,13 @@ def _functions(held: Iterable[Atom]) -> Iterator[Place]:
             yield from _functions(atom.of)
 
 
-def _import_step(binding: Binding, module: Module) -> Step | None:
+def _import_step(binding: Binding, module: Module) -> JourneyStep | None:
     """Return the step into a file by one of the names of an import statement."""
     for statement in module.names.import_statements:
         if not isinstance(statement.names, cst.ImportStar) and any(
             alias is binding.node for alias in statement.names
         ):
-            return Step(module.place(statement), "imported here")
+            return JourneyStep(module.place(statement), "imported here")
     return None
 
 
