@@ -42,28 +42,89 @@ _ITEM_SIZES = {
 _LARGE = 2**20
 """Bytes from which on a message says how many they are."""
 _MAX_HOPS = 6
+_MOST_BITS = 64
+"""Powers that have more are not calculated: no array is as large."""
+_MAX_PART_HOPS = 2
+"""Through how many names the parts of what is joined are followed: each may have as many parts."""
+_NUMBERS = frozenset({"builtins.float", "builtins.int", "builtins.bool"})
 _COUNTS = frozenset({"jax.device_count", "jax.local_device_count"})
 _LISTS = frozenset({"jax.devices", "jax.local_devices"})
 _DEVICES = 16
 """How many devices are taken to be there, where the source asks for their number."""
 _GENERATORS = frozenset({"numpy.random.default_rng", "numpy.random.RandomState"})
+_MESHES = frozenset({"jax.sharding.Mesh", "jax.make_mesh"})
+_KEEPING_METHODS = frozenset({
+    "astype", "block_until_ready", "copy", "flatten", "ravel", "round", "squeeze", "swapaxes",
+    "transpose",
+})  # fmt: skip
+_KEEPING_ATTRIBUTES = frozenset({"T", "imag", "mT", "real"})
+_SCALARS = frozenset({
+    "bfloat16", "bool_", "complex64", "float16", "float32", "float64", "int16", "int32", "int64",
+    "int8", "uint16", "uint32", "uint64", "uint8",
+})  # fmt: skip
+_JOINING = frozenset({"concatenate", "hstack", "stack", "vstack"})
 
 
-def element_count(call: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS) -> int | None:
-    """Return the number of elements of what a call makes; None where it is not written out."""
-    if not isinstance(call, cst.Call):
+def element_count(node: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS) -> int | None:
+    """Return the number of elements of what an expression makes; None where it is not written out.
+
+    Of what only takes part of an array, or broadcasts it, this is the most that it may be.
+    """
+    if not hops:
         return None
+    if isinstance(node, cst.Call):
+        return _count_of_call(node, ctx, hops)
+    if isinstance(node, cst.UnaryOperation):
+        return element_count(followed(node.expression, ctx), ctx, hops - 1)
+    if isinstance(node, cst.Attribute) and node.attr.value in _KEEPING_ATTRIBUTES:
+        return element_count(followed(node.value, ctx), ctx, hops - 1)
+    if isinstance(node, cst.Subscript):
+        return _if_small(element_count(followed(node.value, ctx), ctx, hops - 1))
+    if isinstance(node, cst.BinaryOperation):
+        sides = [followed(each, ctx) for each in (node.left, node.right)]
+        counts = [
+            1 if _side(each, ctx, hops) is not None or isinstance(each, cst.Float)
+            else element_count(each, ctx, hops - 1)
+            for each in sides
+        ]  # fmt: skip
+        if counts == [1, 1]:
+            # Of two numbers, it is a number.
+            return None
+        if 1 in counts:
+            return counts[0] if counts[1] == 1 else counts[1]
+        return None if None in counts else _if_small(math.prod(each or 0 for each in counts))
+    return None
+
+
+def _if_small(count: int | None) -> int | None:
+    """Return what is known of an array that has at most so many elements."""
+    return count if count is not None and count < SMALL else None
+
+
+def _count_of_call(call: cst.Call, ctx: Context, hops: int) -> int | None:
     if is_numpy_sampler(call, ctx):
         size = sampled_size(call, ctx)
         return 1 if size is None and not Arguments(call).is_open else _product(size, ctx)
     name = ctx.called(call)
-    if name is None:
-        return None
-    module, _, last = name.rpartition(".")
-    if f"{module}." not in _MODULES:
-        return None
     arguments = Arguments(call)
     if arguments.is_open:
+        return None
+    if name is None:
+        return _count_of_method(call, arguments, ctx, hops)
+    module, _, last = name.rpartition(".")
+    if name in {"numpy.random.rand", "numpy.random.randn"}:
+        sides = [_side(each, ctx) for each in arguments.positional]
+        return None if None in sides else math.prod(each or 0 for each in sides)
+    if last in _SCALARS and module in {"numpy", "jax.numpy"}:
+        given = arguments.get(0)
+        return 1 if given is None else literal_count(followed(given, ctx), ctx, hops - 1)
+    if last == "permutation":
+        shuffled = arguments.get(1 if module == "jax.random" else 0, "x")
+        if shuffled is None:
+            return None
+        count = element_count(followed(shuffled, ctx), ctx, hops - 1)
+        return _side(shuffled, ctx) if count is None else count
+    if f"{module}." not in _MODULES:
         return None
     if last in _SHAPED:
         shape = arguments.get(_SHAPED[last], "shape")
@@ -72,24 +133,54 @@ def element_count(call: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS)
             return 1 if module.endswith("random") else None
         return _product(shape, ctx)
     if last == "arange":
-        bounds = [_whole_value(followed(each, ctx)) for each in arguments.positional[:2]]
+        bounds = [_bound(each, ctx) for each in arguments.positional[:2]]
         return None if None in bounds or not bounds else max(abs(each or 0) for each in bounds)
     if last == "linspace":
         number = arguments.get(2, "num")
-        return 50 if number is None else integer_value(followed(number, ctx))
+        return 50 if number is None else _side(number, ctx)
     if last in {"eye", "identity"}:
-        sides = [integer_value(followed(each, ctx)) for each in arguments.positional[:2]]
+        sides = [_side(each, ctx) for each in arguments.positional[:2]]
         return (
             None
             if None in sides or not sides
             else math.prod(each or 0 for each in sides) ** (2 if len(sides) == 1 else 1)
         )
-    if last in {"array", "asarray"}:
-        first = arguments.get(0, "object", "a")
-        if first is None or not hops:
-            return None
+    first = arguments.get(0, "object", "a", "A", "arrays", "tup")
+    if first is None:
+        return None
+    if last in _JOINING and isinstance(first, cst.List | cst.Tuple):
+        return _joined(first, ctx, hops)
+    if last in {"array", "asarray"} or last in _JOINING:
         return literal_count(followed(first, ctx), ctx, hops - 1)
+    if last in {"repeat", "tile"}:
+        times = arguments.get(1, "repeats", "reps")
+        return _multiplied(element_count(followed(first, ctx), ctx, hops - 1), times, ctx)
     return None
+
+
+def _multiplied(count: int | None, times: cst.BaseExpression | None, ctx: Context) -> int | None:
+    times_count = _product(times, ctx)
+    return None if count is None or times_count is None else count * times_count
+
+
+def _count_of_method(call: cst.Call, arguments: Arguments, ctx: Context, hops: int) -> int | None:
+    """Return the number of elements of what a method of an array gives."""
+    method = call.func
+    if not isinstance(method, cst.Attribute):
+        return None
+    name = method.attr.value
+    if name not in _KEEPING_METHODS and name not in {"repeat", "reshape"}:
+        return None
+    count = element_count(followed(method.value, ctx), ctx, hops - 1)
+    if name == "reshape" and count is None:
+        given = arguments.positional
+        sides = [_product(each, ctx) for each in given]
+        # Of `reshape(-1, 8)` the array says how many there are.
+        is_whole = given and all(each is not None and each > 0 for each in sides)
+        return math.prod(each or 0 for each in sides) if is_whole else None
+    if name == "repeat":
+        return _multiplied(count, arguments.get(0, "repeats"), ctx)
+    return count
 
 
 def size_text(call: cst.CSTNode, ctx: Context) -> str:
@@ -158,36 +249,177 @@ def literal_count(node: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS)
     if isinstance(node, cst.List | cst.Tuple):
         if any(isinstance(element, cst.StarredElement) for element in node.elements):
             return None
-        counts = (literal_count(element.value, ctx, hops) for element in node.elements)
+        counts = (literal_count(each.value, ctx, hops) for each in node.elements)
         return sum(max(count or 1, 1) for count in counts)
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply):
+        for items, times in ((node.left, node.right), (node.right, node.left)):
+            if isinstance(items, cst.List):
+                return _repeated(items, times, ctx, hops)
+    if isinstance(node, cst.ListComp):
+        return _comprehended(node, ctx, hops)
+    if isinstance(node, cst.Call) and len(node.args) == 1:
+        name = ctx.called(node)
+        if name in {"builtins.list", "builtins.tuple"} and hops:
+            return literal_count(followed(node.args[0].value, ctx), ctx, hops - 1)
+        if name == "builtins.range":
+            return _side(node.args[0].value, ctx)
     return element_count(node, ctx, hops)
 
 
-def _whole_value(node: cst.BaseExpression) -> int | None:
+def _joined(parts: cst.List | cst.Tuple, ctx: Context, hops: int) -> int | None:
+    """Return the number of elements of arrays together; None where that of one is not known."""
+    steps = min(hops - 1, _MAX_PART_HOPS)
+    counts = [
+        element_count(followed(each.value, ctx), ctx, steps)
+        if isinstance(each, cst.Element)
+        else None
+        for each in parts.elements
+    ]
+    return None if None in counts else sum(each or 0 for each in counts)
+
+
+def _repeated(items: cst.List, times: cst.BaseExpression, ctx: Context, hops: int) -> int | None:
+    """Return the number of numbers in `[x] * n`."""
+    if len(items.elements) != 1 or not hops:
+        return _multiplied(literal_count(items, ctx, hops), times, ctx)
+    item = followed(items.elements[0].value, ctx)
+    return _multiplied(literal_count(item, ctx, hops - 1), times, ctx)
+
+
+def _comprehended(node: cst.ListComp, ctx: Context, hops: int) -> int | None:
+    """Return the number of numbers in `[f(i) for i in range(n)]`, or the most that it may be."""
+    loop = node.for_in
+    if loop.inner_for_in is not None or not hops:
+        return None
+    rounds = literal_count(followed(loop.iter, ctx), ctx, hops - 1)
+    item = node.elt
+    is_number = isinstance(item, cst.Call) and ctx.called(item) in _NUMBERS
+    if isinstance(item, cst.Name) and isinstance(loop.target, cst.Name):
+        iterated = followed(loop.iter, ctx)
+        is_number = item.value == loop.target.value and ctx.called(iterated) == "builtins.range"
+    count = 1 if is_number else literal_count(item, ctx, hops - 1)
+    return None if rounds is None or count is None else rounds * count
+
+
+def _bound(node: cst.BaseExpression, ctx: Context) -> int | None:
     """Return the value of a number that is written out, as a bound of `arange` may be: `8.0`."""
+    node = followed(node, ctx)
     if isinstance(node, cst.Float):
         value = float(node.value)
         return math.ceil(value) if math.isfinite(value) else None
-    return integer_value(node)
+    return _side(node, ctx)
 
 
-def _product(shape: cst.BaseExpression | None, ctx: Context) -> int | None:
-    if shape is None:
+def _product(shape: cst.BaseExpression | None, ctx: Context, hops: int = _MAX_HOPS) -> int | None:
+    if shape is None or not hops:
         return None
     shape = followed(shape, ctx)
     if isinstance(shape, cst.Tuple | cst.List):
-        sides = [_side(element.value, ctx) for element in shape.elements]
+        sides = [
+            _product(element.value, ctx, hops - 1)
+            if isinstance(element, cst.StarredElement)
+            else _side(element.value, ctx)
+            for element in shape.elements
+        ]
         return None if None in sides else math.prod(each or 0 for each in sides)
+    if isinstance(shape, cst.BinaryOperation) and isinstance(shape.operator, cst.Add):
+        parts = [followed(each, ctx) for each in (shape.left, shape.right)]
+        if any(isinstance(each, cst.Tuple) for each in parts):
+            sides = [_product(each, ctx, hops - 1) for each in parts]
+            return None if None in sides else math.prod(each or 0 for each in sides)
+    if isinstance(shape, cst.Subscript):
+        return _product_of_part(shape, ctx, hops)
+    if isinstance(shape, cst.Attribute) and shape.attr.value == "shape":
+        return element_count(followed(shape.value, ctx), ctx, hops - 1)
     return _side(shape, ctx)
+
+
+def _product_of_part(part: cst.Subscript, ctx: Context, hops: int) -> int | None:
+    """Return the product of some sides of a shape that is written out: `shape[0]`, `shape[1:]`."""
+    shape = followed(part.value, ctx)
+    if (
+        isinstance(shape, cst.Attribute)
+        and shape.attr.value == "shape"
+        and not _is_of_mesh(shape, ctx)
+    ):
+        return _if_small(element_count(followed(shape.value, ctx), ctx, hops - 1))
+    if not isinstance(shape, cst.Tuple | cst.List) or len(part.slice) != 1:
+        return _DEVICES if _counts_mesh(part, ctx) else None
+    sides = [_product(element.value, ctx, hops - 1) for element in shape.elements]
+    chosen = part.slice[0].slice
+    if isinstance(chosen, cst.Index):
+        index = integer_value(followed(chosen.value, ctx))
+        is_inside = index is not None and -len(sides) <= index < len(sides)
+        return sides[index] if index is not None and is_inside else None
+    if not isinstance(chosen, cst.Slice) or chosen.step is not None:
+        return None
+    lower, upper = (
+        None if each is None else integer_value(each) for each in (chosen.lower, chosen.upper)
+    )
+    if (lower is None) is not (chosen.lower is None) or (upper is None) is not (
+        chosen.upper is None
+    ):
+        return None
+    taken = sides[lower:upper]
+    return None if None in taken else math.prod(each or 0 for each in taken)
 
 
 def _side(node: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS) -> int | None:
     """Return how long one side of an array is, or about how long: one item for each device."""
     node = followed(node, ctx)
-    if hops and isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply):
+    if hops and isinstance(node, cst.BinaryOperation):
         left, right = _side(node.left, ctx, hops - 1), _side(node.right, ctx, hops - 1)
-        return None if left is None or right is None else left * right
+        return None if left is None or right is None else _calculated(left, node.operator, right)
     name = ctx.called(node)
-    if isinstance(node, cst.Call) and name == "builtins.len" and len(node.args) == 1:
-        return _DEVICES if ctx.called(followed(node.args[0].value, ctx)) in _LISTS else None
+    if isinstance(node, cst.Call) and len(node.args) == 1 and hops:
+        counted = followed(node.args[0].value, ctx)
+        if name == "builtins.len":
+            if isinstance(counted, cst.Tuple | cst.List):
+                return len(counted.elements)
+            return _DEVICES if ctx.called(counted) in _LISTS else None
+        if name == "builtins.int":
+            return _side(counted, ctx, hops - 1)
+    if isinstance(node, cst.Subscript) and hops:
+        return _product_of_part(node, ctx, hops - 1)
+    if _counts_mesh(node, ctx):
+        return _DEVICES
     return _DEVICES if name in _COUNTS else integer_value(node)
+
+
+def _calculated(left: int, operator: cst.BaseBinaryOp, right: int) -> int | None:
+    """Return what arithmetic with whole numbers gives, where that is a size."""
+    match operator:
+        case cst.Add():
+            return left + right
+        case cst.Subtract():
+            return left - right
+        case cst.Multiply():
+            return left * right
+        case cst.FloorDivide() if right:
+            return left // right
+        case cst.Modulo() if right:
+            return left % right
+        case cst.Power() if right >= 0 and left.bit_length() * right <= _MOST_BITS:
+            return int(left**right)
+        case cst.LeftShift() if right >= 0 and left.bit_length() + right <= _MOST_BITS:
+            return left << right
+        case _:
+            return None
+
+
+def _counts_mesh(node: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether an expression counts the devices of a mesh, or those along one axis."""
+    attribute = "size"
+    if isinstance(node, cst.Subscript):
+        node, attribute = node.value, "shape"
+    return (
+        isinstance(node, cst.Attribute) and node.attr.value == attribute and _is_of_mesh(node, ctx)
+    )
+
+
+def _is_of_mesh(node: cst.Attribute, ctx: Context) -> bool:
+    """Return whether an attribute is one of a mesh, or of the array of its devices."""
+    mesh = node.value
+    if isinstance(mesh, cst.Attribute) and mesh.attr.value == "devices":
+        mesh = mesh.value
+    return ctx.called(followed(mesh, ctx)) in _MESHES

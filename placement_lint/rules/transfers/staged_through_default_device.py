@@ -337,15 +337,16 @@ def _made_here(call: cst.Call, name: str, is_spread: bool, ctx: Context) -> bool
         first = arguments.get(0, "object", "a")
         if first is None or not _is_host(first, ctx):
             return None
-        count = literal_count(first, ctx)
+        count = literal_count(followed(first, ctx), ctx)
     elif name in _JOINING:
         first = arguments.get(0, "arrays", "tup")
         if is_spread and first is not None and _repeats_one(first):
-            return False
+            count = literal_count(first, ctx)
+            return None if count is not None and count < SMALL else False
         parts = first.elements if isinstance(first, cst.List | cst.Tuple) else ()
         if not parts or not all(_is_host(part.value, ctx) for part in parts):
             return None
-        counts = [literal_count(part.value, ctx) for part in parts]
+        counts = [literal_count(followed(part.value, ctx), ctx) for part in parts]
         count = None if None in counts else sum(each or 0 for each in counts)
     elif row.effect in _MAKING and not name.startswith("jax.numpy.array"):
         held = ctx.flow.value(call)
