@@ -60,7 +60,8 @@ class DeprecatedPlacementApi(OldApiRule):
     Names that are deprecated only in versions newer than the supported ones, or, if older versions
     are supported too, that have no replacement there. Code under a condition on the version or
     `hasattr`, or after one that returns; code in a `try` that catches the ImportError, or in its
-    handler. An attribute of an object that is not certainly an array.
+    handler; code whose warnings are ignored, or which only a type checker reads. An attribute of
+    an object that is not certainly an array.
 
     ## Verified by
     The proof calls `jax.host_id()` and gets the warning. After the fix there is none. Each row of
@@ -77,6 +78,7 @@ class DeprecatedPlacementApi(OldApiRule):
     severity, fix = Severity.WARNING, Applicability.SAFE
     needs = needs_of(api for api in OLD_APIS if api.deprecated is not None)
     applies = staticmethod(is_deprecated)
+    warns = True
     once = frozenset({"jax.interpreters.pxla.thread_resources", "jax.sharding.Mesh"})
 
     @staticmethod

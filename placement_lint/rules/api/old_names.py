@@ -28,10 +28,9 @@ from placement_lint.prefilter.conditions import (
 )
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.own_attributes import own_attribute
-from placement_lint.semantic.enclosing import catches, is_asserted_to_fail, is_caught, passed_exits
+from placement_lint.semantic.version_guards import deprecation_is_known, is_guarded
 from placement_lint.syntax.dotted import dotted
-from placement_lint.syntax.import_statements import MISSING_MODULE, imported_names
-from placement_lint.syntax.tree import children
+from placement_lint.syntax.import_statements import imported_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,11 +40,6 @@ if TYPE_CHECKING:
     from placement_lint.syntax.edits import Editor
     from placement_lint.syntax.names import Binding
 
-_CAUGHT = MISSING_MODULE | {
-    "builtins.AttributeError", "builtins.BaseException", "builtins.NotImplementedError",
-    "builtins.TypeError",
-}  # fmt: skip
-_VERSION_WORDS = ("version", "hasattr", "getattr", "jax_v", "has_")
 _CONFIG = "jax.config"
 _STILL_NAMES = frozenset({_CONFIG, "jax.memory"})
 """Modules that went, where the attribute of the same name stayed: `from jax import memory`."""
@@ -327,53 +321,6 @@ def _is_import_reported(bindings: list[Binding], ctx: Context) -> bool:
     return False
 
 
-# -- guards -------------------------------------------------------------------------------------
-
-
-def is_guarded(node: cst.CSTNode, ctx: Context) -> bool:
-    """Return whether code runs only where the old part is there, or expects that it is not.
-
-    In a `try` whose failure is caught, or in the handler of one; in a branch of a test of the
-    version or of an attribute, or behind one that leaves; where a failure is expected.
-    """
-    if is_caught(node, ctx, _CAUGHT) or is_asserted_to_fail(node, ctx):
-        return True
-    child = node
-    for ancestor in ctx.ancestors(node):
-        if isinstance(ancestor, cst.ExceptHandler) and child is ancestor.body:
-            if catches(ancestor, ctx, _CAUGHT):
-                return True
-        elif isinstance(ancestor, cst.If | cst.IfExp) and child is not ancestor.test:
-            if _asks_for_version(ancestor.test):
-                return True
-        elif isinstance(ancestor, cst.BooleanOperation) and child is ancestor.right:
-            if _asks_for_version(ancestor.left):
-                return True
-        elif isinstance(ancestor, cst.FunctionDef | cst.ClassDef) and any(
-            _asks_for_version(each.decorator) for each in ancestor.decorators
-        ):
-            return True
-        child = ancestor
-    return any(_asks_for_version(each.test) for each in passed_exits(node, ctx))
-
-
-def _asks_for_version(test: cst.CSTNode) -> bool:
-    pending = [test]
-    while pending:
-        node = pending.pop()
-        text = (
-            node.value
-            if isinstance(node, cst.Name)
-            else node.attr.value
-            if isinstance(node, cst.Attribute)
-            else ""
-        ).lower()
-        if any(word in text for word in _VERSION_WORDS):
-            return True
-        pending += children(node)
-    return False
-
-
 # -- messages and fixes -------------------------------------------------------------------------
 
 
@@ -534,6 +481,9 @@ class OldApiRule(Rule):
     """The parts of which one finding a file says all: they are used all over a program, and given
     up in all of it at once."""
 
+    warns: ClassVar[bool] = False
+    """Whether JAX warns, which can be ignored."""
+
     @staticmethod
     def applies(api: OldApi, target: TargetVersions) -> bool:
         """Return whether the rule is about a part, for the versions that a file is meant for."""
@@ -543,6 +493,10 @@ class OldApiRule(Rule):
     def version(api: OldApi) -> str | None:
         raise NotImplementedError
 
+    def is_known(self, node: cst.CSTNode, ctx: Context) -> bool:
+        """Return whether the author has seen to the warning that the rule is about."""
+        return self.warns and deprecation_is_known(node, ctx)
+
     def message(self, hit: Hit, target: TargetVersions) -> str:
         raise NotImplementedError
 
@@ -550,7 +504,7 @@ class OldApiRule(Rule):
         """Report each of the parts in `once` at its first use only."""
         found: dict[str, list[tuple[int, Hit]]] = {}
         for each, hit in self._hits_of_once(ctx) if self.once else ():
-            if hit is not None and hit.api.name in self.once:
+            if hit is not None and hit.api.name in self.once and not self.is_known(each, ctx):
                 found.setdefault(hit.api.name, []).append((ctx.tree.index(each), hit))
         for places in found.values():
             first, *others = (hit for _, hit in sorted(places, key=itemgetter(0)))
@@ -583,13 +537,13 @@ class OldApiRule(Rule):
 
     def _check_import(self, node: cst.Import | cst.ImportFrom, ctx: Context) -> None:
         for hit in hits_of_import(node, ctx, self.applies):
-            if hit.api.name not in self.once:
+            if hit.api.name not in self.once and not self.is_known(node, ctx):
                 self._report(hit, ctx, import_plan(node, hit, ctx))
 
     visit_Import = visit_ImportFrom = _check_import
 
     def _report_use(self, hit: Hit | None, ctx: Context) -> None:
-        if hit is not None and hit.api.name not in self.once:
+        if hit is not None and hit.api.name not in self.once and not self.is_known(hit.node, ctx):
             self._report(hit, ctx, plan(hit, ctx))
 
     def _report(

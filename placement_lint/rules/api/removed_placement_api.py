@@ -61,8 +61,8 @@ class RemovedPlacementApi(OldApiRule):
     ## What it does not flag
     Names that all supported versions still have (for deprecation warnings see JDP602). Code under a
     condition on the version or `hasattr`, or after one that returns; code in a `try` that catches
-    the AttributeError or ImportError, or in its handler. An attribute of an object that is not
-    certainly an array.
+    the AttributeError or ImportError, or in its handler; what only a type checker reads (`if
+    TYPE_CHECKING:`). An attribute of an object that is not certainly an array.
 
     ## Verified by
     The proof reads `.device_buffer` of an array, which raises AttributeError. After the fix it

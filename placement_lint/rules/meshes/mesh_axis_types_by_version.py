@@ -8,10 +8,10 @@ from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.versions import written
 from placement_lint.placement.domain.sharding import AxisType, Mesh
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
-from placement_lint.rules.api.old_names import is_guarded
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.meshes.constraints import constrained_meshes, constraints_in, may_be_set
 from placement_lint.rules.meshes.shardings import EXPLICIT_BY_DEFAULT, says
+from placement_lint.semantic.version_guards import is_guarded
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.spelling import needed
 

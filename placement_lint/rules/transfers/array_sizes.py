@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.quantities import size
-from placement_lint.semantic.followed import followed
+from placement_lint.semantic.followed import assigned_value, followed
 from placement_lint.syntax.calls import Arguments, integer_value, is_none, string_value
 
 if TYPE_CHECKING:
@@ -186,10 +186,29 @@ def _count_of_method(call: cst.Call, arguments: Arguments, ctx: Context, hops: i
 def size_text(call: cst.CSTNode, ctx: Context) -> str:
     """Return how much memory what a call makes takes, in brackets, if that is known and much."""
     count = element_count(call, ctx) if isinstance(call, cst.Call) else None
+    if count is not None and _depends_on_devices(call, ctx):
+        return ""
     width = None if count is None else _item_size(call, ctx)
     if count is None or width is None or count * width < _LARGE:
         return ""
     return f" ({size(count * width)})"
+
+
+def _depends_on_devices(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether an expression counts devices, whose number is not known."""
+    pending, seen = [node], set[int]()
+    while pending:
+        node = pending.pop()
+        seen.add(id(node))
+        for part in (node, *ctx.tree.every(cst.Name, cst.Call, cst.Attribute, below=node)):
+            if ctx.called(part) in _COUNTS | _LISTS or (
+                isinstance(part, cst.Attribute) and _is_of_mesh(part, ctx)
+            ):
+                return True
+            made = assigned_value(part, ctx)
+            if made is not None and id(made) not in seen:
+                pending.append(made)
+    return False
 
 
 def _item_size(call: cst.CSTNode, ctx: Context) -> int | None:
@@ -383,6 +402,10 @@ def _side(node: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS) -> int 
         return _product_of_part(node, ctx, hops - 1)
     if _counts_mesh(node, ctx):
         return _DEVICES
+    if isinstance(node, cst.Float):
+        # `8 * 128.0`, as a bound of `arange`.
+        value = float(node.value)
+        return int(value) if value.is_integer() else None
     return _DEVICES if name in _COUNTS else integer_value(node)
 
 

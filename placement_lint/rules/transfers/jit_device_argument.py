@@ -13,6 +13,7 @@ from placement_lint.prefilter.conditions import AllOf, AnyOf, ArgumentMatches, J
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.semantic.followed import followed
+from placement_lint.semantic.version_guards import deprecation_is_known, is_guarded
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 from placement_lint.syntax.spelling import needed
 
@@ -80,7 +81,8 @@ class JitDeviceArgument(Rule):
     `device=None` and `backend=None`, and values that may be None: an attribute, or a parameter
     whose default is None, as wrappers of jit pass on. `jax.pmap(…, backend=…)`, which is not
     deprecated in this way. The arguments of other `jit` functions, such as Numba's. A call that is
-    expected to fail.
+    expected to fail; code under a condition on the version, or whose warnings are ignored
+    (`with warnings.catch_warnings():`).
 
     ## Verified by
     The proof turns warnings into errors, and gets the DeprecationWarning when a function is jitted
@@ -127,6 +129,8 @@ class JitDeviceArgument(Rule):
             if _passes_both(node):
                 return
             if confidence is None or failure_is_expected(node, ctx):
+                continue
+            if is_guarded(node, ctx) or deprecation_is_known(node, ctx):
                 continue
             ctx.report(
                 argument,

@@ -30,6 +30,7 @@ from placement_lint.rules.transfers.putting_later import (
     made_before,
     returned_by,
 )
+from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.followed import assigned_value, followed
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import applied
@@ -114,7 +115,8 @@ class StagedThroughDefaultDevice(Rule):
     → `np.zeros`), which takes memory of the host. No fix for anything else.
 
     ## What it does not flag
-    Arrays that are known to have fewer than 65,536 elements; scalars. Arrays made under
+    Arrays that are known to have fewer than 65,536 elements; scalars; in tests, arrays of which no
+    size is known. Arrays made under
     `jax.default_device` of the same device; devices that may be the default one; functions that JAX
     traces. Operands that may already be arrays, that are read between being made and being put, or
     that are made in another block. `jnp.linspace`, `array` and `asarray` with `device=`, which make
@@ -199,7 +201,11 @@ class StagedThroughDefaultDevice(Rule):
             return
         is_spread = _is_sharding(target, ctx)
         size = _made_here(made, name, is_spread, ctx)
-        if size is None or not _is_elsewhere(target, made, ctx):
+        if (
+            size is None
+            or not (size or _may_be_large(put, ctx))
+            or not _is_elsewhere(target, made, ctx)
+        ):
             return
         if returned is not None and not ctx.flow.runs_on_system_default(at):
             return
@@ -308,6 +314,8 @@ def _count_of(node: cst.BaseExpression, ctx: Context) -> int | None:
 def _report_filling(
     node: cst.Call, certain: bool, ctx: Context, plan: FixPlan | None, name: str | None = None
 ) -> None:
+    if not certain and not _may_be_large(node, ctx):
+        return
     ctx.report(
         node,
         f"{_short(name or ctx.called(node) or '')} allocates on the default device, then copies "
@@ -315,6 +323,14 @@ def _report_filling(
         confidence=Confidence.DEFINITE if certain else Confidence.LIKELY,
         fix=plan,
     )
+
+
+def _may_be_large(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether an array may be large of which nothing says how large it is.
+
+    Those of tests are small.
+    """
+    return not is_in_test(node, ctx)
 
 
 def _short(name: str) -> str:
