@@ -13,6 +13,7 @@ from placement_lint.placement.domain.places import Place
 from placement_lint.prefilter.conditions import COMMITTED, LISTED_DEVICES, AllOf, AnyOf
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import is_put
+from placement_lint.rules.commitment.uncommitted_use import size_of
 from placement_lint.syntax.calls import Arguments, is_none
 from placement_lint.syntax.dotted import dotted
 
@@ -130,9 +131,9 @@ class CommitmentLost(Rule):
             first = min(uses)
             ctx.report(
                 node,
-                f"{_what(operands[0], ctx)} is committed to {device}, but the result of this is "
-                "not: it is made on the default device, and copied back in each computation with "
-                "what is committed there",
+                f"{_what(operands[0], ctx)}{_size(operands[0], ctx)} is committed to "
+                f"{device}, but the result of this is not: it is made on the default device, and "
+                "copied back in each computation with what is committed there",
                 related=[(_node(first, ctx), first.module, "copied here")],
                 fix=_follow(node, operands[0], ctx),
             )
@@ -148,6 +149,10 @@ def _node(place: Place, ctx: Context) -> cst.CSTNode:
 
 def _held(place: Place, ctx: Context) -> Value:
     return ctx.flow.program.modules[place.module].record.values.get(place.node, values.UNKNOWN)
+
+
+def _size(operand: Place, ctx: Context) -> str:
+    return size_of([atom for atom in _held(operand, ctx) if isinstance(atom, values.Array)], ctx)
 
 
 def _what(operand: Place, ctx: Context) -> str:

@@ -12,6 +12,7 @@ from placement_lint.placement.domain.devices import differ
 from placement_lint.prefilter.conditions import ELSEWHERE, AllOf, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import TREE_MAPS
+from placement_lint.rules.commitment.uncommitted_use import size_of
 from placement_lint.rules.commitment.writing import (
     device_at,
     effects,
@@ -130,7 +131,8 @@ class DevicePutWithoutDevice(Rule):
             problem = f"stays uncommitted on {where}"
         ctx.report(
             node,
-            f"jax.device_put without a device does nothing to a JAX array: it {problem}",
+            "jax.device_put without a device does nothing to a JAX array"
+            f"{size_of(elsewhere, ctx)}: it {problem}",
             confidence=(Confidence.DEFINITE if len(elsewhere) == len(held) else Confidence.LIKELY),
             journey=journey_of(committed or elsewhere, operand, ctx),
             fix=None if committed else _name_device(node, operand, target, elsewhere, ctx),

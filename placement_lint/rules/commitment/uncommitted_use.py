@@ -27,6 +27,8 @@ from placement_lint.syntax.calls import is_none
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from placement_lint.placement.domain.places import (
         ArrayOrigin,
         Place,
@@ -55,7 +57,7 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
     ctx.report(
         node,
         f"{what} is uncommitted on {' or '.join(devices)}{_condition(origins, ctx)}: "
-        f"{action} copies all of it to the default device{often}{_size(origins, ctx)}",
+        f"{action} copies all of it to the default device{often}{size_of(arrays, ctx)}",
         confidence=Confidence.DEFINITE if use.always else Confidence.LIKELY,
         journey=journey([origin.created for origin in origins], node, ctx, MADE_HERE),
         # What it does to traced code that the array is committed, no execution shows.
@@ -64,12 +66,15 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
     )
 
 
-def _size(origins: list[ArrayOrigin], ctx: Context) -> str:
-    """Return how much is copied, where that is the same for all that an array may be."""
+def size_of(arrays: Iterable[Array], ctx: Context) -> str:
+    """Return how large an array is, where that is the same for all that it may be."""
+    found = list(arrays)
+    places = {place for array in found for place in array.via}
+    places |= {array.origin.created for array in found if array.origin and not array.via}
     texts = {
-        "" if made is None else size_text(made.tree.nodes[origin.created.node], made)
-        for origin in origins
-        for made in [ctx.beside(origin.created.module)]
+        "" if made is None else size_text(made.tree.nodes[place.node], made)
+        for place in places
+        for made in [ctx.beside(place.module)]
     }
     return texts.pop() if len(texts) == 1 else ""
 

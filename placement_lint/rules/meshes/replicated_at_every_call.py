@@ -18,7 +18,7 @@ from placement_lint.rules.meshes.compiled_calls import arguments_of, kept_by, le
 from placement_lint.rules.meshes.constraints import names_set_mesh
 from placement_lint.rules.meshes.shardings import name_at, split_over
 from placement_lint.rules.own_attributes import own_attribute
-from placement_lint.rules.transfers.array_sizes import SMALL, element_count
+from placement_lint.rules.transfers.array_sizes import SMALL, element_count, size_text
 from placement_lint.rules.transfers.jitted_calls import loop_around, runs_in_each_iteration
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.tracing import TracedFunctions
@@ -153,7 +153,8 @@ class ReplicatedAtEveryCall(Rule):
                 ctx.report(
                     argument,
                     f"`{dotted(argument)}` is on one device beside an array that is split over the "
-                    f"{sharding}: every iteration copies all of it to all devices",
+                    f"{sharding}: every iteration copies all of it to all devices"
+                    f"{size_text(argument, ctx)}",
                     confidence=Confidence.LIKELY,
                     related=((made, ctx.module.path, "made here, and put nowhere"),),
                     fix=fix,

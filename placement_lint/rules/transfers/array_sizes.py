@@ -39,6 +39,10 @@ _ITEM_SIZES = {
     "uint16": 2, "complex64": 8, "float32": 4, "int32": 4, "uint32": 4,
 }  # fmt: skip
 """Of types that mean the same whether 64 bits are enabled or not."""
+_KEEPING = frozenset({
+    "jax.device_put", "jax.numpy.array", "jax.numpy.asarray", "numpy.array", "numpy.asarray",
+})  # fmt: skip
+"""What gives an array of as many numbers of the same type, if it is not told another one."""
 _LARGE = 2**20
 """Bytes from which on a message says how many they are."""
 _MAX_HOPS = 6
@@ -184,7 +188,19 @@ def _count_of_method(call: cst.Call, arguments: Arguments, ctx: Context, hops: i
 
 
 def size_text(call: cst.CSTNode, ctx: Context) -> str:
-    """Return how much memory what a call makes takes, in brackets, if that is known and much."""
+    """Return how much memory what a call makes takes on a device, in brackets, if that is known and
+    much. A name stands for what is assigned to it, a conversion for what it converts.
+    """
+    for _ in range(_MAX_HOPS):
+        if isinstance(call, cst.Name | cst.Attribute):
+            call = followed(call, ctx)
+        if not isinstance(call, cst.Call) or ctx.called(call) not in _KEEPING:
+            break
+        arguments = Arguments(call)
+        operand = arguments.get(0, "x", "a", "object")
+        if operand is None or arguments.may_pass(None, "dtype"):
+            break
+        call = operand
     count = element_count(call, ctx) if isinstance(call, cst.Call) else None
     if count is not None and _depends_on_devices(call, ctx):
         return ""

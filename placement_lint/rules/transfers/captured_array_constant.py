@@ -10,7 +10,7 @@ from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.transfer import LIKE_CREATORS, METADATA_ATTRIBUTES
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.transfers.array_sizes import SMALL, element_count
+from placement_lint.rules.transfers.array_sizes import SMALL, element_count, size_text
 from placement_lint.rules.transfers.jitted_calls import JITS
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.followed import followed
@@ -157,7 +157,8 @@ def _check_function(function: Function, ctx: Context) -> None:
 def _report(name: cst.Name, made: cst.CSTNode, function: Function | None, ctx: Context) -> None:
     ctx.report(
         name,
-        f"{name.value} becomes a constant of the compiled program: pass it as an argument",
+        f"{name.value} becomes a constant of the compiled program{size_text(name, ctx)}: "
+        "pass it as an argument",
         confidence=Confidence.LIKELY,
         related=((made, ctx.module.path, "made here"),),
         fix=None if function is None else _plan(name, function),

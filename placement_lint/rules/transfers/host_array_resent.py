@@ -11,7 +11,7 @@ from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Identifier, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
-from placement_lint.rules.transfers.array_sizes import SMALL, element_count
+from placement_lint.rules.transfers.array_sizes import SMALL, element_count, size_text
 from placement_lint.rules.transfers.jitted_calls import jitted, loop_around, runs_in_each_iteration
 from placement_lint.rules.transfers.numpy_values import makes_numpy_array, only_reads
 from placement_lint.semantic.enclosing import is_in_test
@@ -116,7 +116,7 @@ class HostArrayResent(Rule):
             ctx.report(
                 argument,
                 f"{argument.value} is a NumPy array: every iteration of the loop copies it to the "
-                "device again",
+                f"device again{size_text(binding.value or argument, ctx)}",
                 confidence=Confidence.LIKELY,
                 related=((binding.node, ctx.module.path, "made here, and never changed"),),
                 fix=_plan(argument, binding, inner, ctx),

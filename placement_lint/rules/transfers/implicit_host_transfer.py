@@ -10,6 +10,7 @@ from placement_lint.findings import Confidence, Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
+from placement_lint.rules.transfers.array_sizes import size_text
 from placement_lint.rules.transfers.jitted_calls import jitted
 from placement_lint.rules.transfers.numpy_values import makes_numpy_array
 from placement_lint.semantic.enclosing import ancestors_in_function, is_in_test
@@ -93,6 +94,7 @@ class ImplicitHostTransfer(Rule):
     needs = AllOf(Jax(), AnyOf(b"jit", b"array"))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        keeps_type = True
         if ctx.called(node) in _CONVERTING:
             arguments = Arguments(node)
             first = arguments.get(0, "object", "a")
@@ -100,6 +102,7 @@ class ImplicitHostTransfer(Rule):
                 arguments.is_open or arguments.get(None, "device", "out_sharding") is not None
             )
             given = [] if first is None or is_placed else [first]
+            keeps_type = not arguments.may_pass(1, "dtype")
             receiver = (ctx.called(node) or "").replace("jax.numpy.", "jnp.")
         else:
             compiled = jitted(node.func, ctx)
@@ -110,10 +113,11 @@ class ImplicitHostTransfer(Rule):
         if not given or not _is_meant(node, ctx):
             return
         for each in given:
+            amount = size_text(each, ctx) if keeps_type else ""
             ctx.report(
                 each,
                 f"implicit host-to-device transfer: {receiver} copies this NumPy array to the "
-                "default device",
+                f"default device{amount}",
                 confidence=Confidence.LIKELY,
             )
 
