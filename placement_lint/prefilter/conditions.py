@@ -481,7 +481,13 @@ DEVICE_ARGUMENT = Pattern(rb"\bdevice(?:[\s\\]*=(?!=)|[\"'][\s\\]*:)", word=b"de
 SHARDS = AnyOf(Uses("jax.sharding.*", "jax.NamedSharding"), Pattern(rb"shard", word=b"shard"))
 """Code in which an array may have a sharding that is known: comments and docstrings have none."""
 
-COMMITTED = AnyOf(b"device_put", b"to_device", b"from_dlpack", DEVICE_ARGUMENT)
+COMMITTED = AnyOf(
+    b"device_put",
+    b"to_device",
+    b"from_dlpack",
+    DEVICE_ARGUMENT,
+    AllOf(b"ShapeDtypeStruct", b"restore"),
+)
 """Code by which an array may be committed to a device that is known."""
 
 ELSEWHERE = AnyOf(

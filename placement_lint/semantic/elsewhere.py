@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.semantic.followed import followed
+from placement_lint.semantic.object_classes import class_of_object
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import PARTIAL
 
@@ -35,7 +36,8 @@ def method_effects(
     made: cst.BaseExpression, method: str, ctx: FileView, files: int = 1
 ) -> FunctionEffects | None:
     """Return what a method does of an object that a class of another file makes."""
-    maker = ctx.called(followed(made, ctx))
+    cls = class_of_object(made, ctx)
+    maker = None if cls is None else ctx.name(cls)
     return None if maker is None else _called(f"{maker}.{method}", ctx, files)
 
 

@@ -13,9 +13,10 @@ from placement_lint.semantic.elsewhere import effects_of, method_effects
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.functions import calls_inside
+from placement_lint.semantic.object_classes import method_of_object
 from placement_lint.semantic.program_queries import GivenTo
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
-from placement_lint.syntax.definitions import function_of
+from placement_lint.syntax.definitions import function_of, initializer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -72,6 +73,10 @@ def computation_given(call: cst.Call, view: FileView) -> FirstComputation | None
         return _of_callback(call, view)
     if name == TORCH or name in GRAIN:
         return _of_workers(call, view, name)
+    if name is None or name.startswith("builtins."):
+        derived = _derived_loader(call, view)
+        if derived is not None and _derives_from_loader(derived, view):
+            return _of_workers(call, view, TORCH)
     if isinstance(call.func, cst.Attribute) and call.func.attr.value == PREFETCH:
         return _of_workers(call, view, PREFETCH)
     return None
@@ -86,7 +91,7 @@ def _of_callback(call: cst.Call, view: FileView) -> FirstComputation | None:
         return None
     if _is_compiled(callback, view):
         return FirstComputation(GivenTo.CALLBACK, call, "", callback)
-    function = function_of(callback, view.names)
+    function = function_of(callback, view.names) or method_of_object(callback, view)
     if function is not None:
         return _first_in(function, GivenTo.CALLBACK, call, view, runs_on_device)
     for effects in (
@@ -127,7 +132,7 @@ def _traced(facts: ModuleFacts) -> Traced:
 def _of_workers(call: cst.Call, view: FileView, name: str) -> FirstComputation | None:
     workers = _workers(call, name, view)
     # None: some number that is not written out.
-    count = 0 if workers is None else integer_value(followed(workers, view))
+    count = 0 if workers is None else _count(workers, view)
     if count == 0 or failure_is_expected(call, view):
         return None
     if _spawns(call) and view.module.fact(_is_kept_off):
@@ -142,6 +147,43 @@ def _of_workers(call: cst.Call, view: FileView, name: str) -> FirstComputation |
         if found is not None:
             return found
     return None
+
+
+def _derived_loader(call: cst.Call, view: FileView) -> cst.ClassDef | None:
+    """Return the class of this file of which a call may make a loader with these arguments.
+
+    It is called itself, without an initializer of its own, or this is `super().__init__(…)` in it.
+    """
+    function = call.func
+    if isinstance(function, cst.Name):
+        bindings = view.names.bindings(function)
+        made = bindings[0].node if len(bindings) == 1 else None
+        if isinstance(made, cst.ClassDef) and initializer(made, view.names) is None:
+            return made
+        return None
+    if (
+        not isinstance(function, cst.Attribute)
+        or function.attr.value != "__init__"
+        or not isinstance(function.value, cst.Call)
+        or view.called(function.value) != "builtins.super"
+    ):
+        return None
+    return next((each for each in view.ancestors(call) if isinstance(each, cst.ClassDef)), None)
+
+
+def _derives_from_loader(cls: cst.ClassDef, view: FileView) -> bool:
+    return any(view.name(base.value) == TORCH for base in cls.bases)
+
+
+def _count(workers: cst.BaseExpression, view: FileView) -> int | None:
+    """Return a number of workers: of a parameter, its default; None: it is not known."""
+    node = followed(workers, view)
+    if isinstance(node, cst.Name):
+        bindings = view.names.bindings(node)
+        bound = bindings[0].node if len(bindings) == 1 else None
+        if isinstance(bound, cst.Param) and bound.default is not None:
+            return integer_value(bound.default)
+    return integer_value(node)
 
 
 def _workers(call: cst.Call, name: str, view: FileView) -> cst.BaseExpression | None:

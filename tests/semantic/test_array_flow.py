@@ -45,8 +45,9 @@ def test_what_was_executed_for_others_is_asked() -> None:
 
 
 def test_the_libraries_are_those_of_the_tables_and_models() -> None:
-    """What reads files or batches, and what Python has, gives NumPy arrays, or what it is given."""
+    """What reads files, makes batches or keeps settings gives NumPy arrays, or what it is given."""
     known = {*TABLE, *models_by_name(), *models_of_objects()}
     packages = {name.partition(".")[0] for name in known}
     others = {"numpy", "cloudpickle", "grain", "h5py", "joblib", "torch", *sys.stdlib_module_names}
+    others |= {"ml_collections", "omegaconf"}
     assert packages - others == ARRAY_LIBRARIES

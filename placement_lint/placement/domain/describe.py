@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from placement_lint.placement.domain.library_values import AbstractArray, LibraryFunction
 from placement_lint.placement.domain.sharding import DeviceGrid, Mesh, Sharding, Spec
 from placement_lint.placement.domain.values import (
     Anything,
@@ -96,6 +97,7 @@ def _describe(atom: Atom, where: Callable[[Place], str], depth: int) -> str:
 
 
 _NAMES: dict[type, str] = {
+    AbstractArray: "the description of an array",
     Computation: "a function that computes on the default device",
     ContextFactory: "what makes a context manager",
     DeviceGrid: "an array of devices",
@@ -106,6 +108,7 @@ _NAMES: dict[type, str] = {
     Generator: "a generator",
     Getter: "a getter",
     Lazy: "an iterator",
+    LibraryFunction: "a function of a library",
     LibraryMethod: "a method of a library",
     Host: "a NumPy array",
     Method: "a method",

@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar, TypeAlias, cast
 
 from placement_lint.placement.domain.keys import key_order
+from placement_lint.placement.domain.library_values import AbstractArray, LibraryFunction
 from placement_lint.placement.domain.mesh_devices import EVERY
 from placement_lint.placement.domain.places import (
     NO_CAUSES,
@@ -600,8 +601,8 @@ Atom: TypeAlias = (
     | Sharding
     | DefaultDeviceContext | PlainContext | ContextFactory | Dispatched | Executor | ExitStack
     | Future | Getter | TensorFile | Thread | Sequence | NamedTupleType | Mapping | AnyTree
-    | Function | Class | Instance | LibraryMethod | Method | Partial | Closure | External
-    | Generator | Lazy | Coroutine | Computation | Anything
+    | Function | Class | Instance | LibraryFunction | LibraryMethod | Method | Partial | Closure
+    | AbstractArray | External | Generator | Lazy | Coroutine | Computation | Anything
 )  # fmt: skip
 Value: TypeAlias = "frozenset[Atom]"
 

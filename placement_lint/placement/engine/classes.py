@@ -75,6 +75,10 @@ class Classes:
         self._closures: dict[Place, Closure | None] = {}
         """What decorators of the program make of methods, where that matters."""
 
+    def is_namespace(self, instance: Instance) -> bool:
+        """Return whether an object is of no class of the program: a library made it."""
+        return not isinstance(self._program.node(instance.cls), cst.ClassDef)
+
     def bases(self, cls: Place) -> list[Place]:
         """Return a class and its bases in the program, nearest first: not more than anybody writes.
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
+from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.domain.contents import awaited, without_parts
 from placement_lint.placement.domain.devices import is_host
+from placement_lint.placement.domain.library_values import AbstractArray, LibraryFunction
 from placement_lint.placement.domain.places import MADE_ON_TRACERS, Place, Taking
 from placement_lint.placement.domain.record import Record, UseKind
 from placement_lint.placement.domain.state import SYSTEM, State, variable
@@ -38,7 +40,7 @@ from placement_lint.placement.domain.values import (
 from placement_lint.placement.engine.frames import Yielded
 from placement_lint.placement.engine.iteration import Iteration
 from placement_lint.placement.engine.literals import Literals
-from placement_lint.placement.engine.meshes import constant, shardings_of
+from placement_lint.placement.engine.meshes import constant, described_by, shardings_of
 from placement_lint.placement.engine.operations import Operations
 from placement_lint.placement.engine.operators import Operators
 from placement_lint.placement.engine.subscripts import Subscripts
@@ -58,6 +60,13 @@ _LIBRARIES = ("builtins.", "jax.", "numpy.")
 _DEFAULT_DEVICE = "jax.config.jax_default_device"
 """What is no constant: a variable that was bound to it holds what it was then."""
 
+_KEPT = frozenset({
+    Effect.COMMIT, Effect.COMPUTE, Effect.CONVERT, Effect.CREATE, Effect.HOST, Effect.SAMPLE,
+})  # fmt: skip
+"""What functions do that programs keep, pass on and bind: types of numbers are none of these."""
+_KEPT_BY_NAME = transfer.NUMPY_DISPATCHING | {
+    "jax.numpy.array", "numpy.array", "numpy.asarray", "numpy.concatenate", "numpy.stack",
+}  # fmt: skip
 _NULL_CONTEXT = "contextlib.nullcontext"
 _NULL_CONTEXTS = value(ContextFactory(value(PlainContext(NONE))))
 
@@ -313,7 +322,9 @@ class Expressions:
             return _NULL_CONTEXTS
         if qualified.startswith(_LIBRARIES) and qualified != _DEFAULT_DEVICE:
             # Of what a name was bound to once, only None says where something is.
-            return NONE if qualified == "builtins.None" else _CONSTANTS.get(node.value, PLAIN)
+            if qualified == "builtins.None":
+                return NONE
+            return _CONSTANTS.get(node.value) or self._of_library(qualified, PLAIN)
         owner = self.names.owner(node.value, self.names.scope(node))
         if owner is None:
             constant = _CONSTANTS.get(node.value)
@@ -323,6 +334,12 @@ class Expressions:
                 else constant
             )
         return self.program.linking.variable_of(self.module, owner, node.value, state)
+
+    def _of_library(self, qualified: str, other: Value) -> Value:
+        """Return a function of a library that is no operand of a call, or what else a name is."""
+        row = self.names.table.get(qualified)
+        is_kept = qualified in _KEPT_BY_NAME or (row is not None and row.effect in _KEPT)
+        return value(LibraryFunction(qualified)) if is_kept else other
 
     # -- simple expressions -------------------------------------------------------------------
 
@@ -376,7 +393,7 @@ class Expressions:
             if qualified == _NULL_CONTEXT:
                 return _NULL_CONTEXTS
             if qualified.startswith(_LIBRARIES):
-                return constant(qualified)
+                return self._of_library(qualified, constant(qualified))
             owner = self.names.qualified(node.value)
             if (
                 owner is None
@@ -406,7 +423,11 @@ class Expressions:
             elif isinstance(atom, AnyTree):
                 computes = name in transfer.COMPUTING_ATTRIBUTES
                 found |= self.iteration.part(node, atom, state) if computes else value(atom)
+        described = frozenset(atom for atom in held if isinstance(atom, AbstractArray))
+        for atom in described:
+            found |= described_by(atom, name)
         others = frozenset(atom for atom in held if not isinstance(atom, Array | Host | AnyTree))
+        others -= described
         if others:
             found |= self.program.classes.attribute(others, name, state)
         return frozenset(found)

@@ -297,7 +297,7 @@ class Iteration:
         objects = frozenset(atom for atom in held if isinstance(atom, Instance))
         found = iterated_of(held - objects) if held - objects else NOTHING
         for instance in objects:
-            found |= self.on.calls.objects.iterated_instance(instance, state)
+            found |= self.on.calls.objects.iterated_instance(node, instance, state)
         indexed = frozenset(atom for atom in held if isinstance(atom, Array))
         if indexed:
             row = self.on.operations.computed(

@@ -38,6 +38,7 @@ from placement_lint.placement.domain.values import (
 from placement_lint.syntax.calls import integer_value
 
 if TYPE_CHECKING:
+    from placement_lint.placement.domain.library_values import AbstractArray
     from placement_lint.placement.domain.values import Atom
     from placement_lint.syntax.calls import Arguments
     from placement_lint.syntax.names import Names
@@ -72,6 +73,15 @@ def shardings_of(held: Value) -> Value:
     """Return the attribute `sharding` of the arrays in a value."""
     arrays = [atom for atom in held if isinstance(atom, Array)]
     return frozenset(Plain() if array.sharding is None else array.sharding for array in arrays)
+
+
+def described_by(described: AbstractArray, name: str) -> Value:
+    """Return an attribute of the description of an array."""
+    if name != "sharding":
+        return PLAIN
+    if described.sharding is not None:
+        return value(described.sharding)
+    return value(*(TheDevice(device) for device in described.devices))
 
 
 def memory_of(kind: Value) -> Memory | None:

@@ -13,12 +13,14 @@ from placement_lint.placement.domain.contents import (
     iterated_of,
     with_replaced_modules,
 )
+from placement_lint.placement.domain.library_values import LibraryFunction
 from placement_lint.placement.domain.mesh_contexts import LEFT_BEHIND
 from placement_lint.placement.domain.state import SYSTEM, State, chosen_defaults, meet, variable
 from placement_lint.placement.domain.values import (
     ANYTHING,
     DOUBT,
     DOUBTFUL,
+    NONE,
     NOTHING,
     PLAIN,
     UNFOLLOWED,
@@ -55,6 +57,7 @@ from placement_lint.placement.domain.values import (
     join,
     limited,
     order_of,
+    sole,
     value,
 )
 from placement_lint.placement.engine.arguments import (
@@ -144,7 +147,12 @@ class ObjectCalls:
         methods = {atom: method for atom in held if (method := self._library_method(atom, held))}
         for called in sorted(methods, key=order_of):
             found |= self.on.calls.library_method(node, methods[called], None, state)
-        others = held - computations - methods.keys()
+        others = frozenset(held - computations - methods.keys())
+        for each in sorted(others, key=order_of) if len(others) > 1 else others:
+            by_library = self.on.calls.kept_function(node, each, state)
+            if by_library is not None:
+                found |= by_library
+                others -= {each}
         if others:
             found |= self.called_with(node, others, self.passed(node, state), state)
         return limited(frozenset(found)) or UNKNOWN
@@ -314,6 +322,8 @@ class ObjectCalls:
             return self.on.calls.library_method(node, method, passed, state)
         if isinstance(atom, Method):
             return self._method_called(atom.function, value(atom.receiver), passed, state, node)
+        if isinstance(atom, LibraryFunction):
+            return self.on.calls.with_given(node, atom.name, passed, state)
         if isinstance(atom, Class):
             return self._instantiated(node, atom.place, passed, state)
         if isinstance(atom, NamedTupleType):
@@ -402,9 +412,7 @@ class ObjectCalls:
             if atom.leaf and ANYTHING in held:
                 atom = replace(atom, leaf=atom.leaf | UNKNOWN)
         elif isinstance(atom, Instance):
-            classes = self.on.program.classes
-            if classes.method(atom.cls, "__call__") is None:
-                name = method_of(classes.library_class(atom.cls) or "", "__call__")
+            return self._inherited(atom, "__call__")
         return None if name is None else LibraryMethod(name, atom)
 
     def _now_known(self, node: cst.BaseExpression, external: External, held: Value) -> None:
@@ -480,6 +488,14 @@ class ObjectCalls:
         )
         return self._atom_called(node, Function(closure.function), inner, state)
 
+    def _inherited(self, instance: Instance, name: str) -> LibraryMethod | None:
+        """Return the method that an object has of a library, where no class of ours has it."""
+        classes = self.on.program.classes
+        if classes.method(instance.cls, name) is not None:
+            return None
+        method = method_of(classes.library_class(instance.cls) or "", name)
+        return None if method is None else LibraryMethod(method, instance)
+
     def super_method(self, node: cst.Call, name: str, state: State) -> Value:
         """`super().method(…)`: the same object, the method of the next class."""
         passed = self.passed(node, state)
@@ -501,11 +517,28 @@ class ObjectCalls:
         found_methods = (program.classes.method(base, name) for base in after)
         method = next((each for each in found_methods if each is not None), None)
         known = frozenset(atom for atom in receivers if isinstance(atom, Instance | Class))
-        if method is None or not known:
+        if method is None:
+            return self._library_super(node, name, known, passed, state)
+        if not known:
             return UNKNOWN
         # Once for all of them: each of the methods in a row would otherwise double the calls.
         found = self._method_called(method, known, passed, state)
         return found if known == receivers else found | UNKNOWN
+
+    def _library_super(
+        self, node: cst.Call, name: str, receivers: Value, passed: CallArguments, state: State
+    ) -> Value:
+        """Call the method of the library that the class of an object derives from."""
+        classes = self.on.program.classes
+        found: list[Value] = []
+        for atom in sorted(receivers, key=order_of):
+            library = classes.library_class(atom.cls) if isinstance(atom, Instance) else None
+            method = method_of(library or "", name)
+            if method is None:
+                return UNKNOWN
+            called = LibraryMethod(method, atom)
+            found.append(self.on.calls.library_method(node, called, passed, state))
+        return join(*found)
 
     def _instantiated(
         self, node: cst.CSTNode, cls: Place, passed: CallArguments, state: State
@@ -528,6 +561,8 @@ class ObjectCalls:
             self._method_called(initializer, value(instance), passed, state)
         elif fields is not None:
             self._set_fields(instance, fields, passed, state)
+        elif (inherited := self._inherited(instance, "__init__")) is not None:
+            self.on.calls.library_method(node, inherited, passed, state)
         for name, held in before.items():
             # Another object that was made here before may still be in use.
             now = state.variables.get((instance, name))
@@ -642,12 +677,35 @@ class ObjectCalls:
         """Call a special method of an object, as an operator does."""
         function = self.on.program.classes.method(instance.cls, name)
         if function is None:
-            return UNKNOWN
+            return self._item_of_namespace(instance, name, positional, state)
         return self._method_called(function, value(instance), CallArguments(positional), state)
 
-    def iterated_instance(self, instance: Instance, state: State) -> Value:
+    def _item_of_namespace(
+        self, instance: Instance, name: str, given: list[Value], state: State
+    ) -> Value:
+        """Read or set an item of an object that is only attributes, which are its items."""
+        program = self.on.program
+        if not program.classes.is_namespace(instance) or name not in _ITEMS:
+            return UNKNOWN
+        key = sole(given[0])
+        text = key.text if isinstance(key, Plain) else None
+        if name == "__getitem__":
+            held = value(instance)
+            return UNKNOWN if text is None else program.classes.attribute(held, text, state)
+        if text is None:
+            self.on.targets.spoil(value(instance), state, UNKNOWN)
+        else:
+            self.on.targets.set_attribute(instance, text, given[1], state, surely=True)
+        return NONE
+
+    def iterated_instance(self, node: cst.CSTNode, instance: Instance, state: State) -> Value:
         """Return what iterating over an object of the program gives."""
         program = self.on.program
+        by_library = self._inherited(instance, "__iter__")
+        if by_library is not None:
+            given = CallArguments([])
+            held = self.on.calls.library_method(node, by_library, given, state)
+            return iterated_of(held) or UNKNOWN
         if program.classes.method(instance.cls, "__iter__") is not None:
             held = program.functions.consumed(self.special(instance, "__iter__", [], state), state)
             found: set[Atom] = set()
@@ -752,6 +810,7 @@ class ObjectCalls:
         return Closure(made.place, ((params[0].name.value, given),)) if params else made
 
 
+_ITEMS = frozenset({"__getitem__", "__setitem__"})
 _PLACING = frozenset({"default_device", "device_put"})
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.state import Layer, State, Variable, Variables
     from placement_lint.placement.domain.values import (
         AnyTree,
+        Atom,
         Dispatched,
         External,
         Instance,
@@ -166,6 +167,8 @@ class ClassesProtocol(Protocol):
     def variable(self, cls: Place, name: str) -> Variable: ...
 
     def fields(self, cls: Place) -> list[tuple[str, cst.BaseExpression | None]] | None: ...
+
+    def is_namespace(self, instance: Instance) -> bool: ...
 
     def is_described(self, instance: Instance, name: str, state: State) -> bool: ...
 
@@ -367,7 +370,7 @@ class ProgramCallsProtocol(Protocol):
 
     def entered_value(self, held: Value, state: State) -> Value: ...
 
-    def iterated_instance(self, instance: Instance, state: State) -> Value: ...
+    def iterated_instance(self, node: cst.CSTNode, instance: Instance, state: State) -> Value: ...
 
     def left(self, held: Value, state: State) -> bool: ...
 
@@ -405,6 +408,12 @@ class CallsProtocol(Protocol):
     def of_library(
         self, node: cst.BaseExpression, given: CallArguments, state: State
     ) -> Value | None: ...
+
+    def kept_function(self, node: cst.Call, atom: Atom, state: State) -> Value | None: ...
+
+    def with_given(
+        self, node: cst.CSTNode, name: str, given: CallArguments, state: State
+    ) -> Value: ...
 
     def library_method(
         self,

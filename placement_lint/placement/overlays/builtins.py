@@ -8,6 +8,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.placement.domain.contents import element_of, iterated_of
+from placement_lint.placement.domain.library_values import LibraryFunction
 from placement_lint.placement.domain.values import (
     ANYTHING,
     NOTHING,
@@ -45,10 +46,12 @@ from placement_lint.syntax.calls import string_value
 
 _MAX_SUMMED = 16
 """Items of a list that `sum` is followed through one by one."""
+_BINDABLE = (Class, External, Function, LibraryFunction, LibraryMethod, Method)
+"""Of what `functools.partial` gives something that calls it."""
 _PLAIN_BUILTINS = frozenset({
     "ascii", "bin", "bool", "bytes", "callable", "chr", "complex", "delattr", "float", "format",
-    "hasattr", "hash", "hex", "id", "input", "int", "isinstance", "issubclass", "len", "oct",
-    "open", "ord", "print", "range", "repr", "round", "slice", "str", "type",
+    "hasattr", "hash", "hex", "id", "input", "int", "isinstance", "issubclass", "len", "object",
+    "oct", "open", "ord", "print", "range", "repr", "round", "slice", "str", "type",
 })  # fmt: skip
 
 
@@ -368,7 +371,7 @@ def partial(call: LibraryCall) -> Value:
     for atom in first[0]:
         if isinstance(atom, Computation):
             made.add(_bound(atom, passed))
-        elif isinstance(atom, Function | Class | External | LibraryMethod | Method):
+        elif isinstance(atom, _BINDABLE):
             keywords = tuple(sorted(passed.keywords.items()))
             made.add(Partial(atom, tuple(passed.positional), keywords))
         else:

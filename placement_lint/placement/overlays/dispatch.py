@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -10,6 +11,7 @@ from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect, Gives
 from placement_lint.placement.domain.containers import is_container, sited
 from placement_lint.placement.domain.contents import element_of
+from placement_lint.placement.domain.library_values import LibraryFunction
 from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.placement.domain.values import (
     PLAIN,
@@ -34,6 +36,11 @@ from placement_lint.placement.domain.values import (
 from placement_lint.placement.engine.program_calls import ObjectCalls
 from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.overlays.builtins import builtin, numpy_function
+from placement_lint.placement.overlays.higher_order import (
+    BoundFunction,
+    applied_to,
+    library_call_of,
+)
 from placement_lint.placement.overlays.methods import MethodCalls
 from placement_lint.placement.overlays.registry import (
     LibraryCall,
@@ -47,6 +54,7 @@ from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.state import State
+    from placement_lint.placement.domain.values import Atom
     from placement_lint.placement.engine.arguments import CallArguments
     from placement_lint.placement.engine.protocols import Evaluator
 
@@ -98,6 +106,42 @@ class Calls:
     def gives_iterator(self, name: str) -> bool:
         """Return whether what is called gives an iterator, and touches nothing before."""
         return name in lazy_functions()
+
+    def kept_function(self, node: cst.Call, atom: Atom, state: State) -> Value | None:
+        """Call a function of a library that a variable or a field holds, perhaps a partial of it.
+
+        None for everything else that it may hold.
+        """
+        function = library_call_of(atom)
+        if function is None:
+            return None
+        held: Value | None
+        if isinstance(atom, LibraryFunction):
+            held = self._library_call(node, atom.name, state)
+        else:
+            call = LibraryCall(self.on, node, state, function.name)
+            keywords = {a.keyword.value: call.argument(a.value) for a in node.args if a.keyword}
+            given = [call.operand(a.value) for a in node.args if not a.keyword]
+            if any(a.star for a in node.args):
+                for argument in node.args:
+                    call.escapes(call.argument(argument.value))
+                return UNKNOWN
+            together = tuple((dict(function.keywords) | keywords).items())
+            held = applied_to(call, replace(function, keywords=together), given)
+        if held is None:
+            return UNKNOWN
+        return sited(held, self.on.targets.made(node)) if is_container(held) else held
+
+    def with_given(self, node: cst.CSTNode, name: str, given: CallArguments, state: State) -> Value:
+        """Call a function of a library with arguments that are evaluated already."""
+        if not isinstance(node, cst.Call) or given.rest is not None or given.more is not None:
+            for held in given.every():
+                self.on.escapes(held, state)
+            return UNKNOWN
+        function = BoundFunction(name, keywords=tuple(given.keywords.items()))
+        place = self.on.index(node)
+        positional = [(place, held) for held in given.positional]
+        return applied_to(LibraryCall(self.on, node, state, name), function, positional)
 
     def library_method(
         self,

@@ -7,6 +7,7 @@ import libcst as cst
 from placement_lint.jaxmodel.libraries.transformers import FLAX_MODELS
 from placement_lint.placement.domain.contents import committed_to
 from placement_lint.placement.domain.devices import Device
+from placement_lint.placement.domain.library_values import AbstractArray
 from placement_lint.placement.domain.state import chosen_defaults
 from placement_lint.placement.domain.values import (
     HOST,
@@ -22,6 +23,7 @@ from placement_lint.placement.domain.values import (
     sole,
     value,
 )
+from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.overlays.parameters import held_by, in_an_object, several
 from placement_lint.placement.overlays.registry import ObjectCall, objects
 
@@ -92,10 +94,15 @@ def _like(call: ObjectCall, target: Value | None) -> Value:
         for atom in leaf:
             if isinstance(atom, Array):
                 found.append(committed_to(value(atom), [atom.device], by))
+            elif isinstance(atom, AbstractArray):
+                found.append(committed_to(HOST, atom.devices, by, atom.sharding))
             else:
                 found.append(value(atom) if isinstance(atom, Host | Plain) else UNKNOWN)
         return join(*found) if found else UNKNOWN
 
+    if any(isinstance(atom, AbstractArray) for atom in target):
+        # Of shapes of which nothing is known, `jax.eval_shape` gives a tree.
+        return tree_of(committed(target))
     return call.rebuilt(target, committed)
 
 

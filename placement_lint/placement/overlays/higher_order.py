@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -9,6 +10,7 @@ import libcst as cst
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.domain.contents import committed_to, element_of, iterated_of
+from placement_lint.placement.domain.library_values import LibraryFunction
 from placement_lint.placement.domain.sharding import Sharding, Spec
 from placement_lint.placement.domain.state import ANY_DEVICE, DefaultDevice
 from placement_lint.placement.domain.values import (
@@ -21,21 +23,27 @@ from placement_lint.placement.domain.values import (
     Array,
     External,
     Host,
+    Partial,
     Sequence,
+    TheDevice,
     Value,
     arrays,
     join,
     limited,
+    sole,
     value,
 )
 from placement_lint.placement.engine.arguments import CallArguments
 from placement_lint.placement.engine.pytrees import tree_of
+from placement_lint.placement.overlays.jax_sharding import place_of
 from placement_lint.placement.overlays.like_creators import made_like
 from placement_lint.placement.overlays.registry import LibraryCall, models
 from placement_lint.syntax.calls import is_none
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from placement_lint.placement.domain.values import Atom
 
 _COMPUTING = frozenset({Effect.COMPUTE, Effect.COPY, Effect.SAMPLE})
 _HANDING = frozenset({Effect.IDENTITY, Effect.CONVERT, Effect.COPY})
@@ -55,17 +63,82 @@ def apply(
     """Call a function, which an expression gives, with arguments, each with its place."""
     name = call.on.names.qualified(function)
     row = call.on.names.table.get(name or "")
-    has_array = any(isinstance(atom, Array) for _, part in given for atom in part)
     if row is None and not (name or "").startswith((*_FOREIGN, _OPERATORS)):
+        only = sole(held)
+        bound = library_call_of(only) if only is not None else None
+        if bound is not None:
+            return applied_to(call, bound, given)
         passed = CallArguments([part for _, part in given])
         return call.called(held, passed)
+    return _named(call, name or "", given)
+
+
+@dataclass(frozen=True)
+class BoundFunction:
+    """A function of a library, with the arguments that `functools.partial` gave it."""
+
+    name: str
+    positional: tuple[Value, ...] = ()
+    keywords: tuple[tuple[str, Value], ...] = ()
+
+
+def library_call_of(atom: Atom) -> BoundFunction | None:
+    """Return the function of a library that calling a thing calls; None for all else."""
+    if isinstance(atom, LibraryFunction):
+        return BoundFunction(atom.name)
+    if isinstance(atom, Partial) and isinstance(atom.function, LibraryFunction):
+        return BoundFunction(atom.function.name, atom.positional, atom.keywords)
+    return None
+
+
+def applied_to(call: LibraryCall, function: BoundFunction, given: list[tuple[int, Value]]) -> Value:
+    """Call a function of a library with arguments that are evaluated already, with their places."""
+    place = call.index(call.node)
+    positional = [*((place, held) for held in function.positional), *given]
+    keywords = dict(function.keywords)
+    if function.name == "jax.device_put":
+        return _put(call, CallArguments([held for _, held in positional], keywords))
+    named = [(place, held) for held in keywords.values()]
+    return _named(call, function.name, [*positional, *named])
+
+
+def _put(call: LibraryCall, passed: CallArguments) -> Value:
+    """`jax.device_put(x, d)`, where neither is written out."""
+    target = passed.positional[1] if len(passed.positional) > 1 else passed.keywords.get("device")
+    if not passed.positional or target is None:
+        for held in passed.every():
+            call.escapes(held)
+        return UNKNOWN
+    held = passed.positional[0]
+    call.on.operations.touch(held)
+    call.on.record.put.update(
+        array.origin.created for array in arrays(held) if array.origin is not None
+    )
+    sharding = place_of(target)
+    devices = {atom.device if isinstance(atom, TheDevice) else None for atom in target}
+    by = frozenset({call.place})
+    placed = call.program.trees.rebuilt(
+        held,
+        lambda leaf: committed_to(leaf, devices, by, sharding),
+        call.place,
+        call.state,
+        is_put=True,
+    )
+    call.program.objects.supersede(held, placed, call.state)
+    return placed
+
+
+def _named(call: LibraryCall, name: str, given: list[tuple[int, Value]]) -> Value:
+    """Call the function of a library with a name."""
+    row = call.on.names.table.get(name)
+    has_array = any(isinstance(atom, Array) for _, part in given for atom in part)
     if name in _PLAIN_CALLS or (row is not None and row.effect is Effect.PLAIN):
         return PLAIN
     if (row is not None and row.effect is Effect.HOST) or (
-        name is not None and name.startswith("numpy.") and name not in _NUMPY_MOVING
+        name.startswith("numpy.") and name not in _NUMPY_MOVING
     ):
         return HOST
-    computes = name in _NUMPY_MOVING or (name or "").startswith(_OPERATORS)
+    computes = name in _NUMPY_MOVING or name.startswith(_OPERATORS)
     if (computes or (row is not None and row.effect in _COMPUTING)) and has_array:
         # What asks for a part of a container computes on no array.
         certain = row is None or name not in transfer.SHAPE_PRESERVING_WHEN_EQUAL

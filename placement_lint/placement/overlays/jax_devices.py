@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from placement_lint.placement.domain.devices import Device
+from placement_lint.placement.domain.library_values import AbstractArray
 from placement_lint.placement.domain.sharding import Memory, Sharding
 from placement_lint.placement.domain.state import ANY_DEVICE, SYSTEM, DefaultDevice, Devices
 from placement_lint.placement.domain.values import (
@@ -27,6 +28,7 @@ from placement_lint.placement.domain.values import (
 )
 from placement_lint.placement.engine.contexts import chosen_between
 from placement_lint.placement.engine.meshes import memory_of
+from placement_lint.placement.overlays.jax_sharding import place_of
 from placement_lint.placement.overlays.registry import LibraryCall, models
 from placement_lint.syntax.calls import is_none, string_value
 
@@ -121,6 +123,25 @@ def single_device_sharding(call: LibraryCall) -> Value:
     if memory is not Memory.DEVICE:
         return value(Sharding(memory=memory))
     return value(*[TheDevice(device) for device in devices])
+
+
+@models("jax.ShapeDtypeStruct")
+def abstract_array(call: LibraryCall) -> Value:
+    """`jax.ShapeDtypeStruct(shape, dtype, sharding=s)`: what is restored like it is there."""
+    held = call.values()
+    if call.arguments.is_open or len(held) != len(call.node.args):
+        return PLAIN
+    given = call.arguments.get(None, "sharding")
+    if given is None:
+        return PLAIN
+    target = call.on.record.values.get(call.index(given), UNKNOWN)
+    sharding = place_of(target)
+    if sharding is not None:
+        return value(AbstractArray(frozenset({None}), sharding))
+    devices = frozenset(atom.device for atom in target if isinstance(atom, TheDevice))
+    if None in devices or len(devices) != len(target):
+        return PLAIN
+    return value(AbstractArray(devices))
 
 
 @models("contextlib.nullcontext")

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from placement_lint.jaxmodel.libraries.torch import LOADER
 from placement_lint.placement.domain.contents import iterated_of
 from placement_lint.placement.domain.state import ANY_DEVICE, DefaultDevice
 from placement_lint.placement.domain.values import (
     HOST,
+    NONE,
     NOTHING,
     PLAIN,
     UNKNOWN,
     Anything,
     AnyTree,
     Instance,
+    Plain,
     Sequence,
     Value,
     arrays,
@@ -28,7 +31,13 @@ if TYPE_CHECKING:
     import libcst as cst
 
 
-@models("torch.utils.data.DataLoader", lazy=True)
+HERE = value(Plain(truth=False))
+"""The number of workers of a loader that has none."""
+_BEFORE_WORKERS = 5
+"""Parameters of a loader before `num_workers`."""
+
+
+@models(LOADER, lazy=True)
 def torch_batches(call: LibraryCall) -> Value:
     """`DataLoader(dataset, collate_fn=f)`: gives what f makes of a list of the dataset's items.
 
@@ -57,6 +66,43 @@ def _runs_here(workers: cst.BaseExpression | None) -> bool:
 def _of_worker(made: Value) -> Value:
     """Return what comes from another process: JAX arrays are made again, where is not known."""
     return UNKNOWN if any(arrays(made)) else made
+
+
+@objects(f"{LOADER}.__init__")
+def torch_loader(call: ObjectCall) -> Value:
+    """`super().__init__(dataset, collate_fn=f)` of a class that derives from it: keeps them."""
+    loader = call.receiver
+    if not isinstance(loader, Instance):
+        return NONE
+    is_here = _runs_here(call.keyword("num_workers"))
+    is_here &= len(call.arguments.positional) <= _BEFORE_WORKERS
+    given = {
+        "dataset": call.argument(0, "dataset"),
+        "collate_fn": call.argument(6, "collate_fn"),
+        "num_workers": HERE if is_here else UNKNOWN,
+    }
+    for name, held in given.items():
+        kept = UNKNOWN if held is None else held
+        call.on.targets.set_attribute(loader, name, kept, call.state, surely=True)
+    return NONE
+
+
+@objects(f"{LOADER}.__iter__")
+def torch_loader_iterated(call: ObjectCall) -> Value:
+    """`for batch in loader`: what its `collate_fn` makes of a list of items of its dataset."""
+    loader = call.receiver
+    if not isinstance(loader, Instance):
+        return UNKNOWN
+    attribute = call.program.classes.attribute
+    dataset, collate, workers = (
+        attribute(value(loader), name, call.state)
+        for name in ("dataset", "collate_fn", "num_workers")
+    )
+    if collate == UNKNOWN:
+        return value(Sequence(None, UNKNOWN))
+    with call.on.loop():
+        made = call.called(collate, value(Sequence(None, _item_of(call, dataset))))
+    return value(Sequence(None, made if workers == HERE else _of_worker(made)))
 
 
 # -- grain -----------------------------------------------------------------------------------------

@@ -95,6 +95,8 @@ _OF_ARRAYS = (
     transfer.COMPUTING_METHODS | transfer.IDENTITY_METHODS | transfer.SAME_WHEN_EQUAL_METHODS
 )
 _BY_HAND = frozenset({"__enter__", "__exit__"})
+_READING = frozenset({"get", "items", "keys", "lock", "to_dict", "unlock", "unlocked", "values"})
+"""Methods of settings that change none of them."""
 _SUPER = "builtins.super"
 _MAKING = frozenset({"init", "init_with_output", "lazy_init"})
 """Methods of models and transformed functions that make parameters."""
@@ -135,6 +137,8 @@ class MethodCalls:
                 self.on.index(function), member if objects == held else member | UNKNOWN
             )
             found |= self.on.calls.objects.called(node, member, state)
+            if name not in _READING:
+                self.on.targets.spoil(self._namespaces(objects), state, UNKNOWN)
             held -= objects
             if not held:
                 return frozenset(found)
@@ -169,6 +173,11 @@ class MethodCalls:
         if any(isinstance(atom, Mapping | Sequence) for atom in held):
             self._change(node, receiver, held, name, operands, state)
         return frozenset(found) or UNKNOWN
+
+    def _namespaces(self, held: Value) -> Value:
+        """Return the objects that are only attributes, which methods of theirs may set."""
+        classes = self.on.program.classes
+        return frozenset(a for a in held if isinstance(a, Instance) and classes.is_namespace(a))
 
     def _has_replace(self, atom: Atom) -> bool:
         """Return whether a library gives an object its method `replace`."""

@@ -27,7 +27,7 @@ from placement_lint.prefilter.conditions import (
     Uses,
 )
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.own_attributes import own_attribute
+from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.semantic.version_guards import deprecation_is_known, is_guarded
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.import_statements import imported_names

@@ -510,9 +510,9 @@ class _Reader:
         if method in _APPLYING and len(arguments.positional) > 1:
             return _curved(self._values(arguments.positional[:2], env))
         if method == "update" and len(arguments.positional) > 1:
-            # Of an optimizer: the first argument are the gradients.
-            updates = _rough(self._values(arguments.positional[:1], env))
-            return Items((updates, _NOTHING))
+            # Of an optimizer: the gradients, and its state, if that has moments.
+            updates = _rough(self._values(arguments.positional[:2], env))
+            return Items((updates, updates))
         grads = arguments.get(None, "grads")
         if method == "apply_gradients" and grads is not None:
             return _rough(self._values([node.func.value, grads], env))

@@ -325,9 +325,18 @@ def _at(held: Value, path: tuple[str | int, ...]) -> Value:
     return held
 
 
+def _is_small(tree: values.AnyTree) -> bool:
+    return all(isinstance(atom, values.Array) and atom.is_small for atom in tree.leaf)
+
+
 def _seats_of(held: Value) -> set[Seat]:
-    """Return where all leaves of a tree are committed; nothing where one of them may not be."""
+    """Return where all leaves of a tree are committed; nothing where one of them may not be.
+
+    Nothing also of the state of an optimizer without moments, which may have no leaves.
+    """
     found: set[Seat] = set()
+    if any(isinstance(atom, values.AnyTree) and _is_small(atom) for atom in held):
+        return found
     for leaf in contents.leaves_of(held):
         for atom in leaf:
             if not isinstance(atom, values.Array) or not atom.committed:

@@ -14,10 +14,10 @@ from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, differ
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Says
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
-from placement_lint.rules.own_attributes import own_attribute
 from placement_lint.semantic.elsewhere import effects_of
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.functions import calls_inside
+from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 

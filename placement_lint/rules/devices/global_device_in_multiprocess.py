@@ -11,10 +11,10 @@ from placement_lint.jaxmodel.platforms import PLACED_BY
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.processes import INITIALIZE, depends_on_process, has_one_device
-from placement_lint.rules.own_attributes import own_attribute
 from placement_lint.semantic.elsewhere import effects_of
 from placement_lint.semantic.enclosing import is_caught
 from placement_lint.semantic.followed import followed
+from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
 from placement_lint.syntax.definitions import (
     function_of,

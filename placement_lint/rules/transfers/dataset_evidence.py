@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.rules.own_attributes import own_attribute
+from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:

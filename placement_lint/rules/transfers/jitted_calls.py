@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import libcst as cst
 
 from placement_lint.rules.devices.queries import is_cpu_device
-from placement_lint.rules.own_attributes import own_attribute
 from placement_lint.semantic.enclosing import ancestors_in_function
+from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import Arguments, elements_or_self, integer_value, string_value
 from placement_lint.syntax.definitions import function_of
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 if TYPE_CHECKING:
-    from placement_lint.rules.context import Context
+    from placement_lint.semantic.file_view import FileView
     from placement_lint.semantic.model import ModuleFacts
 
 
-def own_attribute(node: cst.Attribute, ctx: Context) -> cst.BaseExpression | None:
+def own_attribute(node: cst.Attribute, ctx: FileView) -> cst.BaseExpression | None:
     """Return what `self.name` is, where the class around assigns it once and for all."""
     if not isinstance(node.value, cst.Name) or node.value.value != "self":
         return None

@@ -1,0 +1,83 @@
+"""The classes of which objects are, as the text of one file says it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.semantic.followed import followed
+from placement_lint.semantic.own_attributes import own_attribute
+from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import PARTIAL
+
+if TYPE_CHECKING:
+    from placement_lint.semantic.file_view import FileView
+
+_STEPS = 6
+"""Names and attributes that lead to the call that makes an object."""
+
+
+def class_of_object(node: cst.BaseExpression, view: FileView) -> cst.BaseExpression | None:
+    """Return what names the class of an object, perhaps a function that makes it; None: not known.
+
+    An object is what a name is bound to once, what `self.name` is set to once in its class, what
+    `d.setdefault(key, Class())` gives, or a parameter that is annotated with its class.
+    """
+    for _ in range(_STEPS):
+        node = followed(node, view)
+        if isinstance(node, cst.Attribute):
+            made = own_attribute(node, view)
+            if made is None:
+                return None
+            node = made
+        elif isinstance(node, cst.Call):
+            made = _kept_by(node)
+            if made is None:
+                return node.func
+            node = made
+        else:
+            return _annotation(node, view)
+    return None
+
+
+def _kept_by(call: cst.Call) -> cst.BaseExpression | None:
+    """Return the second argument of `d.setdefault(key, Class())`."""
+    if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "setdefault":
+        return None
+    return Arguments(call).get(1)
+
+
+def _annotation(node: cst.BaseExpression, view: FileView) -> cst.BaseExpression | None:
+    """Return the annotation of a parameter."""
+    if not isinstance(node, cst.Name):
+        return None
+    bindings = view.names.bindings(node)
+    bound = bindings[0].node if len(bindings) == 1 else None
+    if not isinstance(bound, cst.Param) or bound.annotation is None:
+        return None
+    return bound.annotation.annotation
+
+
+def method_of_object(node: cst.BaseExpression, view: FileView) -> cst.FunctionDef | None:
+    """Return the method of a class of this file that an expression surely is, perhaps a partial."""
+    for _ in range(_STEPS):
+        node = followed(node, view)
+        if not isinstance(node, cst.Call) or view.called(node) != PARTIAL:
+            break
+        inner = Arguments(node).get(0, "func")
+        if inner is None:
+            return None
+        node = inner
+    if not isinstance(node, cst.Attribute):
+        return None
+    made = class_of_object(node.value, view)
+    if not isinstance(made, cst.Name):
+        return None
+    bindings = view.names.bindings(made)
+    cls = bindings[0].node if len(bindings) == 1 else None
+    if not isinstance(cls, cst.ClassDef):
+        return None
+    found = view.names.scope(cls.body).bindings.get(node.attr.value, [])
+    only = found[0].node if len(found) == 1 else None
+    return only if isinstance(only, cst.FunctionDef) else None
