@@ -80,6 +80,15 @@ def allows_none(annotation: cst.Annotation | None, names: Names) -> bool:
     return any(is_none(each) for each in _alternatives(annotation, names))
 
 
+def is_of_class(annotation: cst.Annotation | None, name: str, names: Names) -> bool:
+    """Return whether an annotation says that something is an object of a class, or None."""
+    every = [each for each in _alternatives(annotation, names) if not is_none(each)]
+    return bool(every) and all(
+        isinstance(each, cst.Name | cst.Attribute) and names.qualified(each) == name
+        for each in every
+    )
+
+
 def is_plain(annotation: cst.Annotation | None, names: Names) -> bool:
     """Return whether an annotation says that something is a number or text of Python, or None."""
     every = [*_alternatives(annotation, names)]
@@ -128,6 +137,11 @@ def bound_as(binding: Binding, names: Names) -> Annotated | None:
 
 def field_as(cls: cst.ClassDef, name: str, names: Names) -> Annotated | None:
     """Return what a field of a class is by its annotation."""
+    return annotated(field_annotation(cls, name), names)
+
+
+def field_annotation(cls: cst.ClassDef, name: str) -> cst.Annotation | None:
+    """Return the annotation of a field in the body of a class."""
     for line in cls.body.body:
         for child in line.body if isinstance(line, cst.SimpleStatementLine) else ():
             if (
@@ -135,5 +149,5 @@ def field_as(cls: cst.ClassDef, name: str, names: Names) -> Annotated | None:
                 and isinstance(child.target, cst.Name)
                 and child.target.value == name
             ):
-                return annotated(child.annotation, names)
+                return child.annotation
     return None

@@ -45,7 +45,8 @@ _STILL_NAMES = frozenset({_CONFIG, "jax.memory"})
 """Modules that went, where the attribute of the same name stayed: `from jax import memory`."""
 _NAMED = frozenset({Access.NAME, Access.CALL, Access.MODULE})
 _CONVERTING = frozenset({"jax.numpy.array", "jax.numpy.asarray"})
-_MESHES = frozenset({"jax.sharding.Mesh", "jax.make_mesh"})
+_MESH = "jax.sharding.Mesh"
+_MESHES = frozenset({_MESH, "jax.make_mesh"})
 _ARRAY = "jax.Array."
 _RENAMED_BEHIND = frozenset({"device_local_layout"})
 """Attributes of what an old attribute gave, that what the new one gives has not (measured: that of
@@ -108,8 +109,8 @@ def _needs(api: OldApi) -> Needs:
         word = last.encode()
         return InImport(rb"\bjax" + GAP + rb"\." + GAP + word + rb"\b", word=word)
     if api.use is Access.ENTER:
-        entered = rb"\bwith" + GAP + rb"(?:\(\s*)?self\.\w*mesh"
-        return AnyOf(Enters(*_MESHES), AllOf(Uses(*_MESHES), Pattern(entered, word=b"self")))
+        entered = rb"\bwith\b[^:#]{1,200}mesh"
+        return AnyOf(Enters(*_MESHES), AllOf(Uses(*_MESHES), Pattern(entered, word=b"mesh")))
     if api.use in {Access.ARRAY_ATTRIBUTE, Access.ARRAY_CALL}:
         return AllOf(ReadOfValue(last, called=api.use is Access.ARRAY_CALL), MAKES_ARRAYS)
     return ArgumentMatches((function,), rf"\b{last}\b")
@@ -224,7 +225,7 @@ def hits_of_with(
     node: cst.With, ctx: Context, applies: Callable[[OldApi, TargetVersions], bool]
 ) -> Iterator[Hit]:
     """Yield the items of a `with` that are entered in an old way."""
-    api = _ENTERED.get("jax.sharding.Mesh")
+    api = _ENTERED.get(_MESH)
     if api is None or not applies(api, ctx.target):
         return
     for item in node.items:
@@ -233,16 +234,27 @@ def hits_of_with(
 
 
 def _is_mesh(node: cst.BaseExpression, ctx: Context) -> bool:
-    if isinstance(node, cst.Name):
-        bindings = ctx.names.bindings(node)
-        if len(bindings) != 1 or bindings[0].value is None:
-            return False
-        node = bindings[0].value
-    elif isinstance(node, cst.Attribute):
+    """Return whether something certainly is a mesh: by what made it, or by its annotation."""
+    from placement_lint.placement.facts.annotations import field_annotation, is_of_class
+
+    if isinstance(node, cst.Attribute):
         made = own_attribute(node, ctx)
         if made is None:
-            return False
+            owner = next((a for a in ctx.ancestors(node) if isinstance(a, cst.ClassDef)), None)
+            is_own = isinstance(node.value, cst.Name) and node.value.value == "self"
+            annotation = field_annotation(owner, node.attr.value) if owner and is_own else None
+            return is_of_class(annotation, _MESH, ctx.names)
         node = made
+    if isinstance(node, cst.Name):
+        bindings = ctx.names.bindings(node)
+        if len(bindings) != 1:
+            return False
+        bound = bindings[0].node
+        if isinstance(bound, cst.Param):
+            return is_of_class(bound.annotation, _MESH, ctx.names)
+        if bindings[0].value is None:
+            return False
+        node = bindings[0].value
     return isinstance(node, cst.Call) and ctx.called(node) in _MESHES
 
 

@@ -30,7 +30,7 @@ _TAMED = (
     b"set_visible_devices", b"set_memory_growth", b"TF_FORCE_GPU_ALLOW_GROWTH",
     b"set_logical_device_configuration", b"CUDA_VISIBLE_DEVICES", b"tensorflow-cpu",
 )  # fmt: skip
-_MEANT = (b"jax2tf", b"list_logical_devices", b"tf.distribute")
+_MEANT = (b"jax2tf", b"orbax.export", b"list_logical_devices", b"tf.distribute")
 """Said where TensorFlow is to compute on the accelerator too."""
 _RUNNERS = frozenset({"absl.app.run", "tensorflow.compat.v1.app.run"})
 
@@ -88,10 +88,11 @@ class TensorflowTakesAccelerator(Rule):
     Modules and tests. A script that does not use JAX. A program that configures TensorFlow's
     devices in any way: `set_visible_devices`, `set_memory_growth`, `TF_FORCE_GPU_ALLOW_GROWTH`,
     `CUDA_VISIBLE_DEVICES`. A program in which TensorFlow is meant to use the GPU: `jax2tf`,
-    `tf.distribute`, `list_logical_devices`. An import in a function, for a type checker, or that
-    may fail. A program that uses only TensorFlow's summaries, files, checkpoints and messages:
-    `tf.io`, `tf.summary`, `tf.train.load_checkpoint`, `tf.train.Example`, `tf.make_ndarray`. What
-    an imported file imports in turn from another directory: it may be for something else.
+    `orbax.export`, `tf.distribute`, `list_logical_devices`. An import in a function, for a type
+    checker, or that may fail. A program that uses only TensorFlow's summaries, files, checkpoints
+    and messages: `tf.io`, `tf.summary`, `tf.train.load_checkpoint`, `tf.train.Example`,
+    `tf.make_ndarray`. What an imported file imports in turn from another directory: it may be for
+    something else.
 
     ## Verified by
     Virtual devices have no GPU memory that TensorFlow could take, so the proof uses a stand-in for
