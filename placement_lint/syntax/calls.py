@@ -81,6 +81,9 @@ _LONGEST_NAME = 10_000
 @functools.lru_cache(4096)
 def _string(literal: str) -> str | None:
     """Return what a literal means. It is Python's parser that tells, which takes its time."""
+    quote = literal[:1]
+    if quote in {"'", '"'} and "\\" not in literal and not literal.startswith(quote * 3):
+        return literal[1:-1]
     return _text(lambda: ast.literal_eval(literal))
 
 

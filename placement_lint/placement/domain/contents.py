@@ -84,35 +84,38 @@ def committed_to(
     `by`: the expressions that do so. `sharding`: they were put on a mesh, by this one.
     """
     places = tuple(devices)
+    return limited(frozenset(_put(atom, device, by, sharding) for atom in of for device in places))
 
-    def on_device(atom: Atom, device: Device | None) -> Atom:
+
+def _put(
+    atom: Atom, device: Device | None, by: frozenset[Place], sharding: Sharding | None
+) -> Atom:
+    if isinstance(atom, Array):
+        return replace(
+            atom,
+            device=device,
+            committed=True,
+            via=by if is_host(device) else NOWHERE,
+            supposed=NO_CAUSES,
+            sharding=sharding,
+        )
+    if isinstance(atom, Host | Plain | Anything):
         via = by if is_host(device) else NOWHERE
-        if isinstance(atom, Array):
-            return replace(
-                atom,
-                device=device,
-                committed=True,
-                via=via,
-                supposed=NO_CAUSES,
-                sharding=sharding,
-            )
-        if isinstance(atom, Host | Plain | Anything):
-            return Array(device, committed=True, via=via, sharding=sharding)
-        if isinstance(atom, Sequence):
-            items = atom.items and tuple(
-                frozenset(on_device(inner, device) for inner in item) for item in atom.items
-            )
-            element = frozenset(on_device(inner, device) for inner in atom.element)
-            return replace(atom, items=items, element=element, site=None)
-        if isinstance(atom, Mapping):
-            pairs = tuple(
-                (key, frozenset(on_device(inner, device) for inner in item))
-                for key, item in atom.items
-            )
-            return Mapping(pairs, frozenset(on_device(inner, device) for inner in atom.element))
-        return atom
+        return Array(device, committed=True, via=via, sharding=sharding)
+    if isinstance(atom, Sequence):
+        items = atom.items and tuple(_all_put(item, device, by, sharding) for item in atom.items)
+        element = _all_put(atom.element, device, by, sharding)
+        return replace(atom, items=items, element=element, site=None)
+    if isinstance(atom, Mapping):
+        pairs = tuple((key, _all_put(item, device, by, sharding)) for key, item in atom.items)
+        return Mapping(pairs, _all_put(atom.element, device, by, sharding))
+    return atom
 
-    return limited(frozenset(on_device(atom, device) for atom in of for device in places))
+
+def _all_put(
+    of: Value, device: Device | None, by: frozenset[Place], sharding: Sharding | None
+) -> Value:
+    return frozenset(_put(atom, device, by, sharding) for atom in of)
 
 
 def leaves_of(of: Value, depth: int = MAX_NESTING) -> Iterator[Value]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ from placement_lint.placement.engine.patterns import bind_pattern, matched
 from placement_lint.syntax.import_statements import modules_named, names_bound
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from placement_lint.placement.domain.mesh_contexts import MeshesInForce
     from placement_lint.placement.domain.places import Place
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.engine.supposition import Supposition
     from placement_lint.placement.facts.module import Module
+
+    _Executor = Callable[["Statements", Any, State], State | None]
 
 _MAX_RAISING = 64
 _MAX_LAST_BLOCKS = 3
@@ -84,29 +87,6 @@ class Statements:
         """How many `finally` blocks are around."""
         self._exits: list[State | None] = []
         """The states in which the function returns before its end."""
-        self._executors: dict[type[cst.CSTNode], Callable[[Any, State], State | None]] = {
-            cst.AnnAssign: self.annotated,
-            cst.Assert: self.assert_,
-            cst.Assign: self.assign,
-            cst.AugAssign: self.augmented,
-            cst.Break: self.break_,
-            cst.ClassDef: self.class_,
-            cst.Continue: self.continue_,
-            cst.Del: self.del_,
-            cst.Expr: self.expression,
-            cst.For: self.for_,
-            cst.FunctionDef: self.function,
-            cst.If: self.if_,
-            cst.Import: self.import_,
-            cst.ImportFrom: self.import_,
-            cst.Match: self.match,
-            cst.Raise: self.raise_,
-            cst.Return: self.return_,
-            cst.Try: self.try_,
-            cst.TryStar: self.try_,
-            cst.While: self.while_,
-            cst.With: self.with_,
-        }
 
     def raised(self) -> State | None:
         """Return the state in which the body may leave by an exception of its own."""
@@ -130,14 +110,15 @@ class Statements:
     def block(self, statements: Sequence[cst.CSTNode], state: State) -> State | None:
         """Execute statements in order; None where none of the ways comes to the end."""
         current: State | None = state
+        executors = _executors()
         for statement in statements:
             if current is None:
                 return None
-            executor = self._executors.get(type(statement))
+            executor = executors.get(type(statement))
             if executor is None and isinstance(statement, cst.SimpleStatementLine):
                 current = self.block(statement.body, current)
             elif executor is not None:
-                current = executor(statement, current)
+                current = executor(self, statement, current)
                 if current is not None and current.suspended:
                     return None
                 if self._guarded and current is not None:
@@ -697,3 +678,35 @@ def _thinned(states: list[State | None]) -> list[State | None]:
         return states
     step = len(states) / (_MAX_RAISING - 1)
     return [*(states[int(i * step)] for i in range(_MAX_RAISING - 1)), states[-1]]
+
+
+@functools.cache
+def _executors() -> Mapping[type[cst.CSTNode], _Executor]:
+    """Return what executes each kind of statement.
+
+    Functions, not methods of one `Statements`: one that held its own methods would be garbage that
+    only a search finds, with all the states in it.
+    """
+    return {
+        cst.AnnAssign: Statements.annotated,
+        cst.Assert: Statements.assert_,
+        cst.Assign: Statements.assign,
+        cst.AugAssign: Statements.augmented,
+        cst.Break: Statements.break_,
+        cst.ClassDef: Statements.class_,
+        cst.Continue: Statements.continue_,
+        cst.Del: Statements.del_,
+        cst.Expr: Statements.expression,
+        cst.For: Statements.for_,
+        cst.FunctionDef: Statements.function,
+        cst.If: Statements.if_,
+        cst.Import: Statements.import_,
+        cst.ImportFrom: Statements.import_,
+        cst.Match: Statements.match,
+        cst.Raise: Statements.raise_,
+        cst.Return: Statements.return_,
+        cst.Try: Statements.try_,
+        cst.TryStar: Statements.try_,
+        cst.While: Statements.while_,
+        cst.With: Statements.with_,
+    }
