@@ -121,6 +121,6 @@ def integer_value(node: cst.CSTNode | None) -> int | None:
     if not isinstance(node, cst.Integer) or len(node.value) > _MOST_DIGITS:
         return None
     # Decimal digits that mean what they say need no parser.
-    plain = node.value.isdecimal() and node.value[0] != "0"
+    plain = node.value.isdecimal() and (node.value[0] != "0" or len(node.value) == 1)
     value = int(node.value if plain else node.evaluated_value)
     return -value if negative else value

@@ -73,7 +73,6 @@ from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.engine.traced_calls import Trace, is_derivative, is_worth_following
 from placement_lint.placement.facts.decorators import keeps_signature
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -81,8 +80,6 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.engine.arguments import Fields, Operand
     from placement_lint.placement.engine.protocols import Evaluator
-    from placement_lint.syntax.names import Names
-    from placement_lint.syntax.tree import Tree
 
 
 @dataclass
@@ -784,7 +781,7 @@ class ObjectCalls:
                 held = by_library
                 continue
             made = self.on.evaluate(decorator.decorator, state)
-            if _places(node, self.on.tree, self.names):
+            if self.on.module.puts_arrays(node):
                 made = self.read(decorator.decorator, made, state)
             if not made or not all(isinstance(atom, Function | Class | Method) for atom in made):
                 return UNKNOWN
@@ -804,22 +801,13 @@ class ObjectCalls:
         around = next(
             (n for n in module.tree.ancestors(node) if isinstance(n, cst.FunctionDef)), None
         )
-        if around is None or not _places(node, module.tree, module.names):
+        if around is None or not module.puts_arrays(node):
             return made
         params = [*around.params.posonly_params, *around.params.params]
         return Closure(made.place, ((params[0].name.value, given),)) if params else made
 
 
 _ITEMS = frozenset({"__getitem__", "__setitem__"})
-_PLACING = frozenset({"default_device", "device_put"})
-
-
-def _places(function: cst.CSTNode, tree: Tree, names: Names) -> bool:
-    """Return whether a function has a word in it of where arrays are put."""
-    return any(
-        (names.qualified(node) or dotted(node)).rpartition(".")[2] in _PLACING
-        for node in tree.every(cst.Name, cst.Attribute, below=function)
-    )
 
 
 def _is_array_or_number(operand: Operand) -> bool:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
 
+_PUTTING = frozenset({"default_device", "device_put"})
+
 
 @dataclass(eq=False)
 class Module:
@@ -91,7 +93,18 @@ class Module:
             self._placing[key] = has_placing_word(self.tree, function)
         return self._placing[key]
 
+    def puts_arrays(self, function: cst.CSTNode) -> bool:
+        """Return whether a function has a word in it of where arrays are put."""
+        key = id(function)
+        if key not in self._putting:
+            self._putting[key] = any(
+                (self.names.qualified(node) or dotted(node)).rpartition(".")[2] in _PUTTING
+                for node in self.tree.every(cst.Name, cst.Attribute, below=function)
+            )
+        return self._putting[key]
+
     scopes_inside: dict[int, set[int]] = field(default_factory=dict, init=False)
     """For each function: the scopes, by id, of it and of what is defined in it."""
     _generators: dict[int, bool] = field(default_factory=dict, init=False)
     _placing: dict[int, bool] = field(default_factory=dict, init=False)
+    _putting: dict[int, bool] = field(default_factory=dict, init=False)
