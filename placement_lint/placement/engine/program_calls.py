@@ -43,14 +43,12 @@ from placement_lint.placement.domain.values import (
     Host,
     Instance,
     LibraryMethod,
-    Mapping,
     Method,
     NamedTupleType,
     Optimizer,
     Partial,
     Plain,
     PlainContext,
-    Sequence,
     Value,
     arrays,
     is_unfollowed,
@@ -66,20 +64,19 @@ from placement_lint.placement.engine.arguments import (
     with_defaults,
 )
 from placement_lint.placement.engine.getters import got
+from placement_lint.placement.engine.instantiation import Instantiation
 from placement_lint.placement.engine.operand_layouts import GivenArguments, LaidOut
 from placement_lint.placement.engine.operations import is_on_host
 from placement_lint.placement.engine.placed_results import placed_results, places_of
 from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.engine.traced_calls import Trace, is_derivative, is_worth_following
 from placement_lint.placement.facts.decorators import keeps_signature
-from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.engine.arguments import Fields, Operand
-    from placement_lint.placement.engine.protocols import Evaluator
 
 
 @dataclass
@@ -97,12 +94,8 @@ class Left:
         return self.surely | self.perhaps
 
 
-class ObjectCalls:
+class ObjectCalls(Instantiation):
     """Calls functions, classes and objects of the program."""
-
-    def __init__(self, expressions: Evaluator) -> None:
-        self.on = expressions
-        self.names = expressions.names
 
     def passed(self, node: cst.Call, state: State) -> CallArguments:
         """Evaluate the arguments of a call, for a function of the program."""
@@ -448,26 +441,6 @@ class ObjectCalls:
             isinstance(a, AnyTree) or (isinstance(a, Container) and a.site is None) for a in held
         )
 
-    def _method_called(
-        self,
-        function: Place,
-        receiver: Value,
-        passed: CallArguments,
-        state: State,
-        node: cst.CSTNode | None = None,
-    ) -> Value:
-        numbered = passed.numbered(1)
-        numbered[0] = receiver
-        return self.on.program.functions.call(
-            function,
-            numbered,
-            state,
-            bound=True,
-            rest=passed.rest,
-            more=passed.more,
-            call=None if node is None else self.on.module.place(node),
-        )
-
     def _closure_called(
         self, node: cst.CSTNode, closure: Closure, passed: CallArguments, state: State
     ) -> Value:
@@ -484,14 +457,6 @@ class ObjectCalls:
             more=passed.more,
         )
         return self._atom_called(node, Function(closure.function), inner, state)
-
-    def _inherited(self, instance: Instance, name: str) -> LibraryMethod | None:
-        """Return the method that an object has of a library, where no class of ours has it."""
-        classes = self.on.program.classes
-        if classes.method(instance.cls, name) is not None:
-            return None
-        method = method_of(classes.library_class(instance.cls) or "", name)
-        return None if method is None else LibraryMethod(method, instance)
 
     def super_method(self, node: cst.Call, name: str, state: State) -> Value:
         """`super().method(…)`: the same object, the method of the next class."""
@@ -536,137 +501,6 @@ class ObjectCalls:
             called = LibraryMethod(method, atom)
             found.append(self.on.calls.library_method(node, called, passed, state))
         return join(*found)
-
-    def _instantiated(
-        self, node: cst.CSTNode, cls: Place, passed: CallArguments, state: State
-    ) -> Value:
-        """Make an object: run its initializer, or set the fields of a dataclass."""
-        program = self.on.program
-        fields = program.classes.tuple_fields(cls)
-        if fields is not None and program.classes.method(cls, "__new__") is None:
-            return self.named_tuple(cls, fields, passed, state)
-        instance = Instance(cls, self.on.module.place(node))
-        program.objects.made(instance)
-        before = {
-            name: held
-            for name in program.objects.attribute_names(instance)
-            if (held := state.variables.get((instance, name))) is not None
-        }
-        initializer = program.classes.method(cls, "__init__")
-        fields = program.classes.fields(cls) if initializer is None else None
-        if initializer is not None:
-            self._method_called(initializer, value(instance), passed, state)
-        elif fields is not None:
-            self._set_fields(instance, fields, passed, state)
-        elif (inherited := self._inherited(instance, "__init__")) is not None:
-            self.on.calls.library_method(node, inherited, passed, state)
-        for name, held in before.items():
-            # Another object that was made here before may still be in use.
-            now = state.variables.get((instance, name))
-            if now is not None and now != held:
-                state.variables[instance, name] = join(held, now)
-        return value(instance)
-
-    def named_tuple(
-        self, cls: Place | None, fields: Fields, passed: CallArguments, state: State
-    ) -> Value:
-        items = tuple(self._fields(cls, fields, passed, state).values())
-        names = tuple(name for name, _ in fields)
-        return value(Sequence(items, join(*items) if items else NOTHING, None, names, cls))
-
-    def _set_fields(
-        self, instance: Instance, fields: Fields, passed: CallArguments, state: State
-    ) -> None:
-        program = self.on.program
-        for name, given in self._fields(instance.cls, fields, passed, state).items():
-            held = program.containers.owned(given, instance.site, again=self.on.in_loop)
-            program.bind((instance, name), held, state)
-            program.objects.named_attribute(instance, name)
-        after = program.classes.method(instance.cls, "__post_init__")
-        if after is not None:
-            self._method_called(after, value(instance), CallArguments([]), state)
-
-    def _fields(
-        self, cls: Place | None, fields: Fields, passed: CallArguments, state: State
-    ) -> dict[str, Value]:
-        found: dict[str, Value] = {}
-        position = -1
-        for name, default in fields:
-            if self._is_not_passed(cls, default):
-                found[name] = self._field_default(cls, default, state)
-                continue
-            position += 1
-            if name in passed.keywords:
-                held = passed.keywords[name]
-            elif position < len(passed.positional):
-                held = passed.positional[position]
-            elif passed.rest is not None or passed.more is not None:
-                given = [v for v in (passed.rest, passed.more) if v is not None]
-                if default is not None:
-                    given.append(self._field_default(cls, default, state))
-                held = join(*given)
-            else:
-                held = self._field_default(cls, default, state)
-            found[name] = held
-        return found
-
-    def _is_not_passed(self, cls: Place | None, default: cst.BaseExpression | None) -> bool:
-        """Return whether a field is no argument: `field(init=False)`."""
-        if cls is None or not isinstance(default, cst.Call):
-            return False
-        names = self.on.program.module_of(cls).names
-        init = Arguments(default).get(None, "init")
-        return (
-            names.qualified(default.func) == "dataclasses.field"
-            and isinstance(init, cst.Name)
-            and init.value == "False"
-        )
-
-    def _field_default(
-        self, cls: Place | None, default: cst.BaseExpression | None, state: State
-    ) -> Value:
-        """Return what a field of a dataclass is that nobody passes."""
-        if default is None or (_is_constant(default) and not isinstance(default, cst.SimpleString)):
-            return PLAIN
-        if cls is None:
-            return UNKNOWN
-        there = self.on.program.expressions(self.on.program.module_of(cls))
-        name = there.names.qualified(default.func) if isinstance(default, cst.Call) else None
-        if not isinstance(default, cst.Call) or name != "dataclasses.field":
-            # One for all objects: what the class's body found.
-            return there.record.values.get(there.index(default), UNKNOWN)
-        arguments = Arguments(default)
-        factory = arguments.get(None, "default_factory")
-        if factory is None:
-            given = arguments.get(None, "default")
-            return UNKNOWN if given is None else there.evaluate(given, state)
-        made = _EMPTY.get(there.names.qualified(factory) or "")
-        if made is not None:
-            return value(replace(made, site=there.targets.made(factory)))
-        held = there.evaluate(factory, state)
-        return there.calls.objects.called_with(factory, held, CallArguments([]), state)
-
-    def like(self, node: cst.Call, held: Value, passed: CallArguments, state: State) -> Value:
-        """Return other objects like these, with the fields that are passed by keyword."""
-        if passed.more is not None or passed.rest is not None:
-            return UNKNOWN
-        program = self.on.program
-        found: set[Atom] = set()
-        for atom in held:
-            fields = program.classes.fields(atom.cls) if isinstance(atom, Instance) else None
-            if not isinstance(atom, Instance) or fields is None:
-                for each in passed.keywords.values():
-                    self.on.escapes(each, state)
-                found.add(ANYTHING)
-                continue
-            given = {
-                name: passed.keywords[name]
-                if name in passed.keywords
-                else program.classes.attribute(value(atom), name, state)
-                for name, _ in fields
-            }
-            found |= self._instantiated(node, atom.cls, CallArguments([], given), state)
-        return frozenset(found)
 
     def special(
         self, instance: Instance, name: str, positional: list[Value], state: State
@@ -813,16 +647,3 @@ _ITEMS = frozenset({"__getitem__", "__setitem__"})
 def _is_array_or_number(operand: Operand) -> bool:
     """Return whether an argument certainly is no container of arrays."""
     return all(isinstance(atom, Array | Host | Plain) for atom in operand[1])
-
-
-_EMPTY: dict[str, Mapping | Sequence] = {
-    "builtins.dict": Mapping((), NOTHING),
-    "builtins.list": Sequence((), NOTHING),
-}
-"""What the usual factories of a field make."""
-
-
-def _is_constant(node: cst.BaseExpression) -> bool:
-    return isinstance(node, cst.Integer | cst.Float | cst.SimpleString) or (
-        isinstance(node, cst.Name) and node.value in {"None", "True", "False"}
-    )
