@@ -1,9 +1,9 @@
 """What operations do with an array on a mesh: on which devices, and split how, their result is.
 
-Measured on JAX 0.4.30 to 0.12.0.1 with Auto axes, on eight virtual devices; each row is executed by
-`tests/jaxmodel/test_sharded.py` on the JAX that is installed. `S` is an array of 8 x 4 that is
-split by its first dimension, `R` one that every device has whole, `u` one on the default device,
-uncommitted, `n` a NumPy array, `c` one that is committed to a single device.
+Measured with Auto axes, on eight virtual devices, on JAX 0.4.30, 0.4.35, 0.5.3, 0.6.2, 0.7.2,
+0.8.1, 0.9.0.1, 0.10.2 and 0.12.0.1: `tests/jaxmodel/test_sharded.py` executes each row. `S` is an
+array of 8 x 4 that is split by its first dimension, `R` one that every device has whole, `u` one on
+the default device, uncommitted, `n` a NumPy array, `c` one that is committed to a single device.
 """
 
 from __future__ import annotations
@@ -172,5 +172,6 @@ SPLIT_ALIKE = frozenset(
         ),
     }
 )
-"""Functions that compute element by element: of `S` alone their result is split as `S` is."""
+"""Functions that compute element by element: of `S` alone their result is split as `S` is, in each
+version."""
 SPLIT_ALIKE_METHODS = frozenset({"astype", "clip", "conj", "conjugate", "copy", "round"})

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from placement_lint.findings import Finding
     from placement_lint.trace.join import Joined, SeenFinding, SeenLine, SeenRun
-    from placement_lint.trace.record import HostRun, Move, TracedPlace
+    from placement_lint.trace.record import HostRun, Move, Recompilation, TracedPlace
 
 VERSION = 1
 """Goes up when a field changes its meaning or goes; fields may be added without."""
@@ -50,6 +50,7 @@ def render(
         },
         "lines": [_line(line, show) for line in joined.lines],
         "host_runs": [_seen_run(seen, show) for seen in joined.host_runs],
+        "recompilations": [_recompilation(each, show) for each in joined.record.recompilations],
         "findings": [_finding(seen, show) for seen in joined.findings],
         "not_covered": [
             {"what": what, "at": _place(place, show)} for what, place in record.elsewhere
@@ -67,6 +68,8 @@ def render(
             "not_flagged": joined.not_flagged,
             "host_runs": sum(seen.count for seen in joined.host_runs),
             "host_seconds": round(sum(seen.seconds for seen in joined.host_runs), 6),
+            "recompilations": sum(each.count for each in joined.record.recompilations),
+            "compile_seconds": round(sum(each.seconds for each in joined.record.recompilations), 6),
         },
     }
     return json.dumps(report, indent=2) + "\n"
@@ -100,6 +103,7 @@ def _move(move: Move, show: Callable[[str], str]) -> dict[str, Any]:
         **_amount(move),
         "made": _place(move.made, show),
         "made_exactly": move.exact,
+        "again": move.again,
     }
 
 
@@ -128,6 +132,23 @@ def _host_run(host_run: HostRun, show: Callable[[str], str]) -> dict[str, Any]:
     }
 
 
+def _recompilation(again: Recompilation, show: Callable[[str], str]) -> dict[str, Any]:
+    return {
+        "at": _place(again.site, show),
+        "function": again.function,
+        "count": again.count,
+        "seconds": round(again.seconds, 6),
+        "because": {
+            "shape": list(again.shape),
+            "dtype": again.dtype,
+            "before": again.before,
+            "after": again.after,
+            "made": _place(again.made, show),
+            "other_operands": again.others,
+        },
+    }
+
+
 def _finding(seen: SeenFinding, show: Callable[[str], str]) -> dict[str, Any]:
     finding: Finding = seen.finding
     return {
@@ -144,6 +165,8 @@ def _finding(seen: SeenFinding, show: Callable[[str], str]) -> dict[str, Any]:
         "seconds": round(sum(move.seconds for move in seen.moves), 6),
         "host_runs": sum(run.count for run in seen.host_runs),
         "host_seconds": round(sum(run.seconds for run in seen.host_runs), 6),
+        "recompilations": sum(each.count for each in seen.recompilations),
+        "compile_seconds": round(sum(each.seconds for each in seen.recompilations), 6),
     }
 
 

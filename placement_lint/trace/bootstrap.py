@@ -18,9 +18,9 @@ REFUSED = 2
 def main(folder: str, request: dict[str, Any]) -> None:
     from pathlib import Path
 
-    from placement_lint.trace.donations import explainer
     from placement_lint.trace.elsewhere import Elsewhere
     from placement_lint.trace.emulation import Emulation, expected_devices
+    from placement_lint.trace.errors import explainer
     from placement_lint.trace.frames import Frames
     from placement_lint.trace.imported import when_imported
     from placement_lint.trace.ledger import TraceLedger

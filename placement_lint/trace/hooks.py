@@ -18,6 +18,9 @@ names and what they are given are the same in 0.4.30, 0.5.3, 0.6.2, 0.7.2, 0.10.
   there, while another one was copied there from the accelerator or came of such a computation, it
   is timed, and kept out of the fast path as well: it copies nothing any more, but the accelerator
   is idle. So is one that takes the buffer of an argument: for the line that donated an array.
+- `pjit._infer_params` is given the function of each call of something jitted that goes through
+  Python. An executable that is new is compared with earlier ones of the same function: where only
+  the sharding of an operand is another one, it was compiled again for that (`compilations`).
 - `pxla.batched_device_put` is how `jnp.zeros(…, device=d)` sends what it built on the default
   device to the one that was asked for. In 0.4.30 that is a `device_put` like any other, and is
   not seen.
@@ -32,11 +35,22 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from placement_lint.trace.recorder import FOLLOWED, PULLED, STAGED, size_of, size_on
+import numpy as np
+
+from placement_lint.trace.compilations import Compilations
+from placement_lint.trace.recorder import (
+    FOLLOWED,
+    PULLED,
+    STAGED,
+    is_replicated,
+    size_of,
+    size_on,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from placement_lint.trace.compilations import Compiled
     from placement_lint.trace.recorder import Cause, Recorder
 
 OLDEST, NEWEST = (0, 4, 30), (0, 12)
@@ -104,6 +118,7 @@ class _Hooks:
 
         self.recorder = recorder
         self.local = _Local()
+        self.compilations = Compilations()
         self.array: Any = jax.Array
         # `committed` is public from 0.4.35 on.
         public = hasattr(jax.Array, "committed")
@@ -119,6 +134,7 @@ class _Hooks:
             (pxla.InputsHandler, "__call__", self.inputs),
             (pxla.ExecuteReplicated, "__call__", self.execution),
             (pjit, "_get_fastpath_data", self.jit_fast_path),
+            (pjit, "_infer_params", self.parameters),
             (pxla, "MeshExecutableFastpathData", self.compiled_fast_path),
             (dispatch, "_batched_device_put_impl", self.device_put),
             (pxla, "batched_device_put", self.transfer),
@@ -135,6 +151,7 @@ class _Hooks:
         put = dispatch._batched_device_put_impl
         for owner, name, wrapper in wrappers:
             setattr(owner, name, wrapper(getattr(owner, name)))
+        self.compilations.listen()
         # Up to 0.6.2 the primitive holds the function itself, and nobody looks it up.
         if dispatch.device_put_p.impl is put:
             dispatch.device_put_p.def_impl(dispatch._batched_device_put_impl)
@@ -188,13 +205,18 @@ class _Hooks:
     def moving(
         self, buffers: Sequence[Any], shardings: Sequence[Any]
     ) -> Iterator[tuple[int, Any, Any]]:
-        """Yield the uncommitted arrays that are not where they are wanted, and where that is."""
+        """Yield the uncommitted arrays that are not where they are wanted, and where that is.
+
+        And NumPy data that is copied whole to each of several devices.
+        """
         for index, (buffer, sharding) in enumerate(zip(buffers, shardings, strict=False)):
-            if (
-                isinstance(buffer, self.array)
-                and not self.committed(buffer)
-                and buffer.sharding.device_set != sharding.device_set
-            ):
+            if isinstance(buffer, self.array):
+                moves = (
+                    not self.committed(buffer) and buffer.sharding.device_set != sharding.device_set
+                )
+            else:
+                moves = isinstance(buffer, np.ndarray) and is_replicated(buffer, sharding)
+            if moves:
                 yield index, buffer, sharding
 
     def cause(
@@ -318,6 +340,28 @@ class _Hooks:
 
         return called
 
+    # -- what is compiled -------------------------------------------------------------------------
+
+    def parameters(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        """Wrap what prepares the call of something jitted; it traces the function, if need be."""
+
+        @functools.wraps(real)
+        def called(function: Any, *args: Any, **kw: Any) -> Any:
+            results = real(function, *args, **kw)
+            if self.recorder.is_on:
+                # In 0.4.30 the function is in what is known of the jitted one.
+                self.compilations.asked(getattr(function, "fun", function))
+            return results
+
+        return called
+
+    def note_compilation(
+        self, compiled: Compiled, execute: Any, name: str, args: Sequence[Any]
+    ) -> None:
+        why = self.compilations.because_of(compiled, execute, args, self.recorder.maker)
+        if why is not None:
+            self.recorder.compiled_again(name, why, compiled.nanoseconds)
+
     # -- what is made -----------------------------------------------------------------------------
 
     def execution(self, real: Callable[..., Any]) -> Callable[..., Any]:
@@ -326,6 +370,7 @@ class _Hooks:
             local = self.local
             # Where the operands do not come by the hook above, nothing is known of them.
             local.take_pulled()
+            compiled = self.compilations.take()
             results = real(execute, *args)
             pulled = local.take_pulled()
             name = str(getattr(execute, "name", ""))
@@ -340,11 +385,14 @@ class _Hooks:
                     nanoseconds = time.perf_counter_ns() - pulled.started
                 with self.recorder.ours():
                     self.recorder.ran()
+                    self.note_compilation(compiled, execute, name, args)
                     for result in arrays:
                         if self.is_to_note(result):
                             self.recorder.made(result)
                             large = large or size_of(result) >= _LARGE
-                        elif self.committed(result) and self.recorder.is_away(result):
+                        elif not self.recorder.is_away(result):
+                            self.recorder.alone(result)
+                        else:
                             self.recorder.holds(result, args)
                     if pulled is not None:
                         self.recorder.ran_on_host(
@@ -379,7 +427,9 @@ class _Hooks:
                             continue
                         if self.is_to_note(result):
                             self.recorder.made(result)
-                        elif self.committed(result) and self.recorder.is_away(result):
+                        elif not self.recorder.is_away(result):
+                            self.recorder.alone(result)
+                        else:
                             self.recorder.holds(result, ())
             return results
 
@@ -400,5 +450,5 @@ class _Hooks:
 def _wait(arrays: Sequence[Any]) -> None:
     for array in arrays:
         # Donated ones are gone; JAX's own error for their use is the program's to see.
-        if not array.is_deleted():
+        if not isinstance(array, np.ndarray) and not array.is_deleted():
             array.block_until_ready()

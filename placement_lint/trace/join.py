@@ -2,8 +2,9 @@
 
 A finding of a rule about moves is *confirmed* where the array of its line was copied,
 *reached* where the line ran and nothing moved, *not reached* where it never ran. A line that an
-array was dragged from the host at, and which no rule reports, is *not flagged*: a missed alarm.
-So is one at which a computation runs on the host, again and again, of what it gave there itself.
+array was dragged from the host at, or copied to several devices a second time, and which no rule
+reports, is *not flagged*: a missed alarm. So is one at which a computation runs on the host, again
+and again, of what it gave there itself.
 """
 
 from __future__ import annotations
@@ -22,13 +23,19 @@ from placement_lint.lint.run import check_files
 from placement_lint.lint.tasks import Request
 from placement_lint.rules.selection import select_rules
 from placement_lint.trace.record import source_of
-from placement_lint.trace.recorder import DRAGGED, PULLED, SPREAD, STAGED
+from placement_lint.trace.recorder import DRAGGED, PULLED, SMALL, SPREAD, STAGED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from placement_lint.findings import Finding
-    from placement_lint.trace.record import HostRun, Move, TracedPlace, TraceRecord
+    from placement_lint.trace.record import (
+        HostRun,
+        Move,
+        Recompilation,
+        TracedPlace,
+        TraceRecord,
+    )
 
 MOVED_BY = {
     "JDP201": frozenset({DRAGGED, SPREAD}),
@@ -38,6 +45,13 @@ MOVED_BY = {
     "JDP707": frozenset({SPREAD}),
 }
 """The rules that a move can confirm, and the kinds of moves that each is about."""
+
+MADE_BY = frozenset({"JDP706"})
+"""The rules about lines that make on one device what belongs on a mesh. A copy to several devices
+of an array that was made there confirms them, or a compilation because of its place."""
+
+_TO_A_MESH = frozenset({SPREAD, SMALL})
+"""The kinds of moves that bring an array to several devices: numbers and keys are `SMALL`."""
 
 _ALWAYS_SEEN = frozenset({"JDP201", "JDP202", "JDP208", "JDP707"})
 """Of these every move is seen. What JDP402 finds may also be sent on by an explicit `device_put`,
@@ -60,7 +74,9 @@ class Judgement(enum.Enum):
 
     FLAGGED = "flagged"
     NOT_FLAGGED = "not-flagged"
-    """An array was dragged from the host, and no rule reports it."""
+    """An array was dragged from the host, or copied to several devices again, and no rule reports
+    it.
+    """
     BESIDE = "beside"
     """It is outside of the scope of the rules: indices, scalars, keys, arrays of the
     default device.
@@ -75,6 +91,7 @@ class SeenFinding:
     state: FindingState
     moves: tuple[Move, ...] = ()
     host_runs: tuple[HostRun, ...] = ()
+    recompilations: tuple[Recompilation, ...] = ()
 
     @property
     def is_about_moves(self) -> bool:
@@ -143,6 +160,8 @@ class Joined:
     """What took the most bytes first."""
     host_runs: tuple[SeenRun, ...] = ()
     """What took the most time first."""
+    recompilations: tuple[Recompilation, ...] = ()
+    """Of which no finding is; what took the most time first."""
     skipped: tuple[tuple[str, str], ...] = ()
     """Files that could not be linted, and why."""
 
@@ -190,17 +209,29 @@ def match(
     """Join findings with a record. `real` returns the record's path for that of a finding."""
     confirmed: dict[int, list[Move]] = {}
     lines: dict[tuple[TracedPlace | None, str, Judgement], list[Move]] = {}
+    again = {_same_copies(move) for move in record.moves if move.again}
     for move in record.moves:
         about = _findings_about(move, findings, real)
+        if move.kind in _TO_A_MESH and move.exact:
+            about += _findings_at(move.made, findings, real)
         for index in about:
             confirmed.setdefault(index, []).append(move)
         if about:
             judgement = Judgement.FLAGGED
-        elif move.kind == DRAGGED and move.site is not None:
+        elif move.site is not None and (move.kind == DRAGGED or _same_copies(move) in again):
             judgement = Judgement.NOT_FLAGGED
         else:
             judgement = Judgement.BESIDE
         lines.setdefault((move.site, move.kind, judgement), []).append(move)
+    compiled: dict[int, list[Recompilation]] = {}
+    not_found: list[Recompilation] = []
+    for recompilation in record.recompilations:
+        about = _findings_at(recompilation.made, findings, real)
+        for index in about:
+            compiled.setdefault(index, []).append(recompilation)
+        if not about:
+            not_found.append(recompilation)
+    not_found.sort(key=lambda each: (-each.seconds, each.site is None, each.site or 0))
     ran: dict[int, list[HostRun]] = {}
     places: dict[tuple[TracedPlace | None, Judgement], list[HostRun]] = {}
     coming_back = {run.site for run in record.host_runs if run.site and run.after == run.site}
@@ -219,8 +250,9 @@ def match(
             FindingState.CONFIRMED,
             tuple(confirmed.get(index, ())),
             tuple(ran.get(index, ())),
+            tuple(compiled.get(index, ())),
         )
-        if index in confirmed or index in ran
+        if index in confirmed or index in ran or index in compiled
         else SeenFinding(finding, _reached(record, finding, real))
         for index, finding in enumerate(findings)
     ]
@@ -228,7 +260,35 @@ def match(
     rows.sort(key=lambda row: (-row.bytes, row.site is None, row.site or 0, row.kind))
     runs = [SeenRun(*key, tuple(host_runs)) for key, host_runs in places.items()]
     runs.sort(key=lambda run: (-run.seconds, run.site is None, run.site or 0))
-    return Joined(record, tuple(seen), tuple(rows), tuple(runs), tuple(sorted(skipped)))
+    return Joined(
+        record,
+        tuple(seen),
+        tuple(rows),
+        tuple(runs),
+        tuple(not_found),
+        tuple(sorted(skipped)),
+    )
+
+
+def _same_copies(move: Move) -> tuple[object, ...]:
+    """Return what the first and later copies of an array to several devices share."""
+    return (move.kind, move.site, move.made, move.shape, move.dtype, move.source, move.target)
+
+
+def _findings_at(
+    made: TracedPlace | None, findings: Sequence[Finding], real: dict[str, str]
+) -> list[int]:
+    """Return the findings about the line that makes an array."""
+    if made is None:
+        return []
+    first, last = statement_lines(made.path, made.line)
+    return [
+        index
+        for index, finding in enumerate(findings)
+        if finding.code in MADE_BY
+        and real.get(finding.path, finding.path) == made.path
+        and first <= finding.span.line <= last
+    ]
 
 
 def _findings_about(

@@ -48,6 +48,32 @@ class Move:
     count: int
     bytes: int
     seconds: float
+    again: bool = False
+    """Whether these very arrays were copied to several devices before."""
+
+
+@dataclass(frozen=True)
+class Recompilation:
+    """Compilations of one function, at one line of the program, that are there because an operand
+    is placed otherwise than when it was compiled before.
+    """
+
+    site: TracedPlace | None
+    function: str
+    """What JAX calls it: `jit_step`."""
+    shape: tuple[int, ...]
+    """Of the largest operand with another place."""
+    dtype: str
+    before: str
+    """`cpu:0`, `P('data') on 8 devices`, `NumPy`."""
+    after: str
+    others: int
+    """How many other operands have another place as well."""
+    made: TracedPlace | None
+    """Where the operand was made that it was compiled for before."""
+    count: int
+    bytes: int
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -91,6 +117,7 @@ class TraceRecord:
     stage: list[str] = field(default_factory=list)
     moves: list[Move] = field(default_factory=list)
     host_runs: list[HostRun] = field(default_factory=list)
+    recompilations: list[Recompilation] = field(default_factory=list)
     lines: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     """The lines that ran, by file."""
     all_lines: bool = True
@@ -128,6 +155,8 @@ def _add(record: TraceRecord, event: dict[str, Any], counters: bytes) -> None:
         host_run = _host_run(event, counters)
         if host_run.count:
             record.host_runs.append(host_run)
+    elif kind == "compiled":
+        record.recompilations.append(_recompilation(event, counters))
     elif kind == "unwatched":
         record.all_lines = False
     elif kind == "stage":
@@ -157,6 +186,24 @@ def _move(event: dict[str, Any], counters: bytes) -> Move:
         event["dtype"],
         tuple(event["source"]),
         tuple(event["target"]),
+        count,
+        size,
+        nanoseconds / 1e9,
+        event["again"],
+    )
+
+
+def _recompilation(event: dict[str, Any], counters: bytes) -> Recompilation:
+    count, size, nanoseconds = SLOT.unpack_from(counters, event["slot"] * SLOT.size)
+    return Recompilation(
+        _place(event["site"]),
+        event["function"],
+        tuple(event["shape"]),
+        event["dtype"],
+        event["before"],
+        event["after"],
+        event["others"],
+        _place(event["made"]),
         count,
         size,
         nanoseconds / 1e9,

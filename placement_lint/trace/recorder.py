@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
+    from placement_lint.trace.compilations import Recompiled
     from placement_lint.trace.frames import Frames, Site
     from placement_lint.trace.ledger import TraceLedger
 
@@ -26,7 +28,7 @@ PULLED = "pulled"
 """An array of the default device, copied to the host: the operation runs there because another
 operand is committed there."""
 SPREAD = "spread"
-"""An array of one device, copied to several."""
+"""An array of one device, or NumPy data, copied to several."""
 STAGED = "staged"
 """An array built on one device only to be copied to the one that was asked for."""
 SMALL = "small"
@@ -94,9 +96,14 @@ class _Makers:
         self._exactly.keep(array, site)
         self._alike.setdefault(_kind(array), set()).add(site)
 
+    def of_this(self, array: Any) -> Site | None:
+        """Return the place that made this very array, if it is known."""
+        site: Site | None = self._exactly.of(array)
+        return site
+
     def of(self, array: Any) -> tuple[Site | None, bool]:
         """Return the place that made an array, and whether it was this very one."""
-        site = self._exactly.of(array)
+        site = self.of_this(array)
         if site is not None:
             return site, True
         # Scalars are made everywhere: another one says nothing of this one.
@@ -117,6 +124,10 @@ class Recorder:
         """Of uncommitted arrays away from the default device."""
         self._holders = _Makers()
         """Of arrays that are committed away from it."""
+        self._alone = _Known()
+        """For arrays of the default device alone: the line that made them."""
+        self._spread = _Known()
+        """For arrays that were copied to several devices: that they were."""
         self._donors = _Known()
         """For arrays that are deleted: the line of the call that took the buffer."""
         self._pulled = _Known()
@@ -168,6 +179,47 @@ class Recorder:
         if site is None:
             return
         self._makers.add(array, site)
+
+    def alone(self, array: Any) -> None:
+        """Note the line that makes an array on the default device alone."""
+        site = self._frames.here() if len(array.sharding.device_set) == 1 else None
+        if site is not None:
+            self._alone.keep(array, site)
+
+    def committer(self, array: Any) -> Site | None:
+        """Return the line that committed an array to its one device, if one was seen to."""
+        committed = array.committed if hasattr(array, "committed") else array._committed
+        site: Site | None = self._alone.of(array)
+        return (site or self._holders.of_this(array)) if committed else None
+
+    def compiled_again(self, function: str, why: Recompiled, nanoseconds: int) -> None:
+        """Count a compilation that is there because an operand is placed otherwise than before."""
+        site = self._frames.here()
+        key = (site, function, why.shape, why.dtype, why.before, why.after, why.made)
+        slot = self._slots.get(key)
+        if slot is None:
+            slot = self._slots[key] = self._ledger.new_slot(
+                "compiled",
+                site=site,
+                function=function,
+                shape=list(why.shape),
+                dtype=why.dtype,
+                before=why.before,
+                after=why.after,
+                others=why.others,
+                made=why.made,
+            )
+        self._ledger.count(slot, why.bytes, nanoseconds)
+
+    def maker(self, array: Any) -> Site | None:
+        """Return the place that made this very array, which is on one device."""
+        site: Site | None = self._alone.of(array)
+        return site or self._makers.of_this(array)
+
+    def _maker_of(self, array: Any) -> tuple[Site | None, bool]:
+        """Return the place that made an uncommitted array, and whether it was this very one."""
+        site = self.maker(array)
+        return (site, True) if site is not None else self._makers.of(array)
 
     def holds(self, array: Any, operands: Sequence[Any]) -> None:
         """Note an array that is committed away from the default device, by the line that did so.
@@ -262,8 +314,12 @@ class Recorder:
     ) -> None:
         """Count a copy of an array. `size`: its bytes on all devices, if not those of the array."""
         site = self._frames.here()
-        origin, exact = self._makers.of(array)
-        key = (site, origin, exact, kind, _kind(array), tuple(device.id for device in target))
+        origin, exact = self._maker_of(array)
+        again = kind == SPREAD and self._spread.of(array) is not None and _counts(array)
+        if kind == SPREAD:
+            self._spread.keep(array, site or SPREAD)
+        targets = tuple(device.id for device in target)
+        key = (site, origin, exact, kind, again, _kind(array), targets)
         slot = self._slots.get(key)
         if slot is None:
             slot = self._slots[key] = self._ledger.new_slot(
@@ -274,8 +330,9 @@ class Recorder:
                 kind=kind,
                 shape=list(array.shape),
                 dtype=str(array.dtype),
-                source=_names(array.sharding.device_set),
+                source=_names(_devices(array)),
                 target=_names(target),
+                again=again,
             )
         self._ledger.count(slot, size_of(array) if size is None else size, nanoseconds)
 
@@ -285,7 +342,7 @@ def size_on(array: Any, sharding: Any) -> int:
     elements = math.prod(array.shape)
     if len(sharding.device_set) == 1 or not elements:
         return size_of(array)
-    others = len(sharding.device_set - array.sharding.device_set)
+    others = len(sharding.device_set - _devices(array))
     part = math.prod(sharding.shard_shape(array.shape))
     return int(size_of(array) * part // elements * others)
 
@@ -298,8 +355,19 @@ def size_of(array: Any) -> int:
         return int(array.size) * int(array.dtype.itemsize)
 
 
+def is_replicated(data: Any, sharding: Any) -> bool:
+    """Return whether a sharding has all of some NumPy data copied to each of several devices."""
+    return len(sharding.device_set) > 1 and bool(sharding.is_fully_replicated) and _counts(data)
+
+
+def _devices(array: Any) -> AbstractSet[Any]:
+    """Return the devices of an array; none for NumPy data."""
+    sharding = getattr(array, "sharding", None)
+    return frozenset() if sharding is None else sharding.device_set
+
+
 def _kind(array: Any) -> tuple[Any, ...]:
-    return (array.shape, array.dtype, *sorted(device.id for device in array.sharding.device_set))
+    return (array.shape, array.dtype, *sorted(device.id for device in _devices(array)))
 
 
 def _counts(array: Any) -> bool:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from placement_lint.findings import Span
 from placement_lint.trace import words
-from placement_lint.trace.join import FindingState, Judgement
+from placement_lint.trace.join import MADE_BY, FindingState, Judgement
 from placement_lint.trace.recorder import FOLLOWED, PULLED, SMALL, SPREAD, STAGED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from placement_lint.trace.join import Joined, SeenFinding, SeenLine, SeenRun
-    from placement_lint.trace.record import HostRun, Move, TracedPlace
+    from placement_lint.trace.record import HostRun, Move, Recompilation, TracedPlace
 
 REPORT_IT = (
     "if you did not ask for this, it is a missed alarm: please report this line, and the one "
@@ -70,6 +70,7 @@ def short(joined: Joined, look: TextStyle, run: float | None = None) -> str:
         for judgement in (Judgement.NOT_FLAGGED, Judgement.BESIDE)
         for run in joined.on_host(judgement)
     ]
+    lines += recompiled(joined, look)
     lines += [
         f"{at(line.site, look)}: beside: {_BESIDE.get(line.kind, line.kind)}: {_measured(line)}"
         for line in _beside(joined)
@@ -96,6 +97,7 @@ def full(joined: Joined, look: TextStyle, run: float | None = None) -> str:
     blocks += [full_run(run, look) for run in joined.on_host(Judgement.NOT_FLAGGED)]
     for name, lines in (
         ("Also ran on the host:", aside(joined, look)),
+        ("Compiled again:", recompiled(joined, look)),
         ("Outside of the scope of the rules:", beside(joined, look)),
     ):
         if lines:
@@ -109,6 +111,11 @@ def aside(joined: Joined, look: TextStyle) -> list[str]:
     """Return a line for each place at which something ran on the host that no rule is about."""
     runs = joined.on_host(Judgement.BESIDE)
     return [f"{at(run.site, look)}: {_ran_and_copied(run, look)}" for run in runs]
+
+
+def recompiled(joined: Joined, look: TextStyle) -> list[str]:
+    """Return a line for each compilation because of a place that no rule is about."""
+    return [f"{at(each.site, look)}: {_compiled(each, look)}" for each in joined.recompilations]
 
 
 def beside(joined: Joined, look: TextStyle) -> list[str]:
@@ -163,6 +170,14 @@ def summary(joined: Joined, run: float | None = None) -> str:
             f"; {words.many(count, 'computation')} on the host because of a committed operand at "
             f"{words.many(len(joined.host_runs), 'place')}: "
             f"{words.seconds(on_host)}{_share(on_host, run)}"
+        )
+    again = joined.record.recompilations
+    if again:
+        compiling = sum(each.seconds for each in again)
+        times = words.many(sum(each.count for each in again), "compilation")
+        said += (
+            f"; {times} because of a changed sharding: "
+            f"{words.seconds(compiling)}{_share(compiling, run)}"
         )
     tail = [
         f"{len(joined.with_state(FindingState.CONFIRMED))} confirmed",
@@ -225,6 +240,7 @@ def _short_finding(seen: SeenFinding, look: TextStyle) -> str:
     said = [_ran(seen.host_runs, look)] if seen.host_runs else []
     if seen.moves:
         said.append(f"{_measured_moves(seen.moves)}{_made_short(seen.moves, look)}")
+    said += [f"{_compiled(each, look)}, at {at(each.site, look)}" for each in seen.recompilations]
     return "; ".join(said)
 
 
@@ -237,12 +253,18 @@ def full_finding(seen: SeenFinding, look: TextStyle) -> list[str]:
     lines += look.frame(finding.path, finding.span, "^")
     if confirmed:
         lines += _ran_on_host(seen.host_runs, look)
-        lines += _copied(seen.moves, look)
+        lines += _copied(seen.moves, look, finding.code in MADE_BY)
+        for each in seen.recompilations:
+            lines.append(f"{look.bad('compiled again')} {_why_compiled(each)}")
+            lines += _shown("compiled here", each.site, look)
     return lines
 
 
 def full_line(line: SeenLine, look: TextStyle) -> list[str]:
-    head = f"{look.bad('not flagged')} an array of the host was copied, and no rule reported it"
+    what = "an array of the host was copied"
+    if line.kind == SPREAD:
+        what = "the same array was copied to several devices more than once"
+    head = f"{look.bad('not flagged')} {what}, and no rule reported it"
     lines = [head, f"--> {at(line.site, look)}"]
     if line.site is not None:
         lines += look.frame(line.site.path, _span(line.site), "^")
@@ -270,9 +292,41 @@ def _ran_on_host(runs: Sequence[HostRun], look: TextStyle) -> list[str]:
     ]
 
 
-def _copied(moves: Sequence[Move], look: TextStyle) -> list[str]:
+def _copied(moves: Sequence[Move], look: TextStyle, with_sites: bool = False) -> list[str]:
+    """Return a line for each move. `with_sites`: show where, for a finding about another line."""
     lines = [f"{look.bad('copied')} {words_of(move)}" for move in moves]
+    if with_sites:
+        for site in dict.fromkeys(move.site for move in moves):
+            lines += _shown("copied here", site, look)
+        return lines
     return [*lines, *_origins([(move.made, move.exact) for move in moves], "made here", look)]
+
+
+def _shown(what: str, place: TracedPlace | None, look: TextStyle) -> list[str]:
+    if place is None:
+        return []
+    lines = [f"{look.help('note:')} {what}", f"--> {at(place, look)}"]
+    return [*lines, *look.frame(place.path, _span(place), "-")]
+
+
+def _compiled(again: Recompilation, look: TextStyle) -> str:
+    """`compiled again once, 1.2 s: …; made at a.py:3`."""
+    made = "" if again.made is None else f"; made at {at(again.made, look)}"
+    return f"compiled again {_why_compiled(again)}{made}"
+
+
+def _why_compiled(again: Recompilation) -> str:
+    """`jit_step once, 1.2 s: float32[512] was on cpu:0 before, and is P('data') on 8 devices`."""
+    more = f" (and {words.many(again.others, 'other operand')})" if again.others else ""
+    return (
+        f"{again.function} {words.times(again.count)}, {words.seconds(again.seconds)}: "
+        f"{words.array(again)}{more} was {_on(again.before)} before, and is {_on(again.after)}"
+    )
+
+
+def _on(placement: str) -> str:
+    """`on cpu:0`, `NumPy`, `P('data') on 8 devices`."""
+    return placement if " " in placement or ":" not in placement else f"on {placement}"
 
 
 def _origins(
@@ -286,9 +340,7 @@ def _origins(
             certain[place] = certain.get(place, False) or exact
     for place, exact in certain.items():
         doubt = "" if exact else ", or where another one like it was"
-        lines.append(f"{look.help('note:')} {what}{doubt}")
-        lines.append(f"--> {at(place, look)}")
-        lines += look.frame(place.path, _span(place), "-")
+        lines += _shown(f"{what}{doubt}", place, look)
     return lines
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from placement_lint.quantities import size
 
 if TYPE_CHECKING:
-    from placement_lint.trace.record import HostRun, Move
+    from placement_lint.trace.record import HostRun, Move, Recompilation
 
 __all__ = ["array", "many", "route", "seconds", "size", "times"]
 
@@ -30,7 +30,7 @@ def many(count: int, one: str, several: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else several or one + 's'}"
 
 
-def array(move: Move | HostRun) -> str:
+def array(move: Move | HostRun | Recompilation) -> str:
     """`uint16[64,6,1024]`."""
     if move.shape is None:
         return "arrays of many shapes"
@@ -43,4 +43,6 @@ def route(move: Move) -> str:
 
 
 def _devices(names: tuple[str, ...]) -> str:
+    if not names:
+        return "NumPy"
     return " and ".join(names) if len(names) <= 2 else f"{len(names)} devices"

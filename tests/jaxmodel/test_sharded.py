@@ -4,7 +4,8 @@ import itertools
 import json
 import subprocess
 import sys
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,10 +15,16 @@ from placement_lint.jaxmodel.sharded_operations import (
     SAME,
     SPLIT_ALIKE,
     SPLIT_ALIKE_METHODS,
+    OperationRow,
+    Outcome,
 )
 from placement_lint.jaxmodel.tracing import OVER_WHOLE_ARRAYS, PER_DEVICE, TRACINGS, TraceKind
+from tests.jaxmodel.environments import Environment, each_environment, environment
 from tests.jaxmodel.test_tracing import CALLS
 from tests.marks import NEEDS_JAX
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 PROGRAM = """
 import copy, importlib, json, os, pickle, sys, warnings
@@ -43,9 +50,15 @@ def scope(x):
     return {**vars(jnp), **globals(), "x": x}
 
 found = {}
+def attempt(act, *given):
+    try:
+        return extent(act(*given))
+    except TypeError:
+        return "TypeError"
+
 for name, call in placings:
-    eager = extent(eval(call, scope(x)))
-    found[name] = [eager, extent(jax.jit(lambda x: eval(call, scope(x)))(x))]
+    compiled = jax.jit(lambda x: eval(call, scope(x)))
+    found[name] = [attempt(eval, call, scope(x)), attempt(compiled, x)]
 
 def putting(a):
     return device_put(a * 2.0, s) if a.shape == x.shape else a
@@ -75,8 +88,15 @@ def outcome(call):
     if not isinstance(got, jax.Array):
         return "NumPy"
     if len(got.devices()) == 1:
-        return "elsewhere" if got.committed else "the default device"
-    parts = [[] if p is None else [p] if isinstance(p, str) else list(p) for p in got.sharding.spec]
+        committed = got.committed if hasattr(got, "committed") else got._committed
+        return "elsewhere" if committed else "the default device"
+    if hasattr(got.sharding, "spec"):
+        spec = got.sharding.spec
+    else:  # a GSPMDSharding has none: 4 parts are those of "data", 2 of "model"
+        named = {1: None, 2: "model", 4: "data", 8: ("data", "model")}
+        parts = got.sharding.shard_shape(got.shape)
+        spec = [named[whole // part] for whole, part in zip(got.shape, parts)]
+    parts = [[] if p is None else [p] if isinstance(p, str) else list(p) for p in spec]
     while parts and not parts[-1]:
         parts.pop()
     return [["x" if axis == "data" else axis for axis in part] for part in parts]
@@ -97,73 +117,116 @@ SCAN = "call(lambda c, _: (body(c), None), x, None, length=2)"
 WHILE = "call(lambda a: a.sum() < 40, body, x)"
 
 
-@pytest.fixture(scope="module")
-def executed() -> tuple[dict[str, list[str]], list[Any], tuple[int, ...]]:
-    placings = [(each.name, each.call) for each in SHARDING_ROWS]
+@dataclass(frozen=True)
+class Executed:
+    """What one JAX gave."""
+
+    spreads: dict[str, list[str]]
+    outcomes: list[Any]
+    version: tuple[int, ...]
+
+    def has(self, row: ShardingRow | OperationRow) -> bool:
+        """Return whether a row is about this version."""
+        return row.since <= self.version and (row.until is None or self.version < row.until)
+
+    def wrong_operations(self) -> dict[str, Any]:
+        """Give the operations with another outcome than their row says."""
+        return {
+            row.call: (outcome, row.outcome)
+            for row, outcome in zip(OPERATIONS, self.outcomes, strict=False)
+            if self.has(row) and outcome != _listed(row.outcome)
+        }
+
+    def wrong_alike(self) -> dict[str, Any]:
+        """Give what does not keep the split of an array, and is said to."""
+        outcomes = self.outcomes[len(OPERATIONS) :]
+        given = zip(ALIKE, outcomes, strict=True)
+        return {call: got for call, got in given if got != _listed(SAME)}
+
+    def wrong_placings(self) -> dict[str, Any]:
+        """Give the calls with a sharding that does not become what their row says."""
+        return {
+            row.name: (self.spreads[row.name], row.compiled)
+            for row in SHARDING_ROWS
+            if self.has(row) and self.spreads[row.name] != [Spread.SPLIT.name, row.compiled.name]
+        }
+
+    def wrong_tracings(self) -> dict[str, Any]:
+        """Give the calls in the functions of which a `device_put` is not ignored."""
+        (put,) = [row for row in SHARDING_ROWS if row.name == "jax.device_put" and self.has(row)]
+        return {
+            name: self.spreads[name]
+            for name in OVER_WHOLE_ARRAYS - {"jax.lax.map"}
+            if name in self.spreads and self.spreads[name] != [put.compiled.name]
+        }
+
+
+def _listed(outcome: Outcome) -> Any:
+    return outcome if isinstance(outcome, str) else [*map(list, outcome)]
+
+
+def execute(python: str) -> Executed:
+    """Execute all rows with the JAX of a Python."""
+    placings = sorted({(each.name, each.call) for each in SHARDING_ROWS})
     calls = {name: CALLS.get(name, "call(body)(x)") for name in OVER_WHOLE_ARRAYS - set(WITHOUT)}
     calls |= {"jax.lax.scan": SCAN, "jax.lax.while_loop": WHILE}
     tracings = [(name, call) for name, call in sorted(calls.items()) if name.startswith("jax.")]
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
+        [python, "-c", PROGRAM],
         input=json.dumps([placings, tracings, [*(row.call for row in OPERATIONS), *ALIKE]]),
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    found, outcomes, version = json.loads(done.stdout)
-    return found, outcomes, tuple(version)
+    spreads, outcomes, version = json.loads(done.stdout)
+    return Executed(spreads, outcomes, tuple(version))
 
 
 @pytest.fixture(scope="module")
-def measured(
-    executed: tuple[dict[str, list[str]], list[Any], tuple[int, ...]],
-) -> dict[str, list[str]]:
-    return executed[0]
+def executed() -> Executed:
+    return execute(sys.executable)
 
 
 @NEEDS_JAX
-def test_what_operations_do_with_arrays_on_a_mesh(
-    executed: tuple[dict[str, list[str]], list[Any], tuple[int, ...]],
-) -> None:
-    _, outcomes, version = executed
-    wrong = {
-        row.call: (outcome, row.outcome)
-        for row, outcome in zip(OPERATIONS, outcomes, strict=False)
-        if row.since <= version
-        and (row.until is None or version < row.until)
-        and outcome != (row.outcome if isinstance(row.outcome, str) else [*map(list, row.outcome)])
-    }
-    assert wrong == {}
+def test_what_operations_do_with_arrays_on_a_mesh(executed: Executed) -> None:
+    assert executed.wrong_operations() == {}
 
 
 @NEEDS_JAX
-def test_what_is_computed_element_by_element_is_split_alike(
-    executed: tuple[dict[str, list[str]], list[Any], tuple[int, ...]],
-) -> None:
-    outcomes = executed[1][len(OPERATIONS) :]
-    same = [*map(list, SAME)]
-    assert {call: got for call, got in zip(ALIKE, outcomes, strict=True) if got != same} == {}
+def test_what_is_computed_element_by_element_is_split_alike(executed: Executed) -> None:
+    assert executed.wrong_alike() == {}
 
 
-def test_the_versions_of_an_operation_do_not_overlap() -> None:
-    for one, other in itertools.combinations(OPERATIONS, 2):
-        if one.call == other.call:
+@NEEDS_JAX
+def test_what_becomes_of_a_sharding(executed: Executed) -> None:
+    assert executed.wrong_placings() == {}
+
+
+@NEEDS_JAX
+def test_compiled_code_does_not_split(executed: Executed) -> None:
+    assert executed.wrong_tracings() == {}
+
+
+@pytest.mark.matrix
+@each_environment
+def test_each_version_agrees_with_every_row(wanted: Environment) -> None:
+    there = execute(str(environment(wanted)))
+    wrong = [
+        there.wrong_operations(),
+        there.wrong_alike(),
+        there.wrong_placings(),
+        there.wrong_tracings(),
+    ]
+    assert wrong == [{}, {}, {}, {}]
+
+
+@pytest.mark.parametrize("key", ["call", "name"])
+def test_the_versions_of_a_row_do_not_overlap(key: str) -> None:
+    rows: Sequence[Any] = OPERATIONS if key == "call" else SHARDING_ROWS
+    for one, other in itertools.combinations(rows, 2):
+        if getattr(one, key) == getattr(other, key):
             assert one.until == other.since or other.until == one.since
-
-
-@NEEDS_JAX
-@pytest.mark.parametrize("placing", SHARDING_ROWS, ids=lambda placing: placing.name)
-def test_what_becomes_of_a_sharding(placing: ShardingRow, measured: dict[str, list[str]]) -> None:
-    assert measured[placing.name] == [Spread.SPLIT.name, placing.compiled.name]
-
-
-@NEEDS_JAX
-@pytest.mark.parametrize("name", sorted(OVER_WHOLE_ARRAYS - {"jax.lax.map"}))
-def test_compiled_code_does_not_split(name: str, measured: dict[str, list[str]]) -> None:
-    if name not in measured:
-        pytest.skip("not of JAX, or not in this version")
-    assert measured[name] == [Spread.WHOLE.name]
 
 
 def test_every_call_that_stages_is_one_or_the_other() -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from placement_lint.findings import Finding, Related, Severity, Span
 from placement_lint.trace.join import FindingState, Judgement, join, match, statement_lines
-from placement_lint.trace.record import HostRun, Move, TracedPlace, TraceRecord
+from placement_lint.trace.record import HostRun, Move, Recompilation, TracedPlace, TraceRecord
 from placement_lint.trace.recorder import DRAGGED, FOLLOWED, PULLED, SMALL, SPREAD, STAGED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 TEXT = """\
 import jax, jax.numpy as jnp
@@ -58,6 +62,16 @@ def move(
     )  # fmt: skip
 
 
+def recompilation(
+    path: str, line: int, *, made: int | None, others: int = 0, before: str = "cpu:0"
+) -> Recompilation:
+    return Recompilation(
+        TracedPlace(path, line, line, 6, 10, "<module>"), "jit(step)", (8, 4), "float32", before,
+        "P('data') on 8 devices", others,
+        None if made is None else TracedPlace(path, made, made, 9, 24, "<module>"), 1, 128, 0.2,
+    )  # fmt: skip
+
+
 def host_run(
     path: str,
     line: int,
@@ -79,10 +93,17 @@ def host_run(
 
 
 def record(
-    path: str, *moves: Move, lines: set[int] | None = None, all_lines: bool = True
+    path: str,
+    *moves: Move,
+    compiled: Sequence[Recompilation] = (),
+    lines: set[int] | None = None,
+    all_lines: bool = True,
 ) -> TraceRecord:
     ran = defaultdict(set, {path: set(range(1, 12)) if lines is None else lines})
-    return TraceRecord("3.13.0", "0.12.0", moves=list(moves), lines=ran, all_lines=all_lines)
+    return TraceRecord(
+        "3.13.0", "0.12.0", moves=list(moves), recompilations=list(compiled), lines=ran,
+        all_lines=all_lines,
+    )  # fmt: skip
 
 
 def states(joined: object) -> list[str]:

@@ -23,7 +23,7 @@ def slot_of(ledger: TraceLedger, kind: str = "dragged") -> int:
     return ledger.new_slot(
         "move",
         site=SITE, made=None, exact=False, kind=kind, shape=[8, 4], dtype="float32",
-        source=["cpu:1"], target=["cpu:0"],
+        source=["cpu:1"], target=["cpu:0"], again=False,
     )  # fmt: skip
 
 
@@ -68,6 +68,20 @@ def test_computations_on_the_host_are_read(tmp_path: Path) -> None:
         "jit(step)", "cpu:1", (8,), place,
     )  # fmt: skip
     assert (first.count, first.bytes, second.bytes, second.seconds) == (1, 128, 0, 0.00025)
+
+
+def test_compilations_because_of_a_sharding_are_read(tmp_path: Path) -> None:
+    ledger = TraceLedger(tmp_path)
+    slot = ledger.new_slot(
+        "compiled", site=SITE, function="jit(step)", shape=[8], dtype="float32", before="cpu:0",
+        after="P('data') on 8 devices", others=2, made=SITE,
+    )  # fmt: skip
+    ledger.count(slot, 32, 500_000)
+    place = TracedPlace("/no/such.py", 3, 4, 6, 7, "f")
+    (again,) = read(tmp_path).recompilations
+    assert (again.site, again.made, again.function) == (place, place, "jit(step)")
+    assert (again.before, again.after, again.others) == ("cpu:0", "P('data') on 8 devices", 2)
+    assert (again.shape, again.count, again.bytes, again.seconds) == ((8,), 1, 32, 0.0005)
 
 
 def test_the_other_events(tmp_path: Path) -> None:

@@ -11,11 +11,11 @@ import pytest
 
 from placement_lint.cli.trace import Look, Shown
 from placement_lint.trace import as_json, text, words
-from placement_lint.trace.join import match
+from placement_lint.trace.join import Judgement, match
 from placement_lint.trace.page import page
 from placement_lint.trace.record import Move, TraceRecord
-from placement_lint.trace.recorder import FOLLOWED, PULLED
-from tests.trace.test_join import TEXT, finding, host_run, move, record
+from placement_lint.trace.recorder import FOLLOWED, PULLED, SPREAD
+from tests.trace.test_join import TEXT, finding, host_run, move, recompilation, record
 
 if TYPE_CHECKING:
     from placement_lint.findings import Finding
@@ -85,6 +85,59 @@ def test_in_full(path: str) -> None:
     assert "\x1b[1;31mconfirmed JDP201\x1b[0m" in text.full(
         match(seen, [finding(path, 6, 6)], {}), Look(True, Shown())
     )
+
+
+def test_state_of_one_device_that_meets_a_mesh(path: str) -> None:
+    met = move(path, 6, (6, 10), kind=SPREAD)
+    seen = record(path, met, compiled=[recompilation(path, 6, made=3, others=1)])
+    joined = match(seen, [finding(path, 3, 9, code="JDP706")], {})
+    said = text.full(joined, LOOK)
+    assert (
+        "copied once, 128 bytes in 1 ms: float32[8,4], 128 bytes, from cpu:1 to cpu:0\n"
+        "note: copied here\n--> program.py:6:6\n"
+    ) in said
+    assert (
+        "compiled again jit(step) once, 200 ms: float32[8,4] (and 1 other operand) was on cpu:0 "
+        "before, and is P('data') on 8 devices\nnote: compiled here\n--> program.py:6:6\n"
+    ) in said
+    assert "Compiled again:" not in said
+    assert "; 1 compilation because of a changed sharding: 200 ms, 20.0% of the run (" in (
+        text.summary(joined, 1.0)
+    )
+    (line, _) = text.short(joined, LOOK).splitlines()
+    assert line.endswith(
+        "compiled again jit(step) once, 200 ms: float32[8,4] (and 1 other operand) was on cpu:0 "
+        "before, and is P('data') on 8 devices; made at program.py:3:9, at program.py:6:6"
+    )
+
+
+def test_what_is_compiled_again_without_a_finding(path: str) -> None:
+    seen = record(path, compiled=[recompilation(path, 6, made=None, before="NumPy")])
+    joined = match(seen, [finding(path, 3, 9, code="JDP706")], {})
+    expected = (
+        "program.py:6:6: compiled again jit(step) once, 200 ms: float32[8,4] was NumPy before, "
+        "and is P('data') on 8 devices"
+    )
+    assert text.short(joined, LOOK).splitlines()[0] == expected
+    assert f"Compiled again:\n  {expected}\n" in text.full(joined, LOOK)
+    assert "<h2>Compiled again</h2>" in page(joined, LOOK, 1.0, ["train.py"])
+    value = json.loads(
+        as_json.render(joined, command=[], devices="virtual", status=0, seconds=1.0, show=LOOK.path)
+    )
+    (again,) = value["recompilations"]
+    assert again["because"]["before"] == "NumPy"
+
+
+def test_an_array_that_is_replicated_again_is_a_missed_alarm(path: str) -> None:
+    first = move(path, 6, (6, 10), kind=SPREAD)
+    later = Move(**{**vars(first), "again": True, "source": ()})
+    joined = match(record(path, Move(**{**vars(first), "source": ()}), later), [], {})
+    assert [line.count for line in joined.judged(Judgement.NOT_FLAGGED)] == [2]
+    said = text.full(joined, LOOK)
+    assert "the same array was copied to several devices more than once, and no rule" in said
+    assert "from NumPy to cpu:0" in said
+    once = match(record(path, first), [], {})
+    assert [line.judgement for line in once.lines] == [Judgement.BESIDE]
 
 
 def test_an_unsure_creation_is_said_to_be_unsure(path: str) -> None:
@@ -234,18 +287,20 @@ def test_json(path: str) -> None:
     assert array.pop("made")["line"] == 3
     assert array == {
         "shape": [8, 4], "dtype": "float32", "from": ["cpu:1"], "to": ["cpu:0"], "count": 3,
-        "bytes": 384, "seconds": 0.003, "made_exactly": True,
+        "bytes": 384, "seconds": 0.003, "made_exactly": True, "again": False,
     }  # fmt: skip
     assert (second["judgement"], second["help"]) == ("not-flagged", text.REPORT_IT)
     assert value["findings"] == [
         {"code": "JDP201", "name": "jdp201", "message": "it moves", "path": "program.py",
          "line": 6, "column": 6, "speaks_of_moves": True, "state": "confirmed", "count": 3,
-         "bytes": 384, "seconds": 0.003, "host_runs": 0, "host_seconds": 0},
+         "bytes": 384, "seconds": 0.003, "host_runs": 0, "host_seconds": 0,
+         "recompilations": 0, "compile_seconds": 0},
     ]  # fmt: skip
     assert value["not_covered"] == [{"what": "a forked process", "at": None}]
     assert value["summary"] == {
         "copies": 4, "bytes": 512, "seconds": 0.004, "confirmed": 1, "reached": 0,
         "not_reached": 0, "unknown": 0, "not_flagged": 1, "host_runs": 0, "host_seconds": 0,
+        "recompilations": 0, "compile_seconds": 0,
     }  # fmt: skip
     assert value["host_runs"] == []
 
