@@ -35,7 +35,7 @@ class Recompiled(NamedTuple):
     bytes: int
 
 
-class Compiled(NamedTuple):
+class AskedCall(NamedTuple):
     """What is about to be executed."""
 
     function: Any
@@ -82,16 +82,16 @@ class Compilations:
         """Note the function that a call of something jitted has been prepared for."""
         self._local.function = function
 
-    def take(self) -> Compiled:
+    def take(self) -> AskedCall:
         """Return what is about to be executed. Its operands may need other executions first."""
         local = self._local
-        taken = Compiled(local.function, round(local.seconds * 1e9))
+        taken = AskedCall(local.function, round(local.seconds * 1e9))
         local.function, local.seconds = None, 0.0
         return taken
 
     def because_of(
         self,
-        compiled: Compiled,
+        compiled: AskedCall,
         executable: Any,
         operands: Sequence[Any],
         maker: Callable[[Any], Any],

@@ -50,7 +50,7 @@ from placement_lint.trace.recorder import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from placement_lint.trace.compilations import Compiled
+    from placement_lint.trace.compilations import AskedCall
     from placement_lint.trace.recorder import Cause, Recorder
 
 OLDEST, NEWEST = (0, 4, 30), (0, 12)
@@ -356,7 +356,7 @@ class _Hooks:
         return called
 
     def note_compilation(
-        self, compiled: Compiled, execute: Any, name: str, args: Sequence[Any]
+        self, compiled: AskedCall, execute: Any, name: str, args: Sequence[Any]
     ) -> None:
         why = self.compilations.because_of(compiled, execute, args, self.recorder.maker)
         if why is not None:

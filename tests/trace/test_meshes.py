@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from placement_lint.trace.compilations import Compilations, Compiled, placement
+from placement_lint.trace.compilations import AskedCall, Compilations, placement
 from placement_lint.trace.recorder import size_on
 from tests.marks import NEEDS_JAX
 from tests.trace.running import Traced, trace
@@ -96,7 +96,7 @@ class Program:
         made = executable or Executable()
         self._kept.append(made)
         return self.compilations.because_of(
-            Compiled(function, 5), made, operands, lambda _: "a line"
+            AskedCall(function, 5), made, operands, lambda _: "a line"
         )
 
 
@@ -164,8 +164,8 @@ def test_an_executable_is_compared_once(program: Program) -> None:
 def test_the_time_is_taken_once() -> None:
     compilations = Compilations()
     compilations.asked(step)
-    assert compilations.take() == Compiled(step, 0)
-    assert compilations.take() == Compiled(None, 0)
+    assert compilations.take() == AskedCall(step, 0)
+    assert compilations.take() == AskedCall(None, 0)
 
 
 def test_how_a_sharding_without_a_spec_is_said() -> None:
