@@ -14,6 +14,7 @@ import libcst as cst
 from placement_lint.jaxmodel.tracing import OVER_WHOLE_ARRAYS, TRACINGS
 from placement_lint.syntax.calls import Arguments, elements_or_self
 from placement_lint.syntax.definitions import applied, function_of
+from placement_lint.syntax.dotted import said
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -54,7 +55,7 @@ class Compiled:
                 given = Arguments(call).get(position, keyword)
                 if given is not None:
                     below = self._tree.every(cst.Name, cst.Attribute, below=given)
-                    found.update(map(_text, (given, *below)))
+                    found.update(map(said, (given, *below)))
         return found
 
     @cached_property
@@ -120,7 +121,7 @@ class Compiled:
     def _name(self, call: cst.Call) -> str:
         """Return the last part of the name of what is called, by the name that it has there."""
         qualified = self._names.qualified(call.func)
-        return _text(call.func) if qualified is None else qualified.rpartition(".")[2]
+        return said(call.func) if qualified is None else qualified.rpartition(".")[2]
 
     @cached_property
     def actions(self) -> frozenset[str]:
@@ -137,17 +138,41 @@ class Compiled:
 
     @cached_property
     def called(self) -> dict[str, set[str]]:
-        """For the name of each function, the last parts of the names in it."""
+        """For the name of each function, the last parts of the names in it.
+
+        And for the name of each variable that may hold an object of a class, and of each class,
+        what is called where such an object is.
+        """
         found: dict[str, set[str]] = {}
         for function in self._tree.every(cst.FunctionDef):
             found.setdefault(function.name.value, set()).update(self.named_in(function))
+        for name, objects in self._objects:
+            found.setdefault(name, set()).update(objects)
         return found
+
+    @property
+    def _objects(self) -> Iterator[tuple[str, set[str]]]:
+        """Yield names, with what is called where what they stand for is called as it is."""
+        for node in self._tree.every(cst.ClassDef):
+            calling = {_object(said(base.value)) for base in node.bases}
+            for child in node.body.body:
+                if isinstance(child, cst.FunctionDef) and child.name.value == "__call__":
+                    calling |= self.named_in(child)
+            yield _object(node.name.value), calling
+        for assignment in self._tree.every(cst.Assign):
+            if isinstance(assignment.value, cst.Call):
+                made = {_object(self._name(assignment.value))}
+                yield from ((said(each.target), made) for each in assignment.targets)
+        for annotated in self._tree.every(cst.AnnAssign):
+            yield said(annotated.target), {_object(said(annotated.annotation.annotation))}
 
     def named_in(self, function: Function) -> set[str]:
         """Return the last parts of the names in a function, and what it does: see `actions`."""
-        found = set(map(_text, self._tree.every(cst.Name, cst.Attribute, below=function)))
+        found = set(map(said, self._tree.every(cst.Name, cst.Attribute, below=function)))
         for call in self._tree.every(cst.Call, below=function):
             found.add(self._name(call))
+            if isinstance(call.func, cst.Call):
+                found.add(_object(self._name(call.func)))
             action = self._action(call)
             if action is not None:
                 found.add(action)
@@ -169,11 +194,9 @@ CONSTRAINING = "\0with_sharding_constraint"
 """Stands for a call that constrains an array to a sharding."""
 
 
-def _text(node: cst.CSTNode) -> str:
-    """Return the last part of a name."""
-    if isinstance(node, cst.Attribute):
-        return node.attr.value
-    return node.value if isinstance(node, cst.Name) else ""
+def _object(cls: str) -> str:
+    """Return what stands for the objects of a class where they are called."""
+    return f"{cls}()"
 
 
 def callers_of(functions: Iterable[str], modules: Iterable[Compiled]) -> set[str]:

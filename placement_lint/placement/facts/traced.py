@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -15,6 +16,7 @@ from placement_lint.placement.domain.values import Computation
 from placement_lint.placement.facts.traced_results import gives_array
 from placement_lint.syntax.calls import Arguments, elements_or_self, integer_value
 from placement_lint.syntax.definitions import applied, named_function
+from placement_lint.syntax.dotted import said
 from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
@@ -164,6 +166,20 @@ class Traced:
     def _traces_arguments(self, call: cst.Call) -> bool:
         return self.names.qualified(call.func) in TRACINGS
 
+    @functools.cached_property
+    def _made_by_optax(self) -> set[str]:
+        """The names of variables and attributes that hold what optax makes and nothing else: the
+        `init` of these is no method of the module.
+        """
+        made: set[str] = set()
+        others = {parameter.name.value for parameter in self.tree.every(cst.Param)}
+        for assignment in self.tree.every(cst.Assign):
+            held = assignment.value
+            name = self.names.qualified(held.func) if isinstance(held, cst.Call) else None
+            is_made = name is not None and name.startswith("optax.")
+            (made if is_made else others).update(said(each.target) for each in assignment.targets)
+        return made - others - {""}
+
     def _mark(
         self, node: cst.CSTNode, functions: dict[str, list[cst.FunctionDef]], found: set[int]
     ) -> None:
@@ -173,6 +189,8 @@ class Traced:
             bound = {id(binding.node) for binding in self.names.bindings(node)}
             found |= bound & {id(each) for each in functions.get(node.value, ())}
         elif isinstance(node, cst.Attribute):
+            if said(node.value) in self._made_by_optax:
+                return
             # A method passed on: whatever the object, a method of this name may be it.
             found |= {id(each) for each in functions.get(node.attr.value, ())}
         elif isinstance(node, cst.Call):

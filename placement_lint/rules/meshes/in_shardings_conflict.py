@@ -118,12 +118,13 @@ class InShardingsConflict(Rule):
         argument = node.args[first.position].value
         is_sure = len(known) == len(calls) and all(each.is_sure for each in known)
         name = f"`{dotted(argument)}`" if dotted(argument) else "the argument"
+        name = name if first.is_whole else f"an array of {name}"
         ctx.report(
             argument,
             f"{name} is on the mesh {first.wanted.mesh} as {first.given.spec}, but in_shardings "
             f"wants {first.wanted.spec}: ValueError",
             confidence=Confidence.DEFINITE if is_sure else Confidence.LIKELY,
-            fix=_plan(argument, first.wanted, ctx),
+            fix=_plan(argument, first.wanted, ctx) if first.is_whole else None,
         )
 
 
@@ -136,34 +137,62 @@ class _Conflict:
     given: Sharding
     is_sure: bool
     """However many devices there are."""
+    is_whole: bool
+    """The sharding is wanted for the whole argument, and not for a part of a tree."""
 
 
 def _conflict(call: ShardedCall) -> _Conflict | None:
     """Return the first argument of an execution that surely is refused."""
+    from placement_lint.placement.domain.values import sole
+
     wanted, _, *operands = call.given
     for position, held in enumerate(operands):
-        here = _sharding_at(wanted, position, len(operands))
-        if here is None or here.mesh is None:
+        argument = _wanted_at(wanted, position, len(operands))
+        if argument is None:
             continue
-        for there in _shardings_of(held):
-            if here.mesh != there.mesh:
+        for here, there in _pairs(argument, held):
+            if here.mesh is None or here.mesh != there.mesh:
                 continue
             one, other = (_split(each.spec, here.mesh) for each in (here, there))
             if one is not None and other is not None and one != other:
-                return _Conflict(position, here, there, _is_for_any(one, other, here.mesh))
+                is_sure = _is_for_any(one, other, here.mesh)
+                return _Conflict(position, here, there, is_sure, sole(argument) == here)
     return None
 
 
-def _sharding_at(wanted: Value, position: int, count: int) -> Sharding | None:
-    """Return the one sharding that is wanted for an argument; None where that is not known."""
+def _wanted_at(wanted: Value, position: int, count: int) -> Value | None:
+    """Return what is wanted for an argument: a sharding, or a tree of them; None: not known."""
     from placement_lint.placement.domain.values import Sequence, sole
 
     only = sole(wanted)
-    if isinstance(only, Sequence):
-        if only.items is None or len(only.items) != count:
-            return None
-        only = sole(only.items[position])
-    return only if isinstance(only, Sharding) and only.is_named else None
+    if not isinstance(only, Sequence):
+        return wanted
+    if only.items is None or len(only.items) != count:
+        return None
+    return only.items[position]
+
+
+def _pairs(wanted: Value, held: Value) -> Iterator[tuple[Sharding, Sharding]]:
+    """Yield what is wanted, and what there is, for the arrays of an argument: one, or a tree.
+
+    A tree of shardings may end above the arrays.
+    """
+    from placement_lint.placement.domain.values import Mapping, Sequence, sole
+
+    here, there = sole(wanted), sole(held)
+    if isinstance(here, Sharding):
+        if here.is_named:
+            yield from ((here, each) for each in _shardings_of(held))
+    elif isinstance(here, Mapping) and isinstance(there, Mapping):
+        given = dict(there.items)
+        if not here.element and not there.element and given.keys() == dict(here.items).keys():
+            for key, each in here.items:
+                yield from _pairs(each, given[key])
+    elif isinstance(here, Sequence) and isinstance(there, Sequence):
+        if here.items is None or there.items is None or len(here.items) != len(there.items):
+            return
+        for each, other in zip(here.items, there.items, strict=True):
+            yield from _pairs(each, other)
 
 
 def _shardings_of(held: Value) -> Iterator[Sharding]:
