@@ -188,7 +188,7 @@ class Classes:
         """Read a method, a property or a constant of the class of a named tuple."""
         function = self.method(cls, name)
         if function is None:
-            return self._class_variable(cls, name, state)
+            return self.class_variable(cls, name, state)
         module, node = self._program.module_of(function), self._program.node(function)
         if isinstance(node, cst.FunctionDef) and is_property(module, node):
             return self._program.functions.call(function, {0: value(held)}, state, bound=True)
@@ -211,7 +211,7 @@ class Classes:
     def _class_attribute(self, cls: Class, name: str, state: State) -> Value:
         function = self.method(cls.place, name)
         if function is None:
-            held = self._class_variable(cls.place, name, state)
+            held = self.class_variable(cls.place, name, state)
             return self._library_method(cls, name) if held == UNKNOWN else held
         module, node = self._program.module_of(function), self._program.node(function)
         if isinstance(node, cst.FunctionDef):
@@ -238,7 +238,10 @@ class Classes:
             return self.as_annotated(instance.cls, name, held)
         function = self.method(instance.cls, name)
         if function is None:
-            inherited = self._class_variable(instance.cls, name, state)
+            inherited = self.class_variable(instance.cls, name, state)
+            described = self._described(instance, name, inherited, state)
+            if described is not None:
+                return described
             if inherited == UNKNOWN:
                 inherited = self._library_method(instance, name)
             return self.as_annotated(instance.cls, name, inherited)
@@ -264,6 +267,34 @@ class Classes:
         return value(
             replace(computation, usage=usage, of=of, bound=bound, function=own, shardings=said)
         )
+
+    def descriptor(self, instance: Instance, name: str, method: str, state: State) -> Place | None:
+        """Return the method of a descriptor that an attribute of an object goes through, if any.
+
+        The descriptor is told its name, which it was when the class was made.
+        """
+        held = self.class_variable(instance.cls, name, state)
+        only = sole(held)
+        function = self.method(only.cls, method) if isinstance(only, Instance) else None
+        if function is None or not isinstance(only, Instance):
+            return None
+        named = self.method(only.cls, "__set_name__")
+        if named is not None:
+            given = (held, value(Class(instance.cls)), value(Plain(text=name)))
+            arguments: dict[int | str, Value] = dict(enumerate(given))
+            self._program.functions.call(named, arguments, state, bound=True)
+        return function
+
+    def _described(
+        self, instance: Instance, name: str, descriptor: Value, state: State
+    ) -> Value | None:
+        """Return what a descriptor gives for an attribute of an object; None: there is none."""
+        function = self.descriptor(instance, name, "__get__", state)
+        if function is None:
+            return None
+        given = (descriptor, value(instance), value(Class(instance.cls)))
+        arguments: dict[int | str, Value] = dict(enumerate(given))
+        return self._program.functions.call(function, arguments, state, bound=True)
 
     def _decorated(self, function: Place) -> Closure | None:
         """Return what a decorator of the program makes of a method; None: what calls it alike."""
@@ -313,7 +344,8 @@ class Classes:
         method = None if cls is None else method_of(cls, name)
         return UNKNOWN if method is None else value(LibraryMethod(method, of))
 
-    def _class_variable(self, cls: Place, name: str, state: State) -> Value:
+    def class_variable(self, cls: Place, name: str, state: State) -> Value:
+        """Return what a class itself has by a name, or a base."""
         for place in self.bases(cls):
             module, node = self._program.module_of(place), self._program.node(place)
             if isinstance(node, cst.ClassDef):
@@ -346,7 +378,7 @@ class Classes:
                 continue
             bindings = module.names.scope(node.body).bindings.get(name, [])
             if any(isinstance(binding.value, cst.Call) for binding in bindings):
-                return ANYTHING in self._class_variable(instance.cls, name, state)
+                return ANYTHING in self.class_variable(instance.cls, name, state)
         return False
 
     def fields(self, cls: Place) -> list[tuple[str, cst.BaseExpression | None]] | None:

@@ -8,23 +8,37 @@ from typing import TYPE_CHECKING, Protocol
 
 import libcst as cst
 
-from placement_lint.placement.domain.state import State, Variable, variable
+from placement_lint.placement.domain.state import State, Variable, initial_state, variable
 from placement_lint.placement.domain.values import (
+    NOTHING,
     UNKNOWN,
+    Array,
     Class,
     Dispatched,
     External,
     Function,
+    Host,
+    Instance,
+    Mapping,
     Value,
     join,
+    sole,
     value,
 )
 from placement_lint.placement.engine.placed_results import of_decorators
-from placement_lint.placement.facts.decorators import dispatches, keeps_signature, registered
+from placement_lint.placement.facts.decorators import (
+    NO_ARRAYS,
+    dispatches,
+    keeps_signature,
+    registered,
+)
 from placement_lint.syntax.names import BindingKind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.domain.values import Atom
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
     from placement_lint.syntax.names import Binding, Scope
@@ -263,19 +277,49 @@ class Linking:
             return value(Dispatched(module.place(node)))
         return UNKNOWN
 
-    def chosen_for_arrays(self, dispatched: Dispatched) -> Place | None:
-        """Return what `functools.singledispatch` calls for a JAX array; None if not sure."""
+    def chosen(self, dispatched: Dispatched, first: Value) -> dict[Place, Value] | None:
+        """Return what `functools.singledispatch` calls, each with what it is given first.
+
+        None where that is not sure.
+        """
         module, node = (
             self._program.module_of(dispatched.place),
             self._program.node(dispatched.place),
         )
-        if not isinstance(node, cst.FunctionDef):
+        known = registered(module, node) if isinstance(node, cst.FunctionDef) else None
+        if known is None:
             return None
-        found = registered(module, node)
-        if found is None:
-            return None
-        for kind, function in found:
-            if kind in {"jax.Array", "jax.numpy.ndarray"}:
-                return module.place(function)
-        # Another file may register more.
-        return dispatched.place if len(self._program.modules) == 1 else None
+        kinds: dict[str | Place, Place] = {}
+        for named, function in known:
+            kind = self._kind(module, named)
+            if kind is None:
+                return None
+            kinds.setdefault(kind, module.place(function))
+        found: dict[Place, Value] = {}
+        for atom in first:
+            place = next((kinds[k] for k in self._kinds_of(atom) if k in kinds), None)
+            if place is None and isinstance(atom, Array) and len(self._program.modules) == 1:
+                # Another file may register more.
+                place = dispatched.place
+            if place is None:
+                return None
+            found[place] = found.get(place, NOTHING) | value(atom)
+        return found
+
+    def _kind(self, module: Module, named: cst.BaseExpression) -> str | Place | None:
+        """Return the type that an expression names: of a library by its name, or of the program."""
+        name = module.names.qualified(named) or ""
+        if name in NO_ARRAYS or name.startswith("jax."):
+            return name
+        only = sole(self._program.expressions(module).evaluate(named, initial_state()))
+        return only.place if isinstance(only, Class) else None
+
+    def _kinds_of(self, atom: Atom) -> Iterable[str | Place]:
+        """Return the types that a thing has, nearest first."""
+        if isinstance(atom, Instance):
+            return self._program.classes.bases(atom.cls)
+        if isinstance(atom, Array):
+            return ("jax.Array", "jax.numpy.ndarray")
+        if isinstance(atom, Mapping):
+            return ("builtins.dict",)
+        return ("numpy.ndarray",) if isinstance(atom, Host) else ()

@@ -19,6 +19,7 @@ from placement_lint.placement.domain.values import (
     sole,
     value,
 )
+from placement_lint.placement.engine.operators import text_of
 from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:
@@ -49,10 +50,17 @@ class Literals:
 
     def formatted(self, node: cst.FormattedString | cst.TemplatedString, state: State) -> Value:
         """Evaluate an f-string: printing an array moves nothing, indexing one inside does."""
+        parts: list[Value] = []
         for part in node.parts:
             if isinstance(part, cst.FormattedStringExpression | cst.TemplatedStringExpression):
-                self.on.evaluate(part.expression, state)
-        return PLAIN
+                held = self.on.evaluate(part.expression, state)
+                is_whole = part.conversion is None and part.format_spec is None
+                parts.append(held if is_whole else PLAIN)
+            elif isinstance(part, cst.FormattedStringText):
+                is_as_written = not {"\\", "{", "}"} & set(part.value)
+                parts.append(value(Plain(part.value)) if is_as_written else PLAIN)
+        is_text = isinstance(node, cst.FormattedString)
+        return (text_of(parts) if is_text else None) or PLAIN
 
     def sequence(self, node: cst.List | cst.Tuple | cst.Set, state: State) -> Value:
         items: list[Value] = []

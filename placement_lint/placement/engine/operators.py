@@ -25,6 +25,7 @@ from placement_lint.placement.domain.values import (
     Value,
     arrays,
     join,
+    sole,
     value,
 )
 from placement_lint.placement.engine.narrowing import TestedNames, compared, narrowed, truth
@@ -33,6 +34,19 @@ from placement_lint.placement.engine.split_alike import split_alike
 if TYPE_CHECKING:
     from placement_lint.placement.engine.arguments import Operand
     from placement_lint.placement.engine.protocols import Evaluator
+
+
+_LONGEST_TEXT = 100
+"""Characters of a text that is put together of others."""
+
+
+def text_of(parts: list[Value]) -> Value | None:
+    """Return the text that some texts give one after the other; None where one is not known."""
+    texts = [only.text if isinstance(only := sole(part), Plain) else None for part in parts]
+    if None in texts:
+        return None
+    text = "".join(filter(None, texts))
+    return value(Plain(text)) if len(text) <= _LONGEST_TEXT else PLAIN
 
 
 class Operators:
@@ -88,6 +102,8 @@ class Operators:
         if len(left) != 1 or len(right) != 1:
             return None
         (one,), (other,) = left, right
+        if isinstance(node.operator, cst.Add) and isinstance(one, Plain):
+            return text_of([left, right])
         if isinstance(node.operator, cst.Add) and isinstance(one, Sequence):
             if not isinstance(other, Sequence):
                 return None

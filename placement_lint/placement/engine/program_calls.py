@@ -339,9 +339,18 @@ class ObjectCalls(Instantiation):
         if isinstance(atom, Getter):
             return got(self.on, node, atom, passed, state)
         if isinstance(atom, Dispatched) and passed.positional:
-            chosen = program.linking.chosen_for_arrays(atom)
-            if chosen is not None and all(isinstance(a, Array) for a in passed.positional[0]):
-                return self._atom_called(node, Function(chosen), passed, state)
+            chosen = program.linking.chosen(atom, passed.positional[0]) or {}
+            given_by = [
+                self._atom_called(
+                    node,
+                    Function(place),
+                    replace(passed, positional=[given, *passed.positional[1:]]),
+                    state,
+                )
+                for place, given in sorted(chosen.items())
+            ]
+            if given_by:
+                return join(*given_by)
         if isinstance(atom, Instance):
             function = program.classes.method(atom.cls, "__call__")
             if function is not None:

@@ -158,6 +158,12 @@ class Targets:
             arguments: dict[int | str, Value] = {0: value(instance), 1: held}
             self.program.functions.call(setter, arguments, state, bound=True)
             return
+        described = self.program.classes.descriptor(instance, name, "__set__", state)
+        if described is not None:
+            descriptor = self.program.classes.class_variable(instance.cls, name, state)
+            given: dict[int | str, Value] = {0: descriptor, 1: value(instance), 2: held}
+            self.program.functions.call(described, given, state, bound=True)
+            return
         if self.program.classes.method(
             instance.cls, "__setattr__"
         ) is not None or self.program.classes.is_described(instance, name, state):

@@ -177,19 +177,21 @@ def dispatches(module: Module, node: cst.FunctionDef) -> bool:
     return names == ["functools.singledispatch"]
 
 
-_NO_ARRAYS = frozenset({
+NO_ARRAYS = frozenset({
     "builtins.bool", "builtins.dict", "builtins.float", "builtins.int", "builtins.list",
     "builtins.str", "builtins.tuple", "numpy.generic", "numpy.ndarray", "pathlib.Path",
 })  # fmt: skip
 """Types that no JAX array has."""
 
 
-def registered(module: Module, base: cst.FunctionDef) -> list[tuple[str, cst.FunctionDef]] | None:
+def registered(
+    module: Module, base: cst.FunctionDef
+) -> list[tuple[cst.BaseExpression, cst.FunctionDef]] | None:
     """Return the functions that are registered for types with a dispatching one, in this module.
 
-    None where it is not known for which types.
+    Each with what names the type. None where that is not known of one.
     """
-    found: list[tuple[str, cst.FunctionDef]] = []
+    found: list[tuple[cst.BaseExpression, cst.FunctionDef]] = []
     decorators: set[int] = set()
     for node in module.tree.every(cst.FunctionDef):
         for decorator in node.decorators:
@@ -199,10 +201,9 @@ def registered(module: Module, base: cst.FunctionDef) -> list[tuple[str, cst.Fun
                 continue
             decorators.add(id(called))
             kind = _kind_of(node, made)
-            name = None if kind is None else module.names.qualified(kind)
-            if name is None or not (name in _NO_ARRAYS or name.startswith("jax.")):
+            if kind is None:
                 return None
-            found.append((name, node))
+            found.append((kind, node))
     for name_of_it in module.tree.every(cst.Attribute):
         if _registers(name_of_it, base) and id(name_of_it) not in decorators:
             return None

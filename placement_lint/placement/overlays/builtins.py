@@ -42,7 +42,6 @@ from placement_lint.placement.overlays.higher_order import apply
 from placement_lint.placement.overlays.jax_devices import devices_of
 from placement_lint.placement.overlays.jax_sharding import array_of_devices
 from placement_lint.placement.overlays.registry import LibraryCall, models
-from placement_lint.syntax.calls import string_value
 
 _MAX_SUMMED = 16
 """Items of a list that `sum` is followed through one by one."""
@@ -304,7 +303,7 @@ def deque(call: LibraryCall) -> Value:
 @models("builtins.getattr")
 def getattr_(call: LibraryCall) -> Value:
     operands = call.values()
-    name = string_value(call.arguments.get(1))
+    name = _text_of(operands)
     if call.arguments.is_open:
         return UNKNOWN
     if len(operands) == 2 and all(isinstance(a, Sequence) and a.names for a in operands[0]):
@@ -324,6 +323,12 @@ def getattr_(call: LibraryCall) -> Value:
     return join(*found, *operands[2:])
 
 
+def _text_of(operands: list[Value]) -> str | None:
+    """Return the name of an attribute that is the second argument; None: it is not known."""
+    only = sole(operands[1]) if len(operands) > 1 else None
+    return only.text if isinstance(only, Plain) else None
+
+
 @models("builtins.setattr")
 def setattr_(call: LibraryCall) -> Value:
     operands = call.values()
@@ -332,7 +337,7 @@ def setattr_(call: LibraryCall) -> Value:
             call.on.targets.spoil(held, call.state)
             call.escapes(held)
         return PLAIN
-    name = string_value(call.arguments.get(1))
+    name = _text_of(operands)
     for atom in operands[0]:
         if isinstance(atom, Instance) and name is not None:
             surely = len(operands[0]) == 1

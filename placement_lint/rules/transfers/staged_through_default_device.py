@@ -200,7 +200,8 @@ class StagedThroughDefaultDevice(Rule):
         if not isinstance(made, cst.Call) or name is None or not isinstance(at, cst.Call):
             return
         is_spread = _is_sharding(target, ctx)
-        size = _made_here(made, name, is_spread, ctx)
+        mapped = _mapped_by(made, name, ctx)
+        size = _made_here(made, name, is_spread, ctx) if mapped is None else False
         if (
             size is None
             or not (size or _may_be_large(put, ctx))
@@ -219,11 +220,13 @@ class StagedThroughDefaultDevice(Rule):
         is_read = is_itself or _is_handled(operand, put, ctx)
         ctx.report(
             at,
-            f"`{_short(name)}` allocates on {done}{size_text(made, ctx)}",
+            f"`{_short(mapped or name)}` allocates on {done}{size_text(made, ctx)}",
             confidence=Confidence.DEFINITE if size and not is_spread else Confidence.LIKELY,
             related=((put, ctx.module.path, "put here"),) if is_apart else (),
             # Arithmetic in NumPy may give other types than that of JAX.
-            fix=_put_plan(at, name, ctx) if made is whole and hops < 2 and not is_read else None,
+            fix=_put_plan(at, name, ctx)
+            if made is whole and hops < 2 and not is_read and mapped is None
+            else None,
         )
 
     def _check_filling(
@@ -376,6 +379,19 @@ def _made_here(call: cst.Call, name: str, is_spread: bool, ctx: Context) -> bool
     if count is not None and count < SMALL:
         return None
     return count is not None
+
+
+def _mapped_by(call: cst.Call, name: str, ctx: Context) -> str | None:
+    """Return what converts each leaf of a tree of NumPy: `jax.tree.map(jnp.asarray, batch)`."""
+    arguments = Arguments(call).positional
+    if name not in TREE_MAPS or len(arguments) != 2 or len(call.args) != 2:
+        return None
+    function, tree = arguments
+    converting = ctx.names.qualified(function)
+    row = ctx.names.table.get(converting or "")
+    leaves = list(contents.leaves_of(ctx.flow.tree_of(tree)))
+    is_numpy = all(isinstance(atom, values.Host) for leaf in leaves for atom in leaf)
+    return converting if row and row.effect in _CONVERTING and leaves and is_numpy else None
 
 
 def _is_handled(operand: cst.BaseExpression, put: cst.Call, ctx: Context) -> bool:
