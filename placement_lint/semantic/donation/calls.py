@@ -452,6 +452,9 @@ class DonationCalls(DonationLibraries):
                     )
                     earlier, other = next(itertools.chain(before, beside), (None, surety))
                     at_most = min(surety, other)
+                    if earlier is not None and earlier[0] is each and len(each.things) > 1:
+                        # It may be in two things, of which the argument is one only.
+                        earlier = None
                 if earlier is not None and (one[1] or earlier[1]):
                     self._note_repeat(node, donor, (earlier, one), at_most)
                 perhaps.setdefault(part, (one, surety))
