@@ -17,6 +17,7 @@ from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.module_summary import Kind
 from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.environ import settings
+from placement_lint.syntax.programs import has_main_guard
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -142,7 +143,7 @@ def _is_excused(node: cst.CSTNode, variable: str, ctx: Context) -> bool:
     return (
         ctx.module.fact(starts_processes)
         or is_asserted_to_fail(node, ctx)
-        or (is_in_test(node, ctx) and _is_in_one_test(node, ctx))
+        or (is_in_test(node, ctx) and not _is_program(ctx) and _is_in_one_test(node, ctx))
         or any(_configures(call, variable, ctx) for call in ctx.calls_of("jax.config.update"))
         or bool(ctx.calls_of("importlib.reload"))
         or any(
@@ -158,6 +159,14 @@ def _configures(call: cst.Call, variable: str, ctx: Context) -> bool:
         return False
     is_late = variable.lower() in LATE_OPTIONS
     return not is_late or timeline(ctx.module).before(call, Kind.STARTS) is None
+
+
+def _is_program(ctx: Context) -> bool:
+    """Return whether a file in a folder of tests is a program, such as a benchmark, with none."""
+    functions = ctx.tree.every(cst.FunctionDef)
+    return has_main_guard(ctx.tree.module) and not any(
+        each.name.value.startswith("test") for each in functions
+    )
 
 
 def _is_in_one_test(node: cst.CSTNode, ctx: Context) -> bool:
