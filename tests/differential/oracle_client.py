@@ -56,6 +56,10 @@ class OracleError(Exception):
     """The oracle itself failed."""
 
 
+class OracleDiedError(OracleError):
+    """Its process ended without an answer."""
+
+
 class OracleClient:
     """A subprocess with virtual devices that runs programs."""
 
@@ -96,7 +100,17 @@ class OracleClient:
         return [decoded(run) for run in self.ask({"modules": modules, "seeds": seeds})]
 
     def ask(self, request: dict[str, Any]) -> list[dict[str, Any]]:
-        """Give what the oracle answers, for each run. Raises OracleError."""
+        """Give what the oracle answers, for each run. Raises OracleError.
+
+        One that dies is asked again: XLA ends a process whose devices wait for one another for
+        longer than 40 s, which happens on a machine with much else to do.
+        """
+        try:
+            return self._ask_once(request)
+        except OracleDiedError:
+            return self._ask_once(request)
+
+    def _ask_once(self, request: dict[str, Any]) -> list[dict[str, Any]]:
         if self._process.poll() is not None:
             self._process = self._started()
         try:
@@ -108,7 +122,7 @@ class OracleClient:
         if not line:
             self._kill()
             self._errors.seek(0)
-            raise OracleError(f"the oracle died:\n{self._errors.read()[-4000:]}")
+            raise OracleDiedError(f"the oracle died:\n{self._errors.read()[-4000:]}")
         answer = json.loads(line)
         if "failure" in answer:
             raise OracleError(answer["failure"])
