@@ -163,9 +163,6 @@ class Operations:
         pinning = Counter(
             device for found in every for device in {a.device for a in found if a.committed}
         )
-        if None in places and None in pinned and _are_on_default_backend(every):
-            # A mesh of accelerators, to all of which an array of the host is copied.
-            places = places - {None} | {SYSTEM_DEFAULT}
         for position, (place, held) in enumerate(operands):
             others_open = open_to_more and not _is_only_open(operands, position, judged)
             instead = _committed_instead(held) - state.default.devices
@@ -430,26 +427,6 @@ def is_on_host(operands: abc.Iterable[tuple[int, Value]]) -> bool:
 
 def _is_of_host(array: Array) -> bool:
     return array.sharding is not None and array.sharding.is_of_host
-
-
-def _are_on_default_backend(every: list[list[Array]]) -> bool:
-    """Return whether all committed arrays that are on no single device are on meshes of
-    `jax.devices()`.
-    """
-    shardings = {
-        array.sharding
-        for found in every
-        for array in found
-        if array.committed and array.device is None
-    }
-    return all(
-        each is not None
-        and each.is_named
-        and each.mesh is not None
-        and each.mesh.devices is not None
-        and each.mesh.devices.platform is None
-        for each in shardings
-    )
 
 
 def _on_one_mesh(every: list[list[Array]]) -> Sharding | None:
