@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 def arguments_of(node: cst.Call, ctx: Context) -> list[cst.BaseExpression]:
     """Return the arguments that a call gives to a compiled function; none where it may place them.
 
-    A function of another file is known by its value: a static argument is no array.
+    A function of another file, or one that a call gives, is known by its value: a static argument
+    is no array.
     """
     from placement_lint.placement.domain.values import Computation, sole
 
@@ -23,14 +24,13 @@ def arguments_of(node: cst.Call, ctx: Context) -> list[cst.BaseExpression]:
     if compiled is not None:
         return [] if compiled.is_placed else compiled.traced_arguments(node)
     called = sole(ctx.flow.value(node.func))
-    is_elsewhere = (
+    is_known = (
         isinstance(called, Computation)
         and called.is_staged
         and called.function is not None
-        and called.function.module != ctx.flow.module.name
         and not (called.places_arguments or called.bound or called.bound_by_name)
     )
-    if not is_elsewhere or any(argument.star for argument in node.args):
+    if not is_known or any(argument.star for argument in node.args):
         return []
     return [argument.value for argument in node.args]
 

@@ -14,9 +14,11 @@ from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.configured import whole_number
 from placement_lint.rules.meshes.shardings import calls_at
+from placement_lint.rules.transfers.array_sizes import is_numpy_sampler, sampled_size
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.dotted import said
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.sharding import Mesh, Part
@@ -36,6 +38,8 @@ _SHAPED = {
     "jax.random.uniform": 1,
 }
 """Functions that make one array, and the position of its shape."""
+_BY_SIZES = frozenset({"numpy.random.rand", "numpy.random.randn"})
+"""Functions of which each argument is a size."""
 _MOST_STEPS = 4
 
 
@@ -136,6 +140,12 @@ def _shape(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEPS) -> 
     if position is not None:
         written = arguments.get(position, "shape")
         return None if written is None else _written([written], ctx)
+    if is_numpy_sampler(node, ctx):
+        size = sampled_size(node, ctx)
+        # `choice` gives rows, of an array that has more dimensions than one.
+        return None if size is None or said(node.func) == "choice" else _written([size], ctx)
+    if ctx.called(node) in _BY_SIZES:
+        return _written(arguments.positional, ctx) if arguments.positional else None
     function = node.func
     if not isinstance(function, cst.Attribute) or arguments.keywords:
         return None
