@@ -46,6 +46,7 @@ _KEEPING = frozenset({
 _LARGE = 2**20
 """Bytes from which on a message says how many they are."""
 _MAX_HOPS = 6
+_MOST_BINDINGS = 8
 _MOST_BITS = 64
 """Powers that have more are not calculated: no array is as large."""
 _MAX_PART_HOPS = 2
@@ -202,7 +203,7 @@ def size_text(call: cst.CSTNode, ctx: Context) -> str:
             break
         call = operand
     count = element_count(call, ctx) if isinstance(call, cst.Call) else None
-    if count is not None and _depends_on_devices(call, ctx):
+    if count is not None and isinstance(call, cst.Call) and is_supposed(call, ctx):
         return ""
     width = None if count is None else _item_size(call, ctx)
     if count is None or width is None or count * width < _LARGE:
@@ -210,9 +211,12 @@ def size_text(call: cst.CSTNode, ctx: Context) -> str:
     return f" ({size(count * width)})"
 
 
-def _depends_on_devices(node: cst.CSTNode, ctx: Context) -> bool:
-    """Return whether an expression counts devices, whose number is not known."""
-    pending, seen = [node], set[int]()
+def is_supposed(call: cst.Call, ctx: Context) -> bool:
+    """Return whether a size depends on what is supposed: on devices, parameters, flags."""
+    pending: list[cst.CSTNode] = [
+        each.value for each in call.args if each.keyword is None or each.keyword.value != "device"
+    ]
+    seen = set[int]()
     while pending:
         node = pending.pop()
         seen.add(id(node))
@@ -221,10 +225,17 @@ def _depends_on_devices(node: cst.CSTNode, ctx: Context) -> bool:
                 isinstance(part, cst.Attribute) and _is_of_mesh(part, ctx)
             ):
                 return True
+            if isinstance(part, cst.Name) and _is_bound_otherwise(part, ctx):
+                return True
             made = assigned_value(part, ctx)
             if made is not None and id(made) not in seen:
                 pending.append(made)
     return False
+
+
+def _is_bound_otherwise(name: cst.Name, ctx: Context) -> bool:
+    bindings = ctx.names.bindings(name)
+    return len(bindings) > 1 or any(isinstance(each.node, cst.Param) for each in bindings)
 
 
 def _item_size(call: cst.CSTNode, ctx: Context) -> int | None:
@@ -418,11 +429,25 @@ def _side(node: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS) -> int 
         return _product_of_part(node, ctx, hops - 1)
     if _counts_mesh(node, ctx):
         return _DEVICES
+    if isinstance(node, cst.Name):
+        return _largest(node, ctx)
     if isinstance(node, cst.Float):
         # `8 * 128.0`, as a bound of `arange`.
         value = float(node.value)
         return int(value) if value.is_integer() else None
     return _DEVICES if name in _COUNTS else integer_value(node)
+
+
+def _largest(name: cst.Name, ctx: Context) -> int | None:
+    """Return the largest number that a name is bound to, a parameter by its default."""
+    bindings = ctx.names.bindings(name)
+    values = [
+        integer_value(each.node.default if isinstance(each.node, cst.Param) else each.value)
+        for each in bindings[:_MOST_BINDINGS]
+    ]
+    if len(bindings) > _MOST_BINDINGS or None in values:
+        return None
+    return max((each or 0 for each in values), default=None)
 
 
 def _calculated(left: int, operator: cst.BaseBinaryOp, right: int) -> int | None:

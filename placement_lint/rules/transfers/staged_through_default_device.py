@@ -20,6 +20,7 @@ from placement_lint.rules.transfers.array_sizes import (
     SMALL,
     element_count,
     filled_count,
+    is_supposed,
     literal_count,
     size_text,
 )
@@ -238,7 +239,8 @@ class StagedThroughDefaultDevice(Rule):
         is_spread = name in _FILLING and _is_sharding(device, ctx)
         if is_spread or not _is_elsewhere(device, node, ctx):
             return
-        _report_filling(node, count is not None, ctx, _filling_plan(node, device, ctx))
+        certain = count is not None and not is_supposed(node, ctx)
+        _report_filling(node, certain, ctx, _filling_plan(node, device, ctx))
 
     def _check_partial(self, node: cst.Call, ctx: Context) -> None:
         """`zeros = functools.partial(jnp.zeros, device=device)`, then `zeros(shape)`."""
@@ -378,7 +380,7 @@ def _made_here(call: cst.Call, name: str, is_spread: bool, ctx: Context) -> bool
         return None
     if count is not None and count < SMALL:
         return None
-    return count is not None
+    return count is not None and not is_supposed(call, ctx)
 
 
 def _mapped_by(call: cst.Call, name: str, ctx: Context) -> str | None:
