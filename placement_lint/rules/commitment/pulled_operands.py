@@ -11,7 +11,11 @@ import libcst as cst
 
 from placement_lint.jaxmodel.transfer import LIKE_CREATORS, Effect
 from placement_lint.placement.domain import values
-from placement_lint.rules.transfers.array_sizes import element_count, literal_count
+from placement_lint.rules.transfers.array_sizes import (
+    element_count,
+    is_supposed,
+    literal_count,
+)
 from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.dotted import dotted
 
@@ -170,7 +174,9 @@ def _method(node: cst.Call, ctx: Context, steps: int) -> ArrayExtent:
 def _sized(count: int | None, node: cst.Call, ctx: Context) -> ArrayExtent:
     if count == 1:
         return _NUMBER
-    return ArrayExtent(OperandRole.DATA, count, _item_size(node, ctx))
+    # How much it is, is said of what is written out only.
+    width = None if count is not None and is_supposed(node, ctx) else _item_size(node, ctx)
+    return ArrayExtent(OperandRole.DATA, count, width)
 
 
 def _held(node: cst.BaseExpression, ctx: Context, steps: int) -> ArrayExtent:

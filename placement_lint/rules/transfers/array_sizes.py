@@ -234,8 +234,10 @@ def is_supposed(call: cst.Call, ctx: Context) -> bool:
 
 
 def _is_bound_otherwise(name: cst.Name, ctx: Context) -> bool:
+    """Return whether a name is taken for a number that it may not be."""
     bindings = ctx.names.bindings(name)
-    return len(bindings) > 1 or any(isinstance(each.node, cst.Param) for each in bindings)
+    is_sure = len(bindings) == 1 and not isinstance(bindings[0].node, cst.Param)
+    return not is_sure and _largest(name, ctx) is not None
 
 
 def _item_size(call: cst.CSTNode, ctx: Context) -> int | None:
