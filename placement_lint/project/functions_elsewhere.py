@@ -23,7 +23,7 @@ from placement_lint.semantic.program_queries import (
 )
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import applied, function_of, initializer
+from placement_lint.syntax.definitions import applied, function_of, initializer, only_caches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -96,7 +96,8 @@ class FunctionsElsewhere:
         traced = facts.fact(TracedFunctions)
         is_traced = any(each.is_certain for each in traced.of(function))
         decorators = function.decorators if isinstance(function, cst.FunctionDef) else ()
-        named = [view.name(applied(each.decorator, facts.names)[0]) for each in decorators]
+        others = [each for each in decorators if not only_caches(each, facts.names)]
+        named = [view.name(applied(each.decorator, facts.names)[0]) for each in others]
         if any(name is None or not name.startswith(_KEEPING) for name in named):
             # What a decorator makes of it may do anything.
             return None
@@ -116,7 +117,7 @@ class FunctionsElsewhere:
             if len(calls) >= _MOST_CALLS:
                 break
         start = None
-        if isinstance(function, cst.FunctionDef) and not function.decorators:
+        if isinstance(function, cst.FunctionDef) and not others:
             event = timeline(facts).start_in(function)
             if event is not None:
                 here = EffectOrigin(facts.path, facts.line_of(event.node), event.what)

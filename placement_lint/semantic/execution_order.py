@@ -29,6 +29,7 @@ from placement_lint.syntax.definitions import (
     initializer_of,
     is_generator,
     named_function,
+    only_caches,
 )
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.environ import variables_set
@@ -401,7 +402,8 @@ class Timeline:
     def _is_plain(self, function: cst.FunctionDef) -> bool:
         """Return whether calling a function executes its body, and nothing else."""
         waits = function.asynchronous is not None or is_generator(function, self.names)
-        return not function.decorators and not waits
+        is_kept = all(only_caches(each, self.names) for each in function.decorators)
+        return is_kept and not waits
 
     def _may_leave(self, statement: cst.CSTNode) -> bool:
         scope = self.names.scope(statement)

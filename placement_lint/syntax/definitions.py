@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 Function: TypeAlias = "cst.FunctionDef | cst.Lambda"
 
 PARTIAL = "functools.partial"
+CACHES = frozenset({"functools.cache", "functools.cached_property", "functools.lru_cache"})
+"""Decorators after which a later call may give what the first one gave."""
 _MAX_NESTING = 8
 
 
@@ -98,6 +100,11 @@ def function_of(
     if isinstance(node, cst.Attribute):
         return own_method(node, names)
     return named_function(node, names)
+
+
+def only_caches(decorator: cst.Decorator, names: Names) -> bool:
+    """Return whether the first call of a decorated function executes its body, and returns that."""
+    return names.qualified(applied(decorator.decorator, names)[0] or decorator) in CACHES
 
 
 def applied(

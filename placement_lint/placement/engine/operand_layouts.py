@@ -126,13 +126,20 @@ class LaidOut:
 
 
 class GivenArguments:
-    """Arguments that are evaluated already, all at one place."""
+    """Arguments that are evaluated already, all at one place, or each of a few at its own."""
 
     def __init__(self, place: int, arguments: CallArguments) -> None:
         self._arguments = arguments
         every = [*arguments.positional, *arguments.keywords.values()]
         others = [held for held in (arguments.rest, arguments.more) if held is not None]
         self.operands: list[Operand] = [(place, held) for held in (*every, *others)]
+
+    @classmethod
+    def at(cls, operands: list[Operand]) -> GivenArguments:
+        """Return what is passed by position, each argument with its place."""
+        given = cls(0, CallArguments([held for _, held in operands]))
+        given.operands = operands
+        return given
 
     def passed(self, operands: abc.Sequence[Value]) -> CallArguments:
         """Return what is passed where the operands are these."""

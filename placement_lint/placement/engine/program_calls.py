@@ -147,6 +147,18 @@ class ObjectCalls(Instantiation):
             found |= self.called_with(node, others, self.passed(node, state), state)
         return limited(frozenset(found)) or UNKNOWN
 
+    def computed_with(
+        self, node: cst.CSTNode, atom: Computation, operands: list[Operand], state: State
+    ) -> Value:
+        """Call a computation with arguments that are evaluated already, each with its place."""
+        program = self.on.program
+        is_followed = program.is_tracing or program.follows_compiled_calls
+        if is_followed or atom.donates or atom.changes_objects or atom.places_arguments:
+            passed = CallArguments([held for _, held in operands])
+            return self.called_with(node, value(atom), passed, state)
+        left = Left(is_certain=atom.usage is None)
+        return self._computed(node, atom, GivenArguments.at(operands), left, state)
+
     def _loosen_modules(self, node: cst.Call, state: State) -> None:
         """Forget what the variables hold that are modules of nnx, which a call is given."""
         for argument in node.args:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.values import (
         AnyTree,
         Atom,
+        Computation,
         Dispatched,
         External,
         Instance,
@@ -368,6 +369,10 @@ class ProgramCallsProtocol(Protocol):
 
     def called_with(
         self, node: cst.CSTNode, held: Value, passed: CallArguments, state: State
+    ) -> Value: ...
+
+    def computed_with(
+        self, node: cst.CSTNode, atom: Computation, operands: list[Operand], state: State
     ) -> Value: ...
 
     def contexts(self, held: Value) -> Value: ...

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.syntax.definitions import is_generator
+from placement_lint.syntax.definitions import CACHES, is_generator
 
 if TYPE_CHECKING:
     from placement_lint.placement.facts.module import Module
@@ -20,7 +20,6 @@ _TRANSPARENT_DECORATORS = frozenset({
 })  # fmt: skip
 _WITHOUT_END = ("contextlib.", "jax.")
 """Contexts of these do nothing at their end that is followed."""
-_CACHES = frozenset({"functools.cache", "functools.cached_property", "functools.lru_cache"})
 _DATACLASSES = frozenset({
     "chex.dataclass", "dataclasses.dataclass", "flax.struct.dataclass", "attr.s", "attrs.define",
     "attrs.frozen", "tree_math.struct",
@@ -127,7 +126,7 @@ def is_property(module: Module, node: cst.FunctionDef) -> bool:
 
 def caches(module: Module, node: cst.FunctionDef) -> bool:
     """Return whether later calls may give what the first one gave, without running the body."""
-    return any(decorator_name(module, decorator) in _CACHES for decorator in node.decorators)
+    return any(decorator_name(module, decorator) in CACHES for decorator in node.decorators)
 
 
 def accessor_kind(node: cst.FunctionDef) -> str:

@@ -21,6 +21,7 @@ from placement_lint.placement.domain.values import (
     UNKNOWN,
     Anything,
     Array,
+    Computation,
     External,
     Host,
     Partial,
@@ -68,6 +69,9 @@ def apply(
         bound = library_call_of(only) if only is not None else None
         if bound is not None:
             return applied_to(call, bound, given)
+        if isinstance(only, Computation):
+            objects = call.on.calls.objects
+            return objects.computed_with(call.node, only, given, call.state)
         passed = CallArguments([part for _, part in given])
         return call.called(held, passed)
     return _named(call, name or "", given)
@@ -255,15 +259,21 @@ def reduce(call: LibraryCall) -> Value:
         return UNKNOWN
     given = call.node.args[1].value
     place = call.index(given)
+    first = place if len(parts) < 3 else call.index(call.node.args[2].value)
     with call.on.loop():
         element = call.element(given, parts[1])
         result = parts[2] if len(parts) > 2 else element
         for _ in range(2):
             once = apply(
-                call, call.node.args[0].value, parts[0], [(place, result), (place, element)]
+                call, call.node.args[0].value, parts[0], [(first, result), (place, element)]
             )
             result = join(result, once)
-    return result
+            if len(parts) > 2:
+                # What it gave comes in the place of the first value, as by a loop that binds it.
+                call.on.record.saw_value(first, result)
+    listed = sole(parts[1])
+    is_run = isinstance(listed, Sequence) and bool(listed.items) and len(parts) > 2
+    return once if is_run else result
 
 
 @models("jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map")
