@@ -104,7 +104,9 @@ class FunctionsElsewhere:
         calls = [
             JaxCall(name, facts.line_of(function), False) for name in named if name is not None
         ]
-        for call in calls_inside(function, view, traced=False):
+        # What a cache keeps may have been computed before, by another call.
+        is_cached = len(others) < len(decorators)
+        for call in () if is_cached else calls_inside(function, view, traced=False):
             name = view.called(call)
             if name is not None and name.startswith(("jax.", "safetensors.flax.")):
                 argument = view.parent(call)

@@ -113,9 +113,15 @@ def test_what_is_computed(effects: object) -> None:
     assert effects("lib.work.partial").calls == given.calls  # type: ignore[operator]
 
 
+def test_a_cached_function_starts_the_backend_when_it_is_called_first(effects: object) -> None:
+    """Where else it is called, it may compute nothing."""
+    found = effects("lib.work.cached")  # type: ignore[operator]
+    assert (found.calls, found.starts_backend.what) == ((), "jnp.ones(…)")
+
+
 @pytest.mark.parametrize(
     "name",
-    ["lib.work.cached", "lib.work.number", "lib.work.missing", "lib.work", "lib.Reader.missing",
+    ["lib.work.number", "lib.work.missing", "lib.work", "lib.Reader.missing",
      "stub.start", "broken.start", "circle.start", "os.path.join"],
 )  # fmt: skip
 def test_what_is_not_known(effects: object, name: str) -> None:
