@@ -19,7 +19,6 @@ from placement_lint.placement.domain.values import (
     Function,
     Future,
     Getter,
-    Instance,
     Mapping,
     Method,
     Partial,
@@ -305,19 +304,3 @@ def _handed(
         return None
     named = ((key, held) for key, held in keywords.items if isinstance(key, str))
     return positional.items, tuple(named)
-
-
-@models("argparse.Namespace", "types.SimpleNamespace")
-def namespace(call: LibraryCall) -> Value:
-    """`types.SimpleNamespace(x=…)`: an object of no class of the program, with these attributes."""
-    given = {argument: call.argument(argument.value) for argument in call.node.args}
-    made = Instance(call.place, call.place)
-    call.program.objects.made(made)
-    for argument, held in given.items():
-        if argument.keyword is None:
-            call.escapes(held)
-            continue
-        name = argument.keyword.value
-        is_first = call.state.variables.get((made, name)) is None
-        call.on.targets.set_attribute(made, name, held, call.state, surely=is_first)
-    return value(made)
