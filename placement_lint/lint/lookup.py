@@ -18,6 +18,7 @@ from placement_lint.placement.domain.values import (
     Array,
 )
 from placement_lint.semantic.file_view import FileView
+from placement_lint.semantic.written_arrays import written_array
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class NameInfo:
     name: str
     span: Span
     description: str
+    is_on_mesh: bool = False
+    """What `NameLookup.bound_to_arrays` found it to be."""
 
 
 class NameLookup:
@@ -69,15 +72,18 @@ class NameLookup:
             told = None if node is None else self._use_of(node)
         if node is None or told is None:
             return None
-        text = describe(self._flow.value(told), self._written(where))
+        text = describe(
+            self._flow.value(told), self._written(where), array=_written_of(told, self._facts)
+        )
         gone = _donated(told, self._facts)
         if text in _NOTHING_TO_SAY and not gone:
             return None
         text += gone
         return NameInfo(dotted(node), self.editor.span(node), text)
 
-    def uncommitted(self, first: int, last: int) -> Iterator[NameInfo]:
-        """Return the names that are bound, on some lines, to arrays that nothing holds in place.
+    def bound_to_arrays(self, first: int, last: int) -> Iterator[NameInfo]:
+        """Return the names that are bound, on some lines, to arrays that nothing holds in place, or
+        that are on a mesh.
 
         Only those that surely are arrays, and that are not on the system's default device: there
         everything is uncommitted, and at home.
@@ -85,10 +91,17 @@ class NameLookup:
         for node in self._flow.tree.nodes:
             target = node.target if isinstance(node, cst.AssignTarget | cst.AnnAssign) else None
             for name in _names_in(target):
-                devices = _astray(self._flow.value(name))
-                if devices and first <= self.editor.line_of(name) <= last:
+                if not first <= self.editor.line_of(name) <= last:
+                    continue
+                held = self._flow.value(name)
+                devices, meshes = _astray(held), _on_meshes(held)
+                if devices:
                     text = f"uncommitted on {' or '.join(devices)}"
                     yield NameInfo(dotted(name), self.editor.span(name), text)
+                elif meshes:
+                    what = _written_of(name, self._facts, "on")
+                    text = f"{what}{'' if what == 'on' else ' on'} {' or '.join(meshes)}"
+                    yield NameInfo(dotted(name), self.editor.span(name), text, is_on_mesh=True)
 
     def _name_at(self, offset: int) -> cst.CSTNode | None:
         best: tuple[int, cst.CSTNode] | None = None
@@ -152,6 +165,24 @@ def _names_in(target: cst.CSTNode | None) -> Iterator[cst.CSTNode]:
             yield from _names_in(element.value)
 
 
+def _written_of(node: cst.CSTNode, facts: ModuleFacts, otherwise: str = "a JAX array") -> str:
+    """Return the type and shape of the array that a name is bound to, where the text says them."""
+    parent = facts.tree.parent(node)
+    bound = node
+    if isinstance(parent, cst.AssignTarget):
+        around = facts.tree.parent(parent)
+        bound = around.value if isinstance(around, cst.Assign) else node
+    found = written_array(bound, FileView(facts))
+    return otherwise if found is None else str(found)
+
+
+def _on_meshes(value: Value) -> list[str]:
+    """Return the meshes, and how they are split over these, of what surely are arrays there."""
+    if not all(isinstance(atom, Array) and atom.sharding is not None for atom in value):
+        return []
+    return sorted({str(atom.sharding) for atom in value if isinstance(atom, Array)})
+
+
 def _astray(value: Value) -> list[str]:
     """Return the devices of what surely is an array that is uncommitted, and not at home."""
     devices = set()
@@ -208,6 +239,7 @@ def reveal(facts: ModuleFacts, editor: Editor) -> Iterator[Revealed]:
             text = (
                 "there is no such name on this line"
                 if found is None
-                else describe(flow.value(found), where) + _donated(found, facts)
+                else describe(flow.value(found), where, array=_written_of(found, facts))
+                + _donated(found, facts)
             )
             yield Revealed(editor.source.path, line, column, name, text)

@@ -200,15 +200,40 @@ def test_what_is_known_of_names(tmp_path: Path) -> None:
     session = session_of({"a.py": DATA, "b.py": text, "c.py": "def f(:\n"}, tmp_path)
     known = session.known(str(tmp_path / "b.py"))
     assert known is not None
-    told = [(each.span.line, each.name) for each in known.uncommitted(1, 99)]
+    told = [(each.span.line, each.name) for each in known.bound_to_arrays(1, 99)]
     assert told == [(3, "tokens"), (5, "one"), (5, "two"), (6, "x.y")]
-    assert [each.name for each in known.uncommitted(6, 6)] == ["x.y"]
+    assert [each.name for each in known.bound_to_arrays(6, 6)] == ["x.y"]
     at = known.at(text.index("tokens[0]"), lambda path, line: f"{path.rpartition('/')[2]}:{line}")
     assert at is not None
     assert (at.name, at.span.line) == ("tokens", 4)
     assert "uncommitted" in at.description
     assert at.description.endswith("a.py:9")
     assert known.at(text.index("int"), lambda *_: "") is None
+
+
+ON_A_MESH = """\
+import jax
+import jax.numpy as jnp
+from jax.sharding import NamedSharding, PartitionSpec as P
+
+mesh = jax.make_mesh((4, 2), ("data", "model"))
+rows = NamedSharding(mesh, P("data", None))
+table = jax.device_put(jnp.zeros((512, 64), jnp.bfloat16), rows)
+given = jax.device_put(load(), rows)
+print(table)
+"""
+
+
+def test_what_is_known_of_arrays_on_a_mesh(tmp_path: Path) -> None:
+    session = session_of({"a.py": ON_A_MESH}, tmp_path)
+    known = session.known(str(tmp_path / "a.py"))
+    assert known is not None
+    told = [(each.name, each.description, each.is_on_mesh) for each in known.bound_to_arrays(1, 99)]
+    where = 'on mesh (data=4, model=2), P("data", None)'
+    assert told == [("table", f"bf16[512, 64] {where}", True), ("given", where, True)]
+    at = known.at(ON_A_MESH.index("table)"), lambda path, line: f"{path[-4:]}:{line}")
+    assert at is not None
+    assert at.description == f"bf16[512, 64] {where}, made at a.py:7"
 
 
 @pytest.mark.parametrize("name", ["c.py", "d.py", "e.py"])

@@ -177,13 +177,37 @@ CASES = {
         'm = jax.sharding.Mesh(devices, ("data",))\n'
         "x = jax.device_put(images, jax.NamedSharding(m, jax.P(None)))\n"
         "y = x  # reveal: y",
-        "a JAX array, committed to mesh (data), P(None)",
+        "a JAX array on mesh (data), P(None)",
     ),
     "computed-on-a-mesh": (
         'm = jax.sharding.Mesh(devices, ("data",))\n'
         'x = jax.device_put(images, jax.NamedSharding(m, jax.P("data")))\n'
         "y = x + 1  # reveal: y",
-        'a JAX array, committed to mesh (data), P("data")',
+        'a JAX array on mesh (data), P("data")',
+    ),
+    "type-and-shape-on-a-mesh": (
+        'm = jax.make_mesh((4, 2), ("data", "model"))\n'
+        "w = np.zeros((512, 4096), jax.numpy.bfloat16)\n"
+        'y = jax.device_put(w, jax.NamedSharding(m, jax.P("data", None)))  # reveal: y',
+        'bf16[512, 4096] on mesh (data=4, model=2), P("data", None)',
+    ),
+    "shape-on-a-mesh": (
+        'm = jax.sharding.Mesh(devices, ("data",))\n'
+        "n = 64\n"
+        'x = jax.device_put(np.ones((n, 8)), jax.NamedSharding(m, jax.P("data")))\n'
+        "y = 2 * x  # reveal: y",
+        '[64, 8] on mesh (data), P("data")',
+    ),
+    "other-type-on-a-mesh": (
+        'm = jax.sharding.Mesh(devices, ("data",))\n'
+        "x = jnp.full((16,), 1, dtype='int32').astype(jnp.float16)\n"
+        'y = jax.device_put(x / 2.0, jax.NamedSharding(m, jax.P("data")))  # reveal: y',
+        'f16[16] on mesh (data), P("data"), made at x.py:12',
+    ),
+    "unwritten-shape-on-a-mesh": (
+        'm = jax.sharding.Mesh(devices, ("data",))\n'
+        'y = jax.device_put(jnp.ones((n, 8)), jax.NamedSharding(m, jax.P("data")))  # reveal: y',
+        'a JAX array on mesh (data), P("data"), made at x.py:11',
     ),
     "row-of-a-mesh": (
         'm = jax.sharding.Mesh(devices, ("data",))\n'

@@ -151,10 +151,14 @@ class AnalysisService:
             return None
         return run_deep(known.at, place(known.editor.source), where)
 
-    def uncommitted(self, snapshot: Snapshot, path: str, first: int, last: int) -> list[NameInfo]:
-        """Return the names that are bound to uncommitted arrays on some lines of the text."""
+    def bound_to_arrays(
+        self, snapshot: Snapshot, path: str, first: int, last: int
+    ) -> list[NameInfo]:
+        """Return the names that are bound, on some lines of the text, to arrays that are
+        uncommitted, or on a mesh.
+        """
         known = self._known_in(snapshot, path)
-        return [] if known is None else run_deep(lambda: [*known.uncommitted(first, last)])
+        return [] if known is None else run_deep(lambda: [*known.bound_to_arrays(first, last)])
 
     def _known_in(self, snapshot: Snapshot, path: str) -> NameLookup | None:
         key = (snapshot.number, path)

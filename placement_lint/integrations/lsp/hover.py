@@ -115,12 +115,17 @@ def linked(snapshot: Snapshot) -> Callable[[str, int], str]:
 
 
 def hint(told: NameInfo, lines_before: int, places: Places) -> InlayHint:
-    """Mark a name that is bound to an uncommitted array."""
+    """Mark a name that is bound to an uncommitted array, or to one on a mesh."""
     span = told.span
+    tooltip = (
+        "This array is committed to all devices of the mesh: computations with it run there."
+        if told.is_on_mesh
+        else "Nothing holds this array there: what is computed of it goes to the default device, "
+        "and all of it is copied there each time. `jax.device_put` commits it."
+    )
     return InlayHint(
         position=places.position(span.end_line - lines_before, span.end_column),
         label=f": {told.description}",
         kind=InlayHintKind.Type,
-        tooltip="Nothing holds this array there: what is computed of it goes to the default "
-        "device, and all of it is copied there each time. `jax.device_put` commits it.",
+        tooltip=tooltip,
     )

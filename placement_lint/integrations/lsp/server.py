@@ -471,7 +471,7 @@ class Server:
         before = self._lines_before(seen, path, cell)
         first, last = params.range.start.line + 1 + before, params.range.end.line + 1 + before
         known = await self.scheduler.ask(
-            self.scheduler.analysis.uncommitted, seen.snapshot, path, first, last
+            self.scheduler.analysis.bound_to_arrays, seen.snapshot, path, first, last
         )
         last_line = text.places.count + before
         return [

@@ -48,10 +48,19 @@ if TYPE_CHECKING:
 _DEPTH = 3
 
 
-def describe(held: Value, where: Callable[[Place], str], depth: int = _DEPTH) -> str:
-    """Return what a value may be. `where` writes a place as `file:line`."""
+def describe(
+    held: Value, where: Callable[[Place], str], depth: int = _DEPTH, *, array: str = "a JAX array"
+) -> str:
+    """Return what a value may be. `where` writes a place as `file:line`.
+
+    `array`: what is written for the arrays on a mesh that it may be itself: `bf16[512, 4096]`.
+    """
     known = sorted(
-        {_describe(atom, where, depth) for atom in held if not isinstance(atom, Anything)}
+        {
+            _array(atom, where, array) if isinstance(atom, Array) else _describe(atom, where, depth)
+            for atom in held
+            if not isinstance(atom, Anything)
+        }
     )
     if len(known) < len(held) and any(isinstance(atom, Anything) for atom in held):
         known.append("unknown")
@@ -59,8 +68,6 @@ def describe(held: Value, where: Callable[[Place], str], depth: int = _DEPTH) ->
 
 
 def _describe(atom: Atom, where: Callable[[Place], str], depth: int) -> str:
-    if isinstance(atom, Array):
-        return _array(atom, where)
     if isinstance(atom, Container):
         if not depth:
             return "a container"
@@ -122,10 +129,10 @@ _NAMES: dict[type, str] = {
 }
 
 
-def _array(array: Array, where: Callable[[Place], str]) -> str:
+def _array(array: Array, where: Callable[[Place], str], what: str) -> str:
+    made = "" if array.origin is None else f", made at {where(array.origin.created)}"
+    if array.sharding is not None:
+        return f"{what} on {array.sharding}{made}"
     state = "committed to" if array.committed else "uncommitted on"
     device = "an unknown device" if array.device is None else str(array.device)
-    if array.sharding is not None:
-        state, device = "committed to", str(array.sharding)
-    made = "" if array.origin is None else f", made at {where(array.origin.created)}"
     return f"a JAX array, {state} {device}{made}"
