@@ -52,6 +52,30 @@ def table():
 KEY = jax.random.key(0)
 TABLE = table()
 """
+SHARDINGS = """\
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("data", "model"))
+rows = NamedSharding(mesh, P("data"))
+whole = NamedSharding(mesh, P())
+
+@jax.jit
+def put(x):
+    return jax.device_put(x, rows) * 2
+
+batch = jax.device_put(np.ones((8, 4)), rows)
+state = jax.jit(jnp.zeros_like)(batch)
+jax.device_put(np.ones((6, 4)), rows)
+for row in batch:
+    print(row)
+single = jax.device_put(np.ones((8, 4)), jax.devices()[0])
+batch + single
+jax.jit(lambda x: x, in_shardings=whole)(batch)
+"""
+MESH, ROWS, ALL = (6, 8), (7, 28), (8, 29)
 
 
 @pytest.mark.parametrize(
@@ -60,6 +84,12 @@ TABLE = table()
         ("JDP103", SUSPENDED, [(7, [(5, 30)]), (13, [(12, 10)]), (18, [(17, 29)])]),
         ("JDP503", STARTED, [(8, [(9, 9)])]),
         ("JDP602", MESHES, [(5, [(7, 19), (9, 6)]), (6, [(8, 11)])]),
+        ("JDP703", SHARDINGS, [(16, [MESH, ROWS])]),
+        ("JDP705", SHARDINGS, [(12, [MESH, ROWS])]),
+        ("JDP706", SHARDINGS, [(15, [MESH, ROWS])]),
+        ("JDP709", SHARDINGS, [(20, [MESH, ROWS])]),
+        ("JDP710", SHARDINGS, [(21, [MESH, ROWS, ALL])]),
+        ("JDP714", SHARDINGS, [(17, [MESH, ROWS])]),
     ],
 )
 def test_where_related_places_are(

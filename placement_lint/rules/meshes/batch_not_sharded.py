@@ -9,7 +9,7 @@ from placement_lint.prefilter.conditions import SHARDS, AllOf, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.compiled_calls import arguments_of, kept_by, leaves_some
 from placement_lint.rules.meshes.constraints import names_set_mesh
-from placement_lint.rules.meshes.shardings import says
+from placement_lint.rules.meshes.shardings import made_at, says
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.dotted import dotted
@@ -123,6 +123,7 @@ class BatchNotSharded(Rule):
             f"nothing is split over the mesh {mesh}: each of its devices gets all of {name}, and "
             "does all of the computation",
             confidence=Confidence.LIKELY,
+            related=made_at(node, ctx, mesh),
         )
 
 

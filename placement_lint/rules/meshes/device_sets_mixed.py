@@ -10,6 +10,7 @@ from placement_lint.placement.domain.mesh_devices import MeshDevices, mix
 from placement_lint.prefilter.conditions import COMMITTED, LISTED_DEVICES, AllOf, AnyOf, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.commitment.mixtures import clashes, described, outside_mesh
+from placement_lint.rules.meshes.shardings import made_at
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ class DeviceSetsMixed(Rule):
                     clash.operation,
                     described(seats),
                     confidence=Confidence.DEFINITE if is_sure else Confidence.LIKELY,
+                    related=_related(clash.operation, seats, ctx),
                 )
         for clash in outside_mesh(ctx):
             (seat, operand), *_ = clash.seats.items()
@@ -115,6 +117,17 @@ class DeviceSetsMixed(Rule):
                 "set: ValueError",
                 confidence=Confidence.LIKELY,
             )
+
+
+def _related(
+    operation: cst.CSTNode, seats: dict[Seat, cst.CSTNode], ctx: Context
+) -> list[tuple[cst.CSTNode, str, str]]:
+    """Return where the meshes and specs of the operands are made, for each that has one."""
+    from placement_lint.placement.domain.values import Array, sole
+
+    held = [sole(ctx.flow.value(operand)) for operand in seats.values()]
+    shardings = [each.sharding for each in held if isinstance(each, Array)]
+    return made_at(operation, ctx, *shardings)
 
 
 def _apart(

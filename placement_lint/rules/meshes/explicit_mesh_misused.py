@@ -15,6 +15,7 @@ from placement_lint.rules.meshes.constraints import (
     constraints_in,
     may_be_set,
 )
+from placement_lint.rules.meshes.shardings import made_at
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
 from placement_lint.semantic.tracing import TracedFunctions
 
@@ -112,4 +113,5 @@ class ExplicitMeshMisused(Rule):
                 node,
                 "jax.lax.with_sharding_constraint along an Explicit axis of the mesh "
                 f"{min(map(str, meshes))} raises ValueError",
+                related=made_at(node, ctx, min(meshes, key=str)),
             )

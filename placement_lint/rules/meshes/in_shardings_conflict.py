@@ -10,7 +10,7 @@ from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.sharding import UNKNOWN_PART, Mesh, Sharding, Spec
 from placement_lint.prefilter.conditions import SHARDS, AllOf, Jax
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.meshes.shardings import name_at
+from placement_lint.rules.meshes.shardings import made_at, name_at
 from placement_lint.semantic.enclosing import failure_is_expected, is_caught
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.spelling import needed
@@ -125,6 +125,7 @@ class InShardingsConflict(Rule):
             f"wants {first.wanted.spec}: ValueError",
             confidence=Confidence.DEFINITE if is_sure else Confidence.LIKELY,
             fix=_plan(argument, first.wanted, ctx) if first.is_whole else None,
+            related=made_at(node, ctx, first.given, first.wanted),
         )
 
 

@@ -20,7 +20,7 @@ from placement_lint.rules.meshes.bare_specs import (
 )
 from placement_lint.rules.meshes.constraints import CONSTRAINT
 from placement_lint.rules.meshes.iterated_specs import meets_each
-from placement_lint.rules.meshes.shardings import calls_at, may_know_meshes
+from placement_lint.rules.meshes.shardings import calls_at, may_know_meshes, related_places
 from placement_lint.semantic.enclosing import (
     ancestors_in_function,
     is_asserted_to_fail,
@@ -243,15 +243,8 @@ def _literal(node: cst.Call, axis: str, ctx: Context) -> cst.SimpleString | None
 
 
 def _related(unknown: _Unknown, node: cst.Call, ctx: Context) -> list[tuple[cst.CSTNode, str, str]]:
-    found: list[tuple[cst.CSTNode, str, str]] = []
-    for place, what in ((unknown.mesh, "the mesh is made here"), (unknown.spec, "the spec")):
-        facts = None if place is None else ctx.module.siblings.get(place.module)
-        if place is None or facts is None:
-            continue
-        made = facts.tree.nodes[place.node]
-        if facts is not ctx.module or not ctx.tree.is_inside(made, node):
-            found.append((made, place.module, what))
-    return found
+    places = ((unknown.mesh, "the mesh is made here"), (unknown.spec, "the spec"))
+    return related_places(node, ctx, {place: what for place, what in places if place is not None})
 
 
 def _plan(node: cst.Call, unknown: _Unknown, ctx: Context) -> FixPlan | None:

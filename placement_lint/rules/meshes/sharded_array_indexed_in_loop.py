@@ -9,6 +9,7 @@ import libcst as cst
 from placement_lint.findings import Confidence, Severity
 from placement_lint.prefilter.conditions import SHARDS, AllOf, AnyOf, Identifier, Jax
 from placement_lint.rules.base import Rule
+from placement_lint.rules.meshes.shardings import made_at
 from placement_lint.rules.transfers.jitted_calls import loop_around
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.syntax.calls import integer_value
@@ -103,6 +104,7 @@ class ShardedArrayIndexedInLoop(Rule):
             f"the rows of {name} are split over the {sharding}: each index is a collective "
             "operation of all devices",
             confidence=Confidence.LIKELY,
+            related=made_at(node, ctx, sharding),
         )
 
 

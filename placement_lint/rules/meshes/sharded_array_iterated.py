@@ -9,6 +9,7 @@ import libcst as cst
 from placement_lint.findings import Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.base import Rule
+from placement_lint.rules.meshes.shardings import made_at
 from placement_lint.semantic.enclosing import is_in_test
 
 if TYPE_CHECKING:
@@ -127,9 +128,10 @@ def _check(node: cst.BaseExpression, ctx: Context) -> None:
         return
     if ctx.flow.is_traced(node) or is_in_test(node, ctx):
         return
-    text = min(str(sharding) for sharding in shardings)
+    sharding = min((each for each in shardings if each is not None), key=str)
     ctx.report(
         node,
-        f"iterating takes all of an array that is split over the {text} to the host, and its rows "
-        "to the default device",
+        f"iterating takes all of an array that is split over the {sharding} to the host, and its "
+        "rows to the default device",
+        related=made_at(node, ctx, sharding),
     )

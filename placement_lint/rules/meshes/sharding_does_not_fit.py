@@ -13,7 +13,7 @@ from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.configured import whole_number
-from placement_lint.rules.meshes.shardings import calls_at
+from placement_lint.rules.meshes.shardings import calls_at, made_at
 from placement_lint.rules.transfers.array_sizes import is_numpy_sampler, sampled_size
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
 from placement_lint.semantic.followed import followed
@@ -114,15 +114,20 @@ class ShardingDoesNotFit(Rule):
         if shape is None or not (calls := calls_at(node, ctx)):
             return
         problems = [
-            _problem(shape, atom, ctx) if isinstance(atom, Sharding) else None
+            (_problem(shape, atom, ctx), atom) if isinstance(atom, Sharding) else (None, None)
             for call in calls
             for atom in call.given[0]
         ]
-        known = [problem for problem in problems if problem is not None]
+        known = [
+            (problem, sharding)
+            for problem, sharding in problems
+            if problem is not None and sharding is not None
+        ]
         if not known or len(known) < len(problems):
             return
         if not is_asserted_to_fail(node, ctx) and not is_caught(node, ctx, _CAUGHT):
-            ctx.report(node, min(known))
+            first, sharding = min(known, key=lambda each: each[0])
+            ctx.report(node, first, related=made_at(node, ctx, sharding))
 
 
 _Shape = tuple[int | None, ...]

@@ -24,6 +24,7 @@ from placement_lint.rules.meshes.shardings import (
     depends_on_tracing,
     is_auto,
     leaves,
+    made_at,
     may_run_at_compile_time,
     names_memories,
 )
@@ -162,6 +163,7 @@ class ShardingIgnoredInJit(Rule):
             _message(put, traced_by, gathers=gathers),
             confidence=Confidence.DEFINITE if is_sure else Confidence.LIKELY,
             fix=_plan(node, put, ctx, is_safe=is_sure and not gathers and _is_short(seen)),
+            related=made_at(node, ctx, *_shardings(seen)),
         )
 
 
@@ -188,6 +190,12 @@ def _put(node: cst.Call, ctx: Context) -> _Put | None:
 def _may_be_compiled(ctx: Context) -> bool:
     """Return whether the file has compiled functions, or others of its program may call it."""
     return len(ctx.module.siblings) > 1 or any(True for _ in ctx.flow.module.compiled.functions)
+
+
+def _shardings(seen: frozenset[ShardedCall]) -> list[Sharding]:
+    """Return the shardings that executions of a call were given, if it is one and the same."""
+    found = {atom for call in seen for atom in leaves(call.given[0])}
+    return [atom for atom in found if isinstance(atom, Sharding)] if len(found) == 1 else []
 
 
 def _splitting(call: ShardedCall, ctx: Context) -> bool | None:

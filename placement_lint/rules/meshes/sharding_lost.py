@@ -10,7 +10,7 @@ from placement_lint.rules.base import Rule
 from placement_lint.rules.commitment.commitment_lost import optimizer_of, shapes_taken
 from placement_lint.rules.commitment.putting import is_put
 from placement_lint.rules.meshes.constraints import names_set_mesh
-from placement_lint.rules.meshes.shardings import split_over
+from placement_lint.rules.meshes.shardings import made_at, split_over
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
 
@@ -113,4 +113,5 @@ class ShardingLost(Rule):
             node,
             f"{name} is split over the {sharding}, but {what} made on the default device: only "
             "shapes are used under jit",
+            related=made_at(node, ctx, sharding),
         )

@@ -11,9 +11,10 @@ from placement_lint.placement.domain.sharding import AxisType, Mesh, Sharding
 from placement_lint.syntax.dotted import said, saying
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from placement_lint.jaxmodel.versions import TargetVersions
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.sharded_calls import ShardedCall
     from placement_lint.placement.domain.values import Atom, Value
     from placement_lint.rules.context import Context
@@ -96,6 +97,39 @@ def is_auto(mesh: Mesh | None, axes: frozenset[str], target: TargetVersions) -> 
     if AxisType.BY_VERSION not in types or not target.reaches(EXPLICIT_BY_DEFAULT):
         return Auto.YES
     return Auto.NO if target.all_reach(EXPLICIT_BY_DEFAULT) else Auto.PERHAPS
+
+
+def made_at(
+    node: cst.CSTNode, ctx: Context, *held: Sharding | Mesh | None
+) -> list[tuple[cst.CSTNode, str, str]]:
+    """Return where meshes, and the specs of shardings, are made, as what is related to a node.
+
+    Not what is inside of the node.
+    """
+    found: dict[Place, str] = {}
+    for each in held:
+        mesh = each.mesh if isinstance(each, Sharding) else each
+        spec = each.spec if isinstance(each, Sharding) else None
+        if mesh is not None and mesh.made is not None:
+            found.setdefault(mesh.made, "the mesh is made here")
+        if spec is not None and spec.made is not None:
+            found.setdefault(spec.made, "the spec")
+    return related_places(node, ctx, found)
+
+
+def related_places(
+    node: cst.CSTNode, ctx: Context, found: Mapping[Place, str]
+) -> list[tuple[cst.CSTNode, str, str]]:
+    """Return places, each with what is there, as what is related to a node that they are not in."""
+    related: list[tuple[cst.CSTNode, str, str]] = []
+    for place, what in found.items():
+        facts = ctx.module.siblings.get(place.module)
+        if facts is None:
+            continue
+        made = facts.tree.nodes[place.node]
+        if facts is not ctx.module or not ctx.tree.is_inside(made, node):
+            related.append((made, place.module, what))
+    return related
 
 
 def axes_of(sharding: Sharding) -> frozenset[str]:
