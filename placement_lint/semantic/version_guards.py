@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from placement_lint.semantic.file_view import FileView
+    from placement_lint.syntax.names import Binding
 
 _CAUGHT = MISSING_MODULE | {
     "builtins.AttributeError", "builtins.BaseException", "builtins.NotImplementedError",
@@ -49,6 +50,9 @@ def is_guarded(node: cst.CSTNode, ctx: FileView) -> bool:
                 return True
         elif isinstance(ancestor, cst.If | cst.IfExp) and child is not ancestor.test:
             if asks_for_version(ancestor.test, ctx):
+                return True
+        elif isinstance(ancestor, cst.Match) and child is not ancestor.subject:
+            if asks_for_version(ancestor.subject, ctx):
                 return True
         elif isinstance(ancestor, cst.BooleanOperation) and child is ancestor.right:
             if asks_for_version(ancestor.left, ctx):
@@ -86,10 +90,38 @@ def asks_for_version(test: cst.CSTNode, ctx: FileView) -> bool:
             bindings = ctx.names.bindings(node)
             if len(bindings) == 1 and bindings[0].value is not None:
                 pending.append(bindings[0].value)
-            elif any(_is_bound_by_failure(_statement(each.node, ctx), ctx) for each in bindings):
+            elif not any(map(_is_package, bindings)) and any(
+                _is_bound_by_failure(_statement(each.node, ctx), ctx) for each in bindings
+            ):
                 return True
+        if isinstance(node, cst.Attribute) and names < _MAX_NAMES:
+            names += 1
+            pending += _attribute_values(node, ctx)
         pending += children(node)
     return False
+
+
+def _is_package(binding: Binding) -> bool:
+    """Return whether a name is bound to a whole package: that it is missing is no older version."""
+    return binding.target is not None and "." not in binding.target
+
+
+def _attribute_values(node: cst.Attribute, ctx: FileView) -> list[cst.BaseExpression]:
+    """Return what is assigned to an attribute of an object of its own, or in the class."""
+    if not isinstance(node.value, cst.Name) or node.value.value not in {"cls", "self"}:
+        return []
+    stored = ctx.module.stored
+    name = node.attr.value
+    found = [*stored.get(name, ()), *stored.get(f"self.{name}", ())][:_MAX_NAMES]
+    statements = (
+        ctx.parent(around) if isinstance(around, cst.AssignTarget) else around
+        for around in map(ctx.parent, found)
+    )
+    return [
+        each.value
+        for each in statements
+        if isinstance(each, cst.Assign | cst.AnnAssign) and each.value is not None
+    ]
 
 
 def deprecation_is_known(node: cst.CSTNode, ctx: FileView) -> bool:
