@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from placement_lint.placement.domain.places import Place
 
 _Item = TypeVar("_Item")
 
@@ -18,6 +20,8 @@ class Member:
     name: str
     text: str | None = None
     """Its value, if that is a string that is written out."""
+    cls: Place | None = field(default=None, compare=False)
+    """The enumeration, where that is a class of the program."""
 
 
 Key: TypeAlias = str | int | Member

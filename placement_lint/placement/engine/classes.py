@@ -172,6 +172,8 @@ class Classes:
                 found.append(self._class_attribute(atom, name, state))
             elif isinstance(atom, Mesh | Sharding | Spec):
                 found.append(mesh_attribute(atom, name))
+            elif isinstance(atom, Plain) and (held_by := self._of_member(atom, name, state)):
+                found.append(held_by)
             elif isinstance(atom, Plain) and name == "value":
                 # Strings have none: it is a member of an enumeration of strings.
                 text = atom.text if atom.member is None else atom.member.text
@@ -183,6 +185,17 @@ class Classes:
             else:
                 found.append(UNFOLLOWED if is_unfollowed(atom) else UNKNOWN)
         return join(*found) if found else UNKNOWN
+
+    def _of_member(self, member: Plain, name: str, state: State) -> Value | None:
+        """Read a method or a property of a member of an enumeration; None: it has no such."""
+        cls = None if member.member is None else member.member.cls
+        function = None if cls is None else self.method(cls, name)
+        if function is None:
+            return None
+        module, node = self._program.module_of(function), self._program.node(function)
+        if isinstance(node, cst.FunctionDef) and is_property(module, node):
+            return self._program.functions.call(function, {0: value(member)}, state, bound=True)
+        return value(Method(function, member))
 
     def _tuple_attribute(self, held: Sequence, cls: Place, name: str, state: State) -> Value:
         """Read a method, a property or a constant of the class of a named tuple."""
@@ -244,6 +257,8 @@ class Classes:
                 return described
             if inherited == UNKNOWN:
                 inherited = self._library_method(instance, name)
+            if inherited == UNKNOWN:
+                inherited = self._delegated(instance, name, state)
             return self.as_annotated(instance.cls, name, inherited)
         module, node = self._program.module_of(function), self._program.node(function)
         if isinstance(node, cst.FunctionDef) and is_property(module, node):
@@ -267,6 +282,14 @@ class Classes:
         return value(
             replace(computation, usage=usage, of=of, bound=bound, function=own, shardings=said)
         )
+
+    def _delegated(self, instance: Instance, name: str, state: State) -> Value:
+        """Return what `__getattr__` gives for an attribute that an object does not have."""
+        function = self.method(instance.cls, "__getattr__")
+        if function is None or name.startswith("__"):
+            return UNKNOWN
+        arguments: dict[int | str, Value] = {0: value(instance), 1: value(Plain(text=name))}
+        return self._program.functions.call(function, arguments, state, bound=True)
 
     def descriptor(self, instance: Instance, name: str, method: str, state: State) -> Place | None:
         """Return the method of a descriptor that an attribute of an object goes through, if any.
@@ -355,7 +378,7 @@ class Classes:
                     text = string_value(bindings[0].value) if len(bindings) == 1 else None
                     if text is not None and is_enumeration_of_strings(module, node):
                         return value(Plain(text))
-                    member = Member(f"{place.module}:{place.node}.{name}", text)
+                    member = Member(f"{place.module}:{place.node}.{name}", text, cls)
                     return value(Plain(member=member))
                 if name in scope.bindings or variable(scope, name) in self._program.linking.rebound:
                     return self._program.linking.variable_of(module, scope, name, state)

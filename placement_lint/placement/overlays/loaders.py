@@ -21,6 +21,7 @@ from placement_lint.placement.domain.values import (
     Value,
     arrays,
     order_of,
+    sole,
     value,
 )
 from placement_lint.placement.engine.arguments import CallArguments
@@ -107,6 +108,8 @@ def torch_loader_iterated(call: ObjectCall) -> Value:
 
 # -- grain -----------------------------------------------------------------------------------------
 
+GRAIN_LOADERS = ("grain.DataLoader", "grain.python.DataLoader")
+_BATCH = "grain.transforms.Batch"
 _MAP, _ITER = "grain.MapDataset", "grain.IterDataset"
 
 
@@ -122,6 +125,43 @@ def _receiver(call: ObjectCall) -> tuple[Value, str]:
     """Return an item of the dataset whose method a call is, and its class."""
     held = call.receiver
     return (held.element, held.library) if isinstance(held, Sequence) else (UNKNOWN, _ITER)
+
+
+@objects(*GRAIN_LOADERS)
+def grain_loader(call: ObjectCall) -> Value:
+    """`grain.DataLoader(data_source=…, operations=[…])`: applies operations, one after another."""
+    source = call.argument(None, "data_source")
+    operations = call.argument(None, "operations")
+    item = UNKNOWN if source is None else _item_of(call, source)
+    steps = NOTHING if operations is None else operations
+    only = sole(steps)
+    if operations is not None and (not isinstance(only, Sequence) or only.items is None):
+        return value(Sequence(None, UNKNOWN))
+    for step in only.items or () if isinstance(only, Sequence) else ():
+        item = _transformed(call, step, item)
+    is_here = _runs_here(call.keyword("worker_count"))
+    return value(Sequence(None, item if is_here else _of_worker(item)))
+
+
+def _transformed(call: ObjectCall, step: Value, item: Value) -> Value:
+    """Return what an operation of a loader gives of an item."""
+    only = sole(step)
+    if isinstance(only, AnyTree) and only.cls == _BATCH:
+        is_known = not any(isinstance(atom, Anything) for atom in item)
+        return call.rebuilt(item, lambda _: HOST) if is_known else value(AnyTree(HOST))
+    if not isinstance(only, Instance):
+        return UNKNOWN
+    classes = call.program.classes
+    for method, given in (("map", [item]), ("random_map", [item, UNKNOWN])):
+        if classes.method(only.cls, method) is not None:
+            return _called_later(call, step, method, given)
+    return item if classes.method(only.cls, "filter") is not None else UNKNOWN
+
+
+@objects("grain.python.Batch", "grain.transforms.Batch")
+def batching(_call: ObjectCall) -> Value:
+    """`grain.transforms.Batch(n)`, an operation of a loader."""
+    return value(AnyTree(NOTHING, _BATCH))
 
 
 @objects("grain.MapDataset.source", "grain.python.MapDataset.source")

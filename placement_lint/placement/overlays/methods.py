@@ -55,6 +55,7 @@ from placement_lint.placement.domain.values import (
     LibraryMethod,
     Mapping,
     Optimizer,
+    Plain,
     PlainContext,
     Sequence,
     TensorFile,
@@ -570,6 +571,8 @@ def _has_member(atom: Atom, name: str) -> bool:
     """
     if isinstance(atom, Sequence):
         return name in atom.names or method_of(atom.library, name) is not None
+    if isinstance(atom, Plain) and atom.member is not None:
+        return atom.member.cls is not None
     return isinstance(atom, AnyTree) and method_of(atom.cls, name) is not None
 
 
