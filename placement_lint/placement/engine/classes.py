@@ -242,6 +242,8 @@ class Classes:
         return value(Function(function))
 
     def _instance_attribute(self, instance: Instance, name: str, state: State) -> Value:
+        if name == "__class__" and not self.is_namespace(instance):
+            return value(Class(instance.cls))
         key: Variable = (instance, name)
         self._program.functions.note_read(key)
         held = state.variables.get(key)

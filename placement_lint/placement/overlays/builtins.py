@@ -50,7 +50,7 @@ _BINDABLE = (Class, External, Function, LibraryFunction, LibraryMethod, Method)
 _PLAIN_BUILTINS = frozenset({
     "ascii", "bin", "bool", "bytes", "callable", "chr", "complex", "delattr", "float", "format",
     "hasattr", "hash", "hex", "id", "input", "int", "isinstance", "issubclass", "len", "object",
-    "oct", "open", "ord", "print", "range", "repr", "round", "slice", "str", "type",
+    "oct", "open", "ord", "print", "range", "repr", "round", "slice", "str",
 })  # fmt: skip
 
 
@@ -84,6 +84,15 @@ def builtin(call: LibraryCall) -> Value:
             call.escapes(held)
         return UNKNOWN
     return iterated(call)
+
+
+@models("builtins.type")
+def type_(call: LibraryCall) -> Value:
+    """`type(x)`: of an object of the program, its class."""
+    operands = call.values()
+    classes = [value(Class(a.cls)) if isinstance(a, Instance) else PLAIN for a in operands[0]]
+    is_one = len(operands) == 1 and not call.arguments.is_open
+    return join(*classes) if is_one and classes else PLAIN
 
 
 @models("builtins.all", "builtins.any")

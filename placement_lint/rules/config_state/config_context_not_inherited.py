@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -20,6 +21,7 @@ from placement_lint.semantic.functions import calls_inside
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments, is_none, string_value
+from placement_lint.syntax.definitions import function_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,8 +123,9 @@ class ConfigContextNotInherited(Rule):
 
     ## What it does not flag
     Workers whose function makes no visible array, or enters a context of its own; an executor with
-    an `initializer`; processes that may be forked, which do inherit the device; programs that set
-    `jax_default_device` by `jax.config.update`, which applies to all threads; a block of the device
+    an `initializer` that may set the device; processes that may be forked, which do inherit the
+    device; programs that set `jax_default_device` by `jax.config.update`, which applies to all
+    threads; a block of the device
     that is the default anyway.
 
     ## Verified by
@@ -289,11 +292,26 @@ def _run_of_thread(call: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Conte
 
 def _is_pool(node: cst.BaseExpression, ctx: Context) -> bool:
     made = _made(node, ctx)
-    return (
-        made is not None
-        and ctx.called(made) in _POOLS
-        and not Arguments(made).may_pass(_POOLS[ctx.called(made) or ""], "initializer")
-    )
+    name = ctx.called(made) if made is not None else None
+    if made is None or name not in _POOLS:
+        return False
+    arguments = Arguments(made)
+    initializer = arguments.get(_POOLS[name or ""], "initializer")
+    if initializer is None or arguments.is_open:
+        return not arguments.may_pass(_POOLS[name or ""], "initializer")
+    return _leaves_devices(initializer, ctx)
+
+
+def _leaves_devices(initializer: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether a function of this file calls nothing but Python's own library."""
+    function = function_of(initializer, ctx.names)
+    if function is None:
+        return False
+    packages = {
+        (ctx.called(call) or "").partition(".")[0]
+        for call in ctx.tree.every(cst.Call, below=function)
+    }
+    return packages <= {"builtins", *sys.stdlib_module_names}
 
 
 # -- what it does -----------------------------------------------------------------------------
