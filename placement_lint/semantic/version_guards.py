@@ -58,7 +58,10 @@ def is_guarded(node: cst.CSTNode, ctx: FileView) -> bool:
             if asks_for_version(ancestor.left, ctx):
                 return True
         elif isinstance(ancestor, cst.FunctionDef | cst.ClassDef) and any(
-            asks_for_version(each.decorator, ctx) for each in ancestor.decorators
+            asks_for_version(each.decorator, ctx)
+            for each in ancestor.decorators
+            # A decorator does not guard itself.
+            if each is not child
         ):
             return True
         child = ancestor
