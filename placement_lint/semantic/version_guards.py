@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from placement_lint.semantic.file_view import FileView
+    from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.syntax.definitions import Function
     from placement_lint.syntax.names import Binding
 
 _CAUGHT = MISSING_MODULE | {
@@ -83,10 +85,7 @@ def asks_for_version(test: cst.CSTNode, ctx: FileView) -> bool:
             return True
         if isinstance(node, cst.Call):
             function = function_of(node.func, ctx.names)
-            if function is not None and any(
-                _has_word(part, _IN_FUNCTIONS)
-                for part in ctx.tree.every(cst.Name, cst.Attribute, below=function)
-            ):
+            if function is not None and _is_about_versions(function, ctx):
                 return True
         if isinstance(node, cst.Name) and names < _MAX_NAMES:
             names += 1
@@ -102,6 +101,22 @@ def asks_for_version(test: cst.CSTNode, ctx: FileView) -> bool:
             pending += _attribute_values(node, ctx)
         pending += children(node)
     return False
+
+
+def _is_about_versions(function: Function, ctx: FileView) -> bool:
+    """Return whether the body of a function has a word that asks for the version."""
+    known = ctx.module.fact(_functions)
+    if id(function) not in known:
+        known[id(function)] = any(
+            _has_word(part, _IN_FUNCTIONS)
+            for part in ctx.tree.every(cst.Name, cst.Attribute, below=function)
+        )
+    return known[id(function)]
+
+
+def _functions(_facts: ModuleFacts) -> dict[int, bool]:
+    """Make the store of one file: which of its functions are about versions."""
+    return {}
 
 
 def _is_package(binding: Binding) -> bool:

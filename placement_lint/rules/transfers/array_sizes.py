@@ -47,6 +47,8 @@ _LARGE = 2**20
 """Bytes from which on a message says how many they are."""
 _MAX_HOPS = 6
 _MOST_BINDINGS = 8
+_MOST_SUPPOSED = 64
+"""How many expressions are asked for what a size depends on."""
 _MOST_BITS = 64
 """Powers that have more are not calculated: no array is as large."""
 _MAX_PART_HOPS = 2
@@ -218,6 +220,8 @@ def is_supposed(call: cst.Call, ctx: Context) -> bool:
     ]
     seen = set[int]()
     while pending:
+        if len(seen) > _MOST_SUPPOSED:
+            return True
         node = pending.pop()
         seen.add(id(node))
         for part in (node, *ctx.tree.every(cst.Name, cst.Call, cst.Attribute, below=node)):
