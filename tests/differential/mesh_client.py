@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tests.differential.mesh_oracle import ACCELERATORS
-from tests.differential.oracle_client import OracleClient, Run, decoded, place
+from tests.differential.oracle_client import OracleClient, OracleDiedError, Run, decoded, place
 from tests.differential.seats import Seat
 
 if TYPE_CHECKING:
@@ -29,8 +29,16 @@ class MeshClient(OracleClient):
     devices = ACCELERATORS + 1
 
     def watch(self, modules: dict[str, str], seeds: list[int]) -> list[MeshRun]:
-        """Run a program once for each seed. Raises OracleError."""
-        runs = self.ask({"modules": modules, "seeds": seeds})
+        """Run a program once for each seed. Raises OracleError.
+
+        An oracle that dies is asked again: XLA ends a process whose devices wait for one another
+        for longer than 40 s, which happens on a machine with much else to do.
+        """
+        request = {"modules": modules, "seeds": seeds}
+        try:
+            runs = self.ask(request)
+        except OracleDiedError:
+            runs = self.ask(request)
         return [
             MeshRun(
                 decoded(run),

@@ -100,17 +100,7 @@ class OracleClient:
         return [decoded(run) for run in self.ask({"modules": modules, "seeds": seeds})]
 
     def ask(self, request: dict[str, Any]) -> list[dict[str, Any]]:
-        """Give what the oracle answers, for each run. Raises OracleError.
-
-        One that dies is asked again: XLA ends a process whose devices wait for one another for
-        longer than 40 s, which happens on a machine with much else to do.
-        """
-        try:
-            return self._ask_once(request)
-        except OracleDiedError:
-            return self._ask_once(request)
-
-    def _ask_once(self, request: dict[str, Any]) -> list[dict[str, Any]]:
+        """Give what the oracle answers, for each run. Raises OracleError."""
         if self._process.poll() is not None:
             self._process = self._started()
         try:

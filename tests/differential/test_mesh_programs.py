@@ -13,6 +13,7 @@ from tests import records
 from tests.differential.mesh_client import MeshClient
 from tests.differential.mesh_programs import random_program
 from tests.differential.mesh_record import SUFFIX, Level, MeshRecord, as_json, compared, read
+from tests.differential.oracle_client import OracleDiedError
 from tests.differential.programs import LEVELS
 from tests.differential.seats import Seat, seat_of
 from tests.marks import RUNS_PROGRAMS
@@ -50,6 +51,22 @@ class TestOnJax:
     def test_sample(self, client: MeshClient) -> None:
         """A few programs; more with `pytest -m every`, and as many as you like by the command."""
         _agree([compared(client, level, number) for level, number in _SAMPLE])
+
+    def test_an_oracle_that_dies_is_asked_again(
+        self, client: MeshClient, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        asked: list[str] = []
+
+        def ask(question: str) -> str:
+            asked.append(question)
+            return "" if len(asked) == 1 else '{"runs": []}'
+
+        monkeypatch.setattr(client, "_asked", ask)
+        assert client.watch({}, []) == []
+        assert len(asked) == 2
+        monkeypatch.setattr(client, "_asked", lambda _: "")
+        with pytest.raises(OracleDiedError):
+            client.watch({}, [])
 
     @pytest.mark.every
     @pytest.mark.timeout(1800)

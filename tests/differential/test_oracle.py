@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.differential.oracle_client import OracleClient, OracleDiedError
 from tests.marks import RUNS_PROGRAMS
 
 if TYPE_CHECKING:
-    from tests.differential.oracle_client import Run
+    from tests.differential.oracle_client import OracleClient, Run
 
 pytestmark = RUNS_PROGRAMS
 
@@ -168,22 +167,6 @@ def test_an_endless_program_is_cut(oracle: OracleClient) -> None:
     (run,) = oracle.run(_program("a = [x]\nfor b in a:\n    a.append(b)"), [0])
     assert run.error is not None
     assert run.error.startswith("EndlessError")
-
-
-def test_one_that_dies_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    client = OracleClient()
-    asked: list[str] = []
-
-    def ask(question: str) -> str:
-        asked.append(question)
-        return "" if len(asked) == 1 else '{"runs": []}'
-
-    monkeypatch.setattr(client, "_asked", ask)
-    assert client.ask({"modules": {}, "seeds": []}) == []
-    assert len(asked) == 2
-    monkeypatch.setattr(client, "_asked", lambda _: "")
-    with pytest.raises(OracleDiedError):
-        client.ask({"modules": {}, "seeds": []})
 
 
 def test_nothing_is_left_behind(oracle: OracleClient) -> None:
