@@ -74,32 +74,3 @@ def test_what_is_donated_behind_another_condition(least: Confidence) -> None:
     wanted = [("JDP801", 16)] if least is Confidence.POSSIBLE else []
     assert [(finding.code, finding.span.line) for finding in found] == wanted
     assert all("may be deleted" in finding.message for finding in found)
-
-
-DONATED_OR_KEPT = """\
-from functools import partial
-
-import jax
-
-
-@partial(jax.jit, donate_argnums=0)
-def update(params):
-    return params * 0.9
-
-
-def warmed(params, warm):
-    new = update(params) if warm else params
-    return new.sum()
-
-
-def warmed_often(params, warm):
-    for each in warm:
-        params = params if not each else update(params)
-    return params.sum()
-"""
-
-
-def test_what_is_donated_or_kept() -> None:
-    """The two ways of a conditional expression exclude each other."""
-    options = FileOptions(all_rules(), min_confidence=Confidence.POSSIBLE)
-    assert lint_source(Source("train.py", DONATED_OR_KEPT), options).findings == ()

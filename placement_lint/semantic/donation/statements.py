@@ -143,26 +143,11 @@ class DonationStatements(DonationCalls):
     # -- assignments ------------------------------------------------------------------------------
 
     def _assign(self, value: cst.BaseExpression, targets: Sequence[cst.BaseExpression]) -> None:
-        if isinstance(value, cst.IfExp):
-            self._assign_either(value, targets)
-            return
         self.targets = tuple(name for target in targets for name in _texts(target))
         held = self.evaluate(value)
         self.targets = ()
         for target in targets:
             self.bind(target, held)
-
-    def _assign_either(self, value: cst.IfExp, targets: Sequence[cst.BaseExpression]) -> None:
-        """Make each of the two assignments that `x = a if c else b` may be, where it is made."""
-        self.evaluate(value.test)
-        around, before, since = self.where, self.state.copy(), len(self.roots)
-        self.where = (*around, self.new_number())
-        self._assign(value.body, targets)
-        after, self.state = self.state, before
-        self.where = (*around, self.new_number())
-        self._assign(value.orelse, targets)
-        self.where = around
-        self.meet(after, since)
 
     def _augment(self, node: cst.AugAssign) -> None:
         held = self.evaluate(node.target)
