@@ -41,11 +41,13 @@ COMPUTED = {
     "hazards/dqn-buffer-sampled-by-index",
     "hazards/nnx-trainer-that-evaluates-a-host-copy",
     "hazards/nerf-rays-fetched-by-a-partial",
+    "hazards/normaliser-fitted-on-the-host-in-a-pipeline",
     "hazards/ppo-rollouts-kept-on-the-host",
     "hazards/replay-dataclass-with-a-default-device",
 }
 """What is copied there was computed, by `.at[…].set` or by what `jax.tree.map` calls, of what the
-marked lines have made; or trace names what was reshaped, not the reshaping."""
+marked lines have made; or trace names what was reshaped, not the reshaping; or it cannot tell two
+arrays of one shape apart that were made in one function."""
 FOLLOWING = {
     "hazards/expert-weights-fetched-by-layer",
     "hazards/offloaded-optimizer-loses-its-host",
