@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PROGRAMS = 2000
 WRONG = 0.001
 """The share of programs with an alarm that is wrong or missing, or a failure, in a record."""
-MISPLACED = 0.002
+MISPLACED = 0.001
 """That of programs with any wrong answer: an array may be elsewhere, and nothing be said of it."""
 _SAMPLE = ((3, 4), (5, 0))
 _MANY = 100
