@@ -93,7 +93,7 @@ def written_array(
 def _typed(
     found: WrittenArray | None, dtype: cst.BaseExpression | None, view: FileView
 ) -> WrittenArray | None:
-    """Return an array with the type that it is told to have, if it is told one."""
+    """Return an array with the `dtype` that the call names, if it names one."""
     if found is None or dtype is None or is_none(dtype):
         return found
     named = followed(dtype, view)

@@ -296,7 +296,7 @@ class Classes:
     def descriptor(self, instance: Instance, name: str, method: str, state: State) -> Place | None:
         """Return the method of a descriptor that an attribute of an object goes through, if any.
 
-        The descriptor is told its name, which it was when the class was made.
+        `__set_name__` is called first, as Python did when it made the class.
         """
         held = self.class_variable(instance.cls, name, state)
         only = sole(held)
