@@ -36,7 +36,7 @@ from placement_lint.placement.domain.values import (
 )
 from placement_lint.placement.engine.arguments import CallArguments
 from placement_lint.placement.engine.pytrees import tree_of
-from placement_lint.placement.overlays.jax_sharding import place_of
+from placement_lint.placement.overlays.jax_sharding import place_of, put_to, saw_put
 from placement_lint.placement.overlays.like_creators import made_like
 from placement_lint.placement.overlays.registry import LibraryCall, models
 from placement_lint.syntax.calls import is_none
@@ -115,19 +115,10 @@ def _put(call: LibraryCall, passed: CallArguments) -> Value:
         return UNKNOWN
     held = passed.positional[0]
     call.on.operations.touch(held)
-    call.on.record.put.update(
-        array.origin.created for array in arrays(held) if array.origin is not None
-    )
     sharding = place_of(target)
     devices = {atom.device if isinstance(atom, TheDevice) else None for atom in target}
-    by = frozenset({call.place})
-    placed = call.program.trees.rebuilt(
-        held,
-        lambda leaf: committed_to(leaf, devices, by, sharding),
-        call.place,
-        call.state,
-        is_put=True,
-    )
+    saw_put(call, held)
+    placed = put_to(call, held, devices, sharding)
     call.program.objects.supersede(held, placed, call.state)
     return placed
 

@@ -36,6 +36,7 @@ from placement_lint.placement.domain.values import (
     PlainContext,
     Sequence,
     Value,
+    arrays,
     sole,
     value,
 )
@@ -50,6 +51,9 @@ from placement_lint.placement.engine.operations import is_on_host
 from placement_lint.placement.overlays.registry import LibraryCall, models
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from placement_lint.placement.domain.devices import Device
     from placement_lint.placement.engine.arguments import CallArguments, Operand
 
 
@@ -319,3 +323,24 @@ def place_of(held: Value) -> Sharding | None:
     only = sole(held)
     is_known = isinstance(only, Sharding) and (only.is_named or only.is_of_host)
     return only if is_known and isinstance(only, Sharding) else None
+
+
+def saw_put(call: LibraryCall, held: Value) -> None:
+    """Note that arrays were put somewhere by name."""
+    call.on.record.put.update(
+        array.origin.created for array in arrays(held) if array.origin is not None
+    )
+
+
+def put_to(
+    call: LibraryCall, held: Value, devices: Iterable[Device | None], sharding: Sharding | None
+) -> Value:
+    """Return a value after a call put it on one of the devices, or on a mesh by a sharding."""
+    by = frozenset({call.place})
+    return call.program.trees.rebuilt(
+        held,
+        lambda leaf: committed_to(leaf, devices, by, sharding),
+        call.place,
+        call.state,
+        is_put=True,
+    )

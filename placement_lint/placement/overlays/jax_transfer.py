@@ -63,7 +63,13 @@ from placement_lint.placement.facts.traced import (
 )
 from placement_lint.placement.facts.traced_results import gives_array, row_gives_array
 from placement_lint.placement.overlays.jax_devices import devices_of
-from placement_lint.placement.overlays.jax_sharding import place_of, saw_specs, saw_target
+from placement_lint.placement.overlays.jax_sharding import (
+    place_of,
+    put_to,
+    saw_put,
+    saw_specs,
+    saw_target,
+)
 from placement_lint.placement.overlays.like_creators import made_like
 from placement_lint.placement.overlays.methods import is_own, ready_pieces
 from placement_lint.placement.overlays.registry import LibraryCall, applies, models
@@ -347,19 +353,10 @@ def commit(call: LibraryCall) -> Value:
         if call.arguments.is_open:
             return UNKNOWN
         return _put_nowhere(call, call.arguments.get(0, "x"), held)
-    call.on.record.put.update(
-        array.origin.created for array in arrays(held) if array.origin is not None
-    )
-    by = frozenset({call.place})
+    saw_put(call, held)
     devices = devices_of(call, target)
     wanted = NONE if target is None or sharding is not None else call.evaluate(target)
-    placed = put_to_each(call, held, wanted) or call.program.trees.rebuilt(
-        held,
-        lambda leaf: committed_to(leaf, devices, by, sharding),
-        call.place,
-        call.state,
-        is_put=True,
-    )
+    placed = put_to_each(call, held, wanted) or put_to(call, held, devices, sharding)
     call.program.objects.supersede(held, placed, call.state)
     if names_one:
         return placed
