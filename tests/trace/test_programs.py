@@ -62,6 +62,12 @@ import jax
 
 failed = {}
 
+def list_of(places):
+    try:
+        return list(places)
+    except TypeError:
+        return []
+
 def run(folder, statements):
     try:
         exec(statements, {})
@@ -78,13 +84,14 @@ for folder, statements, clear in json.load(open("programs.json")):
     thread.join()
     sys.path[:] = path
     # A package without a file asks for the place of the one that it is in.
+    # Some libraries answer any attribute of what they put among the modules with an object.
     places = {
-        name: [getattr(module, "__file__", None) or "", *getattr(module, "__path__", ())]
+        name: [getattr(module, "__file__", None), *list_of(getattr(module, "__path__", ()))]
         for name, module in list(sys.modules.items())
         if name not in before
     }
     for name, own in places.items():
-        if any(place.startswith(os.path.abspath(folder)) for place in own):
+        if any(str(place).startswith(os.path.abspath(folder)) for place in own):
             del sys.modules[name]
     jax.config.update("jax_default_device", None)
 sys.exit(json.dumps(failed) if failed else 0)
