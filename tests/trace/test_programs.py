@@ -14,6 +14,7 @@ from placement_lint.trace.join import FindingState, Judgement, join
 from placement_lint.trace.launch import VIRTUAL, TraceTarget, run
 from placement_lint.trace.record import TraceRecord, read
 from placement_lint.trace.recorder import DRAGGED
+from tests import records
 from tests.marks import NEEDS_JAX
 from tests.program_cases import ProgramCase, Text, all_programs
 from tests.trace.running import environment
@@ -55,6 +56,8 @@ FOLLOWING = {
 }
 """A computation runs on the host there since an array is not where the marked line wants it: that
 line is reported, and no other."""
+TOGETHER = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+"""Several such processes share the memory of a GPU."""
 DRIVER = '''\
 """Runs each program as if it were alone: its own modules, and its own default device."""
 import json, os, sys, threading
@@ -132,7 +135,11 @@ class Run:
         )
 
 
-def traced(folder: Path, programs: Sequence[tuple[ProgramCase, dict[str, Text]]]) -> Run:
+def traced(
+    folder: Path,
+    programs: Sequence[tuple[ProgramCase, dict[str, Text]]],
+    devices: str = VIRTUAL,
+) -> Run:
     from safetensors.numpy import save_file
 
     table = np.arange(16, dtype=np.float32).reshape(4, 4)
@@ -147,7 +154,8 @@ def traced(folder: Path, programs: Sequence[tuple[ProgramCase, dict[str, Text]]]
     ledger.mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        status = run(TraceTarget("driver.py", False, ()), ledger, VIRTUAL, environment())
+        variables = {**environment(), **TOGETHER}
+        status = run(TraceTarget("driver.py", False, ()), ledger, devices, variables)
     whole = read(ledger)
     assert whole.failed is None
     return Run(status, folder, whole)
@@ -264,3 +272,14 @@ def test_nothing_moves_once_they_are_fixed(tmp_path: Path, programs: list[Progra
     run = traced(tmp_path, [(program, fixed[program.id]) for program in hazards])
     assert run.status == 0
     assert {p.id: dragged(p, run) for p in hazards} == {p.id: wanted(fixed[p.id]) for p in hazards}
+
+
+def test_on_a_gpu_they_move_where_they_do_here() -> None:
+    """The newest record of them, which `python -m tests.trace.programs_record` writes."""
+    path = records.newest("-traced-programs.json", records.RECORDS)
+    assert path is not None
+    whole = records.read(path, 1)
+    assert whole["devices"] == "gpu"
+    assert whole["accelerator"]
+    assert whole["programs"] > 150
+    assert whole["differing"] == {}

@@ -3,8 +3,9 @@
 A case is named after the functions that it calls. It begins with `HEAD`: `x` was made on the host,
 `y` on the default device, both uncommitted, so that a model that loses `x` misses a move. In
 brackets: how many uses of arrays the interpreter may not know, the Python version that has the
-functions, or `every` for a slow case, which runs by `pytest -m every` only. What the transfer table
-has a row of is executed by `tests/jaxmodel/test_transfer.py`.
+functions, the versions of the package that have them, or `every` for a slow case, which runs by
+`pytest -m every` only. What the transfer table has a row of is executed by
+`tests/jaxmodel/test_transfer.py`.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import importlib.util
 import re
 import sys
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import libcst as cst
 import pytest
+from packaging.requirements import Requirement
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.libraries import methods
@@ -44,7 +47,8 @@ with jax.default_device(cpu):
 y = jnp.zeros((4, 4))
 """
 _CASE = re.compile(
-    r"^# case: ([\w. ]+?)(?: \[(\d+) unknown\])?(?: \[since (3\.\d+)\])?(?: \[(every)\])?\n"
+    r"^# case: ([\w. ]+?)(?: \[(\d+) unknown\])?(?: \[since (3\.\d+)\])?"
+    r"(?: \[needs ([^]]+)\])?(?: \[(every)\])?\n"
     r"(.*?)(?=^# case: |\Z)",
     re.MULTILINE | re.DOTALL,
 )
@@ -57,6 +61,8 @@ class OverlayCase:
     names: tuple[str, ...]
     unknown: int
     since: tuple[int, ...]
+    needs: str
+    """A version of a package, as pip takes it; or nothing."""
     is_slow: bool
     text: str
 
@@ -66,7 +72,13 @@ class OverlayCase:
             return f"needs Python {'.'.join(map(str, self.since))}"
         packages = sorted({name.partition(".")[0] for name in self.names})
         absent = [each for each in packages if importlib.util.find_spec(each) is None]
-        return f"not installed: {', '.join(absent)}" if absent else None
+        if absent:
+            return f"not installed: {', '.join(absent)}"
+        if self.needs:
+            needed = Requirement(self.needs)
+            if (installed := metadata.version(needed.name)) not in needed.specifier:
+                return f"needs {needed}; here is {installed}"
+        return None
 
 
 def cases_in(folder: Path) -> list[OverlayCase]:
@@ -76,11 +88,14 @@ def cases_in(folder: Path) -> list[OverlayCase]:
             tuple(names.split()),
             int(unknown or 0),
             tuple(map(int, since.split("."))) if since else (),
+            needs,
             bool(every),
             HEAD + text,
         )
         for path in sorted(folder.glob("*.txt"))
-        for names, unknown, since, every, text in _CASE.findall(path.read_text(encoding="utf-8"))
+        for names, unknown, since, needs, every, text in _CASE.findall(
+            path.read_text(encoding="utf-8")
+        )
     ]
 
 
