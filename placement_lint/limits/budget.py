@@ -23,7 +23,7 @@ from placement_lint.limits.machine import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from types import TracebackType
     from typing import Protocol
 
@@ -157,6 +157,17 @@ class Budget:
         """Return the seconds that a file has taken so far."""
         account = self.accounts.get(path)
         return 0.0 if account is None else account.spent
+
+    def accounts_of(self, paths: Iterable[str]) -> tuple[Account, ...]:
+        """Return the accounts that there are of some files, in their order."""
+        return tuple(self.accounts[path] for path in sorted(paths) if path in self.accounts)
+
+    def note(self, other: Account) -> None:
+        """Take what a file has taken, and run out of, in another process."""
+        account = self.account(other.path)
+        account.spent = max(account.spent, other.spent)
+        account.exhausted = account.exhausted or other.exhausted
+        account.barred = account.barred or other.barred
 
     def is_exhausted(self, path: str) -> bool:
         """Return whether a file has run out of what it, or its interpretation, may take."""

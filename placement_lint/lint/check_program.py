@@ -235,6 +235,11 @@ class Component:
     importers: Mapping[str, list[tuple[str, str]]]
     """From each file of the run to those that import it, with the first part of the name."""
 
+    @property
+    def first(self) -> str:
+        """The first of its files, by which it is known: each file is in one component."""
+        return min(self.paths)
+
 
 def components(
     carrying: Iterable[str],

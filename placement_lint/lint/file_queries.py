@@ -88,7 +88,7 @@ class FileQueries:
         if path not in tasks:
             return []
         task = replace(tasks[path], spent=self._budget.spent(path))
-        return [*FileChecker(project, FixMode.NONE)(task).findings]
+        return [*FileChecker(project, FixMode.NONE).alone(task).findings]
 
     @cached_property
     def _to_check(self) -> tuple[Project, dict[str, Task]]:

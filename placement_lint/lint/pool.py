@@ -7,16 +7,19 @@ each of those is tried again where nothing else runs.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import multiprocessing
 import signal
+import sys
+import threading
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -42,25 +45,31 @@ def map_isolated(
     work: Callable[[T], R],
     things: Sequence[T],
     jobs: int,
-    done: Callable[[R | Died], None] = lambda _: None,
+    done: Callable[[T, R | Died], Iterable[T]] = lambda *_: (),
+    *,
+    most: int = 0,
 ) -> list[R | Died]:
     """Return what `work` makes of each thing, in their order, from up to `jobs` processes.
 
-    `work` is pickled once for each process. With one job everything happens in this process, and
-    a crash is a crash; so it does where the system allows no processes, or no more of them. Raises
-    what `work` raises. An interrupt ends the processes at once. `done` is told of each result, in
-    any order.
+    `done` is told of each thing and its result, in any order, and gives what is to be done because
+    of it: the results of that come last. `most` is how many things there may be in the end.
+
+    Each process gets `work` once, forked with it or pickled. With one job everything happens in
+    this process, and a crash is a crash; so it does where the system allows no processes, or no
+    more of them. Raises what `work` raises. An interrupt ends the processes at once.
     """
-    jobs = min(jobs, MAX_JOBS, len(things))
+    jobs = min(jobs, MAX_JOBS, max(len(things), most))
     if jobs > 1:
         try:
             return _Pooled(work, things, jobs, done).run()
         except NoProcessesError:
             pass
     results: list[R | Died] = []
-    for thing in things:
+    pending = deque(things)
+    while pending:
+        thing = pending.popleft()
         results.append(work(thing))
-        done(results[-1])
+        pending += done(thing, results[-1])
     return results
 
 
@@ -72,28 +81,31 @@ class _Pooled(Generic[T, R]):
         work: Callable[[T], R],
         things: Sequence[T],
         jobs: int,
-        done: Callable[[R | Died], None],
+        done: Callable[[T, R | Died], Iterable[T]],
     ) -> None:
         self.work = work
-        self.things = things
+        self.things = [*things]
         self.jobs = jobs
         self.done = done
         self.results: dict[int, R | Died] = {}
+        self.pending = deque(range(len(self.things)))
 
     def run(self) -> list[R | Died]:
-        pending = deque(range(len(self.things)))
-        while pending:
-            suspects = self._together(pending)
+        while self.pending:
+            suspects = self._together()
             for suspect in suspects:
                 self._take(suspect, self._alone(suspect))
         return [self.results[index] for index in range(len(self.things))]
 
     def _take(self, index: int, result: R | Died) -> None:
         self.results[index] = result
-        self.done(result)
+        for more in self.done(self.things[index], result):
+            self.pending.append(len(self.things))
+            self.things.append(more)
 
-    def _together(self, pending: deque[int]) -> list[int]:
+    def _together(self) -> list[int]:
         """Work through what is pending, and give what was under way when a worker died."""
+        pending = self.pending
         running: dict[Future[R], int] = {}
         here: list[int] = []
         with _Workers(self.work, self.jobs) as workers:
@@ -153,15 +165,15 @@ class _Workers(Generic[T, R]):
     """Some processes, which are gone when the block is left, however it is left."""
 
     def __init__(self, work: Callable[[T], R], jobs: int) -> None:
-        # A forked process would inherit the locks of our other threads, held without end.
-        context = multiprocessing.get_context("spawn")
+        context = multiprocessing.get_context("fork" if _may_fork() else "spawn")
         self._before = set(multiprocessing.active_children())
         try:
             self._executor = ProcessPoolExecutor(
                 jobs, mp_context=context, initializer=_start, initargs=(work,)
             )
-            # Processes are started as there are things to do.
-            self.ready = self._submitted(_nothing)
+            # Processes are started as there are things to do; those that are forked, all at once.
+            with _interrupts_held():
+                self.ready = self._submitted(_nothing)
         except (ImportError, NotImplementedError, OSError) as error:
             raise NoProcessesError(str(error)) from error
         except NoProcessesError:
@@ -200,6 +212,28 @@ class _Workers(Generic[T, R]):
             raise NoProcessesError(str(error)) from error
 
 
+def _may_fork() -> bool:
+    """Return whether processes can be made that know all that this one has found out.
+
+    A forked process would inherit the locks of our other threads, held without end. Before Python
+    3.11, an executor forks more of them when it has a thread.
+    """
+    return sys.platform == "linux" and sys.version_info >= (3, 11) and threading.active_count() == 1
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Hold interrupts back in the block: a forked process ignores them only after it has begun."""
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class _Worker:
     """What a worker process works with."""
 
@@ -211,6 +245,8 @@ def _start(work: Callable[[Any], Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # It ends with its work, which looks for garbage itself where there may be much.
     gc.disable()
+    # Nor through what it was forked with: that would copy all of it.
+    gc.freeze()
     _Worker.work = staticmethod(work)
 
 

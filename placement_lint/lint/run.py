@@ -25,12 +25,15 @@ from placement_lint.lint.gc_pause import collection_paused
 from placement_lint.lint.progress import ProgressCount, no_progress
 from placement_lint.lint.results import FixMode, Outcome
 from placement_lint.lint.schedule import (
+    Components,
     FileChecker,
     check_all,
-    check_component,
     check_task,
+    component_task,
     incomplete,
     ran_out,
+    recall_component,
+    take_up,
 )
 from placement_lint.lint.select_files import Selection
 from placement_lint.lint.tasks import CheckedFile, Request, Task, failure
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
     from placement_lint.lint.check_program import Component
     from placement_lint.lint.incremental.revision import PreviousRun
     from placement_lint.lint.progress import Tell
+    from placement_lint.lint.schedule import CheckedComponent, ComponentTask
 
 PARALLEL_BYTES = 500_000
 """What is worth starting processes for: they take some 0.4 s to be ready, and a file some 2.5 µs a
@@ -140,10 +144,9 @@ def _pass_over(
     pass_over = _Pass(paths, store, fix, progress, previous)
     try:
         run_deep(pass_over.prepare, request_for)
+        pass_over.check(jobs, parallel_bytes)
     except RunOverError:
         pass_over.break_off()
-    else:
-        pass_over.check_alone(jobs, parallel_bytes)
     return pass_over.selection, pass_over.checked
 
 
@@ -165,10 +168,17 @@ class _Pass:
         self.selection = Selection(store, previous)
         self.project: Project | None = None
         self.checked: list[CheckedFile] = []
-        self.parse_tasks: list[Task] = []
+        self.groups = Components()
+        self.components: list[ComponentTask] = []
+        """Those of which it is not known what is found in them."""
+        self.in_components: dict[str, str] = {}
+        """The files of these, each with the name of its component."""
+        self.alone: list[Task] = []
+        self.waiting: dict[str, list[Task]] = {}
+        """What is to be checked alone after a component, if no part of its program."""
 
     def prepare(self, request_for: Callable[[str], Request]) -> None:
-        """Sort the files, and check those of which several are one program.
+        """Sort the files, and find those that are one program.
 
         Raises RunOverError where the run has taken all its time by then.
         """
@@ -177,45 +187,86 @@ class _Pass:
             selection.take(path, request_for(path))
             progress.reach(len(selection.files) - selection.left, len(selection.findings))
         no_groups: list[Component] = []
-        nothing_found: dict[str, CheckedFile] = {}
-        nothing_recalled: list[CheckedFile] = []
         with timed(PROGRAM):
             project = self.project = selection.with_reexports()
             selection.attempt(lambda: selection.pin(project), None)
             groups = selection.attempt(lambda: selection.components(project), no_groups)
         for component in groups:
-            together = functools.partial(check_component, component, selection, project, self.fix)
-            found = selection.attempt(together, nothing_found)
-            progress.add(len(found), sum(len(one.findings) for one in found.values()))
-            self.checked += found.values()
+            whole = component_task(component, selection)
+            recall = functools.partial(recall_component, whole, selection, project)
+            found = selection.attempt(recall, None)
+            if found is None:
+                self.components.append(whole)
+                self.in_components |= dict.fromkeys(component.paths, whole.first)
+            else:
+                progress.add(len(found), sum(len(one.findings) for one in found.values()))
+                self.checked += found.values()
+        self.groups = Components.of(groups, selection)
         done = {one.path for one in self.checked}
-        selection.tasks = [task for task in selection.tasks if task.path not in done]
-        self.parse_tasks = [task for task in selection.parse_tasks if task.path not in done]
-        recalled = selection.attempt(lambda: selection.recalled(project), nothing_recalled)
-        progress.add(len(recalled), sum(len(one.findings) for one in recalled))
-        self.checked += recalled
+        for task in (*selection.tasks, *selection.parse_tasks):
+            if task.path in self.in_components:
+                self.waiting.setdefault(self.in_components[task.path], []).append(task)
+            elif task.path not in done:
+                self.alone.append(task)
+        self.alone = self._unknown(self.alone)
 
-    def check_alone(self, jobs: int, parallel_bytes: int) -> None:
-        """Check the other files, each alone."""
+    def _unknown(self, tasks: Sequence[Task]) -> list[Task]:
+        """Return the files of which it is not known what is found in them; take up the others."""
+        selection, project = self.selection, self.project
+        nothing: list[CheckedFile] = []
+        if project is None or not tasks:
+            return []
+        asked = [task for task in tasks if not task.only_parse]
+        recalled = selection.attempt(lambda: selection.recalled(asked, project), nothing)
+        self.progress.add(len(recalled), sum(len(one.findings) for one in recalled))
+        self.checked += recalled
+        known = {one.path for one in recalled}
+        return [task for task in tasks if task.path not in known]
+
+    def check(self, jobs: int, parallel_bytes: int) -> None:
+        """Check the components, and all other files alone."""
         selection, project = self.selection, self.project
         if project is None:
             return
-        tasks = selection.in_order((*selection.tasks, *self.parse_tasks))
-        if sum(task.size for task in tasks) < parallel_bytes:
+        self._take_what_failed(project)
+        waiting = [task for tasks in self.waiting.values() for task in tasks]
+        if sum(task.size for task in (*self.alone, *waiting)) < parallel_bytes:
             jobs = 1
-        examiner = FileChecker(project, self.fix, is_timed=watch().is_running)
-        self.checked += selection.noted(check_all(tasks, examiner, jobs, self.progress))
+        timed_too = watch().is_running
+        checker = FileChecker(project, self.fix, timed_too, self.groups)
+        components = sorted(self.components, key=lambda task: (-task.size, task.first))
+        tasks: list[Task | ComponentTask] = [*components, *selection.in_order(self.alone)]
+        most = len(tasks) + len(waiting)
+        together, alone = check_all(tasks, checker, jobs, self._released, self.progress, most)
+        for one in together:
+            take_up(one, selection, project)
+            self.checked += one.files.values()
+        # A program may have led into a file that no import statement leads to.
+        done = {one.path for one in self.checked}
+        self.checked += selection.noted(one for one in alone if one.path not in done)
+        if self.previous is not None:
+            self.previous.now.facts_by_file = project.facts_by_file.known(selection.files)
+        self._take_what_failed(project)
+        selection.note_exhausted(self.checked)
+        self.checked += selection.exhausted
+        selection.findings += incomplete(selection, project, self.checked)
+
+    def _released(self, component: CheckedComponent) -> list[Task]:
+        """Return the files of a component that are to be checked alone, the largest first."""
+        tasks = self.waiting.get(component.task.first, ())
+        left = [task for task in tasks if task.path not in component.files]
+        return self.selection.in_order(run_deep(self._unknown, left))
+
+    def _take_what_failed(self, project: Project) -> None:
+        """Report what failed, or took too much, of files that others asked about."""
+        selection = self.selection
         if self.previous is not None:
             self.previous.learn(project.view.take_learned())
-            self.previous.now.facts_by_file = project.facts_by_file.known(selection.files)
         selection.findings += [
             failure(path, error) for path, error in project.take_failed().items()
         ]
         exhausted = project.expenses.take_new()
         selection.findings += [unfinished(path, *each) for path, each in exhausted.items()]
-        selection.note_exhausted(self.checked)
-        self.checked += selection.exhausted
-        selection.findings += incomplete(selection, project, self.checked)
 
     def break_off(self) -> None:
         """Report each file that was not checked because the run was over."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections import deque
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.files.notebook import NotPythonError
 from placement_lint.files.source import Source, UnreadableError
@@ -36,10 +37,10 @@ from placement_lint.lint.file_results import (
 )
 from placement_lint.lint.gc_pause import collect_if_many
 from placement_lint.lint.incremental.records import Group
-from placement_lint.lint.progress import ProgressCount, no_progress
 from placement_lint.lint.results import FixedFile, FixMode, SkipKind, Skipped
 from placement_lint.lint.tasks import Change, CheckedFile, Request, Task, failure
 from placement_lint.prefilter.conditions import NAMED_SUPPRESSION, text_of_source
+from placement_lint.project.dependencies import Learned
 from placement_lint.project.graph import closure
 from placement_lint.project.imported_names import filter_text
 from placement_lint.rules.tool.internal_error import InternalError
@@ -53,9 +54,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from placement_lint.findings import Finding
-    from placement_lint.limits.budget import Total
+    from placement_lint.limits.budget import Account, Total
     from placement_lint.lint.check_program import Component, ComponentCheck
     from placement_lint.lint.fixes.apply import FixResult
+    from placement_lint.lint.progress import ProgressCount
     from placement_lint.lint.select_files import Selection
     from placement_lint.project.project import Project
     from placement_lint.project.queries import TrackedQueries
@@ -67,65 +69,206 @@ MOST_ATTEMPTS = 8
 memory, before each is checked alone."""
 
 
+@dataclass(frozen=True)
+class ComponentTask:
+    """One component of a run: it is checked before those of its files that are checked alone."""
+
+    first: str
+    """By which of its files it is known."""
+    size: int
+    spent: Mapping[str, float]
+    """The seconds of processor time that its files have taken by now."""
+    group: str = ""
+    """What the next run knows its results by; "" where nothing is kept."""
+
+
+@dataclass(frozen=True)
+class CheckedComponent:
+    """What came of one component."""
+
+    task: ComponentTask
+    files: dict[str, CheckedFile] = field(default_factory=dict)
+    """Those of which more need not be found out: others are checked alone."""
+    findings: tuple[Finding, ...] = ()
+    """What is to be said of other files, and of what went wrong."""
+    left_out: frozenset[str] = frozenset()
+    """Files that ran out of time or memory."""
+    incomplete: Mapping[str, str] = field(default_factory=dict)
+    """Files that were not checked as parts of the program; and because of which one."""
+    out: frozenset[str] = frozenset()
+    """Files of which it needed to know something that takes more than they may."""
+    group: Group | None = None
+    """What the next run is to know; None where it may find something else."""
+    learned: Learned = field(default_factory=Learned)
+    """What was found out of files on the way."""
+    accounts: tuple[Account, ...] = ()
+    """What its files have taken."""
+    seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
+    """How long each part of the work took, if that was asked for."""
+
+    @property
+    def count(self) -> int:
+        """How many findings there are."""
+        return sum(len(one.findings) for one in self.files.values())
+
+
+@dataclass(frozen=True)
+class Components:
+    """The components of a run, with what decides how their files are checked."""
+
+    by_first: Mapping[str, Component] = field(default_factory=dict)
+    requests: Mapping[str, Request] = field(default_factory=dict)
+    left_out: frozenset[str] = frozenset()
+    """Files that are no part of any program."""
+
+    @classmethod
+    def of(cls, components: Iterable[Component], selection: Selection) -> Components:
+        """Take components of a run."""
+        by_first = {component.first: component for component in components}
+        return cls(by_first, selection.requests, frozenset(selection.left_out))
+
+
 def check_all(
-    tasks: Sequence[Task],
-    check_alone: FileChecker,
+    tasks: Sequence[Task | ComponentTask],
+    checker: FileChecker,
     jobs: int,
-    progress: ProgressCount | None = None,
-) -> list[CheckedFile]:
-    """Check files, each alone; with several jobs in processes, whose death is a finding."""
-    progress = progress or ProgressCount(len(tasks), no_progress)
+    released: Callable[[CheckedComponent], Sequence[Task]],
+    progress: ProgressCount,
+    most: int = 0,
+) -> tuple[list[CheckedComponent], list[CheckedFile]]:
+    """Check components and lone files; with several jobs in processes, whose death is a finding.
+
+    `released` tells which files of a component are to be checked alone after it; `most` is how many
+    tasks there may be then. What came of them is in the order of the files' names, whatever was
+    done first.
+    """
+    components: list[CheckedComponent] = []
+    files: list[CheckedFile] = []
+
+    def note(one: CheckedFile | CheckedComponent) -> Sequence[Task]:
+        watch().add(one.seconds)
+        if isinstance(one, CheckedFile):
+            files.append(one)
+            progress.add(1, len(one.findings))
+            return ()
+        components.append(one)
+        progress.add(len(one.files), one.count)
+        return released(one)
+
     if jobs <= 1:
-        return run_deep(_check_here, tasks, check_alone, progress)
+        run_deep(_check_here, tasks, checker, note)
+    else:
+        _check_elsewhere(tasks, checker, jobs, note, most)
+    components.sort(key=lambda one: one.task.first)
+    files.sort(key=lambda one: one.path)
+    return components, files
+
+
+Note: TypeAlias = "Callable[[CheckedFile | CheckedComponent], Sequence[Task]]"
+"""Takes what came of a task, and gives what is to be done because of it."""
+
+
+def _check_here(tasks: Sequence[Task | ComponentTask], checker: FileChecker, note: Note) -> None:
+    pending = deque(tasks)
+    while pending:
+        pending += note(checker(pending.popleft()))
+
+
+def _check_elsewhere(
+    tasks: Sequence[Task | ComponentTask],
+    checker: FileChecker,
+    jobs: int,
+    note: Note,
+    most: int,
+) -> None:
     from placement_lint.lint.pool import Died, map_isolated
 
-    def note(one: CheckedFile | Died) -> None:
-        progress.add(1, 1 if isinstance(one, Died) else len(one.findings))
+    def done(
+        task: Task | ComponentTask, one: CheckedFile | CheckedComponent | Died
+    ) -> Sequence[Task]:
+        return note(checker.died(task) if isinstance(one, Died) else one)
 
-    checked: list[CheckedFile] = []
     with timed(WAITING):
-        done = map_isolated(check_alone.elsewhere(current_budget()), tasks, jobs, note)
-    for task, one in zip(tasks, done, strict=True):
-        if isinstance(one, Died):
-            finding = tool_finding(InternalError, task.path, InternalError.describe_death())
-            checked.append(CheckedFile(task.path, FileResult((finding,))))
-        else:
-            checked.append(_added(one))
-    return checked
-
-
-def _check_here(
-    tasks: Sequence[Task], check_alone: FileChecker, progress: ProgressCount
-) -> list[CheckedFile]:
-    checked: list[CheckedFile] = []
-    for task in tasks:
-        checked.append(_added(check_alone(task)))
-        progress.add(1, len(checked[-1].findings))
-    return checked
-
-
-def _added(checked: CheckedFile) -> CheckedFile:
-    """Note how long it took to look at a file."""
-    watch().add(checked.seconds)
-    return checked
+        map_isolated(checker.elsewhere(current_budget()), tasks, jobs, done, most=most)
 
 
 @dataclass(frozen=True)
 class FileChecker:
-    """What is done with each file that is to be looked at alone."""
+    """What is done with each component, and with each file that is to be looked at alone."""
 
     project: Project
     fix: FixMode
     is_timed: bool = False
     """Whether to say what took how long: it may be another process that looks."""
+    components: Components = field(default_factory=Components)
 
-    def __call__(self, task: Task) -> CheckedFile:
-        """Read a file, and look at it."""
+    def __call__(self, task: Task | ComponentTask) -> CheckedFile | CheckedComponent:
+        """Read files, and look at them."""
         if not self.is_timed:
-            return self._check(task)
+            return self._of(task)
         with apart() as own:
-            checked = self._check(task)
+            checked = self._of(task)
         return replace(checked, seconds=own.seconds)
+
+    def _of(self, task: Task | ComponentTask) -> CheckedFile | CheckedComponent:
+        return self.alone(task) if isinstance(task, Task) else self.together(task)
+
+    def died(self, task: Task | ComponentTask) -> CheckedFile | CheckedComponent:
+        """Return what is to be said where a process died of a task.
+
+        Which file of a component it was is said when each is checked alone.
+        """
+        if isinstance(task, Task):
+            finding = tool_finding(InternalError, task.path, InternalError.describe_death())
+            return CheckedFile(task.path, FileResult((finding,)))
+        component = self.components.by_first[task.first]
+        place = min(component.placing)
+        finding = tool_finding(InternalError, place, InternalError.describe_death())
+        without = dict.fromkeys(component.paths - {place}, place)
+        return CheckedComponent(task, findings=(finding,), incomplete=without)
+
+    def together(self, task: ComponentTask) -> CheckedComponent:
+        """Check the files of a component that are one program; what goes wrong is a finding."""
+        component, requests = self.components.by_first[task.first], self.components.requests
+        for path in component.paths & requests.keys():
+            allow(path, requests[path].options.time_limit, task.spent.get(path, 0.0))
+        attempts = _Attempts(component, self.components, self.project, self.fix)
+        failed: list[Finding] = []
+        checked: dict[str, CheckedFile] = {}
+        group = None
+        with isolating(lambda error: failed.append(failure(min(component.placing), error))):
+            try:
+                together, checked = attempts.run()
+                if together is not None:
+                    group = attempts.recorded(together, checked) if task.group else None
+                    together.free()
+            except LimitError:
+                # The run is over: that is said of each file when it is its turn alone.
+                checked = {}
+        collect_if_many()
+        beside, out = self._beside()
+        budget = current_budget()
+        return CheckedComponent(
+            task,
+            checked,
+            (*attempts.left_out.values(), *failed, *beside),
+            frozenset(attempts.left_out),
+            attempts.incomplete,
+            out,
+            None if beside else group,
+            self.project.view.take_learned() if task.group else Learned(),
+            () if budget is None else budget.accounts_of(component.paths),
+        )
+
+    def _beside(self) -> tuple[tuple[Finding, ...], frozenset[str]]:
+        """Return what failed of other files, and which of them have taken too much."""
+        failed = self.project.take_failed()
+        out = self.project.expenses.take_new()
+        beside = (
+            *(failure(path, error) for path, error in failed.items()),
+            *(unfinished(path, *each) for path, each in out.items()),
+        )
+        return beside, frozenset(out)
 
     def elsewhere(self, budget: Budget | None) -> WorkerChecker:
         """Return what another process of the run does with each file."""
@@ -137,20 +280,16 @@ class FileChecker:
             total = budget.shared_total()
         return WorkerChecker(self, budget.limits, total)
 
-    def _check(self, task: Task) -> CheckedFile:
+    def alone(self, task: Task) -> CheckedFile:
+        """Read a file, and look at it."""
         checked = self._within_limits(task)
         collect_if_many()
-        failed = self.project.take_failed()
-        out = self.project.expenses.take_new()
+        beside, out = self._beside()
         if any(finding.code == IoError.code for finding in checked.result.findings):
             self.project.start_afresh()
-        if not (failed or out):
+        if not beside:
             return checked
-        beside = (
-            *(failure(path, error) for path, error in failed.items()),
-            *(unfinished(path, *each) for path, each in out.items()),
-        )
-        return replace(checked, beside=(*checked.beside, *beside), out=frozenset(out), answers=None)
+        return replace(checked, beside=(*checked.beside, *beside), out=out, answers=None)
 
     def _within_limits(self, task: Task) -> CheckedFile:
         seconds = task.request.options.time_limit
@@ -184,18 +323,18 @@ def check_task(task: Task, fix: FixMode, project: Project) -> CheckedFile:
 
 
 class WorkerChecker:
-    """What another process does with each file that it is given."""
+    """What another process does with each task that it is given."""
 
-    def __init__(self, examiner: FileChecker, limits: Limits, total: Total | None) -> None:
+    def __init__(self, checker: FileChecker, limits: Limits, total: Total | None) -> None:
         """Take what a process may take, and what holds the time that all of the run have taken."""
-        self._examiner = examiner
+        self._checker = checker
         self._limits = limits
         self._total = total
 
-    def __call__(self, task: Task) -> CheckedFile:
-        """Read a file, and look at it."""
+    def __call__(self, task: Task | ComponentTask) -> CheckedFile | CheckedComponent:
+        """Read files, and look at them."""
         with using(self._budget):
-            return run_deep(self._examiner, task)
+            return run_deep(self._checker, task)
 
     @functools.cached_property
     def _budget(self) -> Budget:
@@ -276,97 +415,151 @@ def _may_be_remembered(source: Source, options: FileOptions, result: FileResult)
     )
 
 
-def check_component(
-    component: Component,
-    selection: Selection,
-    project: Project,
-    fix: FixMode,
-) -> dict[str, CheckedFile]:
-    """Check files that have to do with one another, if it is not known what is found in them."""
-    requests, previous = selection.requests, selection.previous
-    digest = ""
+def component_task(component: Component, selection: Selection) -> ComponentTask:
+    """Return what there is to do about a component."""
+    previous, requests = selection.previous, selection.requests
+    group = ""
     if previous is not None:
         accelerated = {
             path for path in component.paths & requests.keys() if requests[path].options.accelerator
         }
-        digest = previous.group(
-            component.paths, accelerated, component.placing, component.importers
-        )
-        known = previous.results(digest, project)
-        if known is not None:
-            return {path: CheckedFile(path, result) for path, result in known.items()}
-    options_for = _options_in(requests, project)
-    together, checked = _attempted(component, selection, options_for, project, fix)
-    if together is None:
-        return {}
-    if previous is not None:
-        previous.looked_at.update(checked)
+        group = previous.group(component.paths, accelerated, component.placing, component.importers)
+    return ComponentTask(
+        component.first,
+        sum(map(selection.size, component.paths)),
+        selection.spent(component.paths),
+        group,
+    )
+
+
+def recall_component(
+    task: ComponentTask, selection: Selection, project: Project
+) -> dict[str, CheckedFile] | None:
+    """Return what is found in a component, if that is known from the last run."""
+    previous = selection.previous
+    known = None if previous is None else previous.results(task.group, project)
+    if known is None:
+        return None
+    return {path: CheckedFile(path, result) for path, result in known.items()}
+
+
+def take_up(checked: CheckedComponent, selection: Selection, project: Project) -> None:
+    """Note what came of a component, in this process or another one."""
+    selection.findings += checked.findings
+    selection.left_out |= checked.left_out
+    for path, because_of in checked.incomplete.items():
+        selection.incomplete.setdefault(path, because_of)
+    project.expenses.exhausted |= checked.out
+    budget, previous = current_budget(), selection.previous
+    if budget is not None:
+        for account in checked.accounts:
+            budget.note(account)
+    if previous is None:
+        return
+    previous.looked_at.update(checked.files)
+    previous.learn(checked.learned)
+    if checked.group is not None:
+        previous.now.groups[checked.task.group] = checked.group
+    else:
+        previous.is_certain = False
+
+
+def check_component(
+    component: Component, selection: Selection, project: Project, fix: FixMode
+) -> dict[str, CheckedFile]:
+    """Check the files of a component here and now, if it is not known what is found in them."""
+    task = component_task(component, selection)
+    known = recall_component(task, selection, project)
+    if known is not None:
+        return known
+    program = Components.of([component], selection)
+    checked = FileChecker(project, fix, components=program).together(task)
+    take_up(checked, selection, project)
+    return checked.files
+
+
+class _Attempts:
+    """The attempts to check the files of a component as one program."""
+
+    def __init__(
+        self,
+        component: Component,
+        known: Components,
+        project: Project,
+        fix: FixMode,
+    ) -> None:
+        self.component = component
+        self.requests = known.requests
+        self.project = project
+        self.fix = fix
+        self.without = set(component.paths & known.left_out)
+        self.left_out: dict[str, Finding] = {}
+        """The files that ran out of something, and what is to be said of each."""
+        self.incomplete: dict[str, str] = {}
+        """The files that are not checked as parts of the program; and because of which one."""
+        self.options_for = _options_in(known.requests, project)
+
+    def run(self) -> tuple[ComponentCheck | None, dict[str, CheckedFile]]:
+        """Check files as one program; without those that run out of something.
+
+        Each of these is still to be checked alone, with what it has left. None: so are all.
+        """
+        from placement_lint.lint.check_program import group
+
+        component, requests, project = self.component, self.requests, self.project
+        # What is at the expense of none of them is at that of all.
+        first = min(component.placing)
+        account = f"the component of {first}"
+        allow(account, _seconds_of([requests[path] for path in component.placing]))
+        for _ in range(MOST_ATTEMPTS):
+            try:
+                with spending(account):
+                    together = group(component, self.options_for, project, frozenset(self.without))
+                    checked = _check_together(together, requests, project, self.fix)
+            except (TimeUpError, MemoryUpError) as error:
+                stopped = error.with_traceback(None)
+            else:
+                return together, checked
+            bar(stopped)
+            free()
+            # Work was broken off, and some of it may be half done.
+            project.start_afresh()
+            if stopped.path not in component.paths:
+                self._leave_out(first, type(stopped)(first))
+                break
+            self._leave_out(stopped.path, stopped)
+        for path in component.paths:
+            self.incomplete.setdefault(path, min(self.without))
+        return None, {}
+
+    def _leave_out(self, path: str, error: LimitError) -> None:
+        self.without.add(path)
+        seconds = self.requests[path].options.time_limit
+        self.left_out[path] = unfinished(path, error, seconds)
+
+    def recorded(
+        self, together: ComponentCheck, checked: Mapping[str, CheckedFile]
+    ) -> Group | None:
+        """Return what the next run is to know; None where it may find something else."""
         results = {path: one.result for path, one in checked.items()}
         if (
-            together.is_readable
-            and not together.without
-            and all(
-                _may_be_remembered(source, options_for(source), results.get(path, FileResult(())))
+            not together.is_readable
+            or together.without
+            or not all(
+                _may_be_remembered(
+                    source, self.options_for(source), results.get(path, FileResult(()))
+                )
                 for path, source in together.sources.items()
             )
         ):
-            answers = {path: asked.answers for path, asked in together.asked.items()}
-            reads = together.reads
-            reads.codes = {
-                path: code_digest(source.text) for path, source in together.sources.items()
-            }
-            reads.words = {
-                path: dict(analysis.facts.said) for path, analysis in together.analyses.items()
-            }
-            previous.now.groups[digest] = Group(results, answers, reads)
-        else:
-            previous.is_certain = False
-    together.free()
-    collect_if_many()
-    return checked
-
-
-def _attempted(
-    component: Component,
-    selection: Selection,
-    options_for: Callable[[Source], FileOptions],
-    project: Project,
-    fix: FixMode,
-) -> tuple[ComponentCheck | None, dict[str, CheckedFile]]:
-    """Check files as one program; without those that run out of something.
-
-    Each of these is still to be checked alone, with what it has left. None: so are all.
-    """
-    from placement_lint.lint.check_program import group
-
-    requests = selection.requests
-    without = set(component.paths & selection.left_out)
-    # What is at the expense of none of them is at that of all.
-    first = min(component.placing)
-    account = f"the component of {first}"
-    allow(account, _seconds_of([requests[path] for path in component.placing]))
-    for _ in range(MOST_ATTEMPTS):
-        try:
-            with spending(account):
-                together = group(component, options_for, project, frozenset(without))
-                checked = _check_together(together, requests, project, fix)
-        except (TimeUpError, MemoryUpError) as error:
-            stopped = error.with_traceback(None)
-        else:
-            return together, checked
-        bar(stopped)
-        free()
-        # Work was broken off, and some of it may be half done.
-        project.start_afresh()
-        if stopped.path not in component.paths:
-            selection.leave_out(first, type(stopped)(first))
-            without.add(first)
-            break
-        without.add(stopped.path)
-        selection.leave_out(stopped.path, stopped)
-    for path in component.paths:
-        selection.incomplete.setdefault(path, min(without))
-    return None, {}
+            return None
+        answers = {path: asked.answers for path, asked in together.asked.items()}
+        reads = together.reads
+        reads.codes = {path: code_digest(source.text) for path, source in together.sources.items()}
+        reads.words = {
+            path: dict(analysis.facts.said) for path, analysis in together.analyses.items()
+        }
+        return Group(results, answers, reads)
 
 
 def incomplete(

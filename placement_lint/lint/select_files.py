@@ -131,11 +131,6 @@ class Selection:
         seconds = request.options.time_limit
         self.findings.append(unfinished(path, error.with_traceback(None), seconds))
 
-    def leave_out(self, path: str, error: LimitError) -> None:
-        """Note a file without which those are analysed that it has to do with."""
-        self.left_out.add(path)
-        self.findings.append(unfinished(path, error, self.requests[path].options.time_limit))
-
     def attempt(self, work: Callable[[], T], otherwise: T) -> T:
         """Do what is about the files together; where it fails, each is still checked alone."""
         with isolating(lambda error: self.findings.append(failure(self.files[0], error))):
@@ -405,6 +400,15 @@ class Selection:
             return tasks
         return [replace(task, spent=budget.spent(task.path)) for task in tasks]
 
+    def size(self, path: str) -> int:
+        """Return how many bytes of text a file has; 0 where it is not one of the run."""
+        return self._sizes.get(path, 0)
+
+    def spent(self, paths: Iterable[str]) -> dict[str, float]:
+        """Return the seconds that each of some files has taken so far."""
+        budget = current_budget()
+        return {} if budget is None else {path: budget.spent(path) for path in paths}
+
     def components(self, project: Project) -> list[Component]:
         """Return the files that may have to be interpreted together."""
         if len(self.files) < 2 or not (self._carrying or self._sharing or self._saying_where):
@@ -422,18 +426,17 @@ class Selection:
         committing = to_execute([*self._committing, *sorted(small & self.requests.keys())])
         return components(carrying, committing, project, self._importing_jax)
 
-    def recalled(self, project: Project) -> list[CheckedFile]:
-        """Take out the files of which it is known what would be found in them."""
+    def recalled(self, tasks: Iterable[Task], project: Project) -> list[CheckedFile]:
+        """Return what would be found in files, where that is known."""
         if self.previous is None:
             return []
-        known = {}
-        for task in self.tasks:
+        known = []
+        for task in tasks:
             accelerator = task.request.options.accelerator
             result = self.previous.checked(task.path, project, accelerator=accelerator)
             if result is not None:
-                known[task.path] = CheckedFile(task.path, result)
-        self.tasks = [task for task in self.tasks if task.path not in known]
-        return [*known.values()]
+                known.append(CheckedFile(task.path, result))
+        return known
 
     def noted(self, checked: Iterable[CheckedFile]) -> list[CheckedFile]:
         """Remember what was found in files that were looked at alone."""
