@@ -192,7 +192,9 @@ class _Pass:
             selection.attempt(lambda: selection.pin(project), None)
             groups = selection.attempt(lambda: selection.components(project), no_groups)
         for component in groups:
-            whole = component_task(component, selection)
+            whole = selection.attempt(functools.partial(component_task, component, selection), None)
+            if whole is None:
+                continue
             recall = functools.partial(recall_component, whole, selection, project)
             found = selection.attempt(recall, None)
             if found is None:

@@ -87,7 +87,7 @@ TOGETHER = (
     "placement_lint.lint.check_program:group",
     "placement_lint.lint.check_program:ComponentCheck.interpret",
     "placement_lint.lint.check_program:ComponentCheck.lint",
-    "placement_lint.lint.schedule:check_component",
+    "placement_lint.lint.schedule:component_task",
     "placement_lint.project.program_view:WholeRun._graph",
 )
 """What is asked about several."""

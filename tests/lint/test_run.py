@@ -289,10 +289,15 @@ def test_small_runs_stay_in_one_process(folder: Path, monkeypatch: pytest.Monkey
     asked: list[int] = []
 
     def note(
-        work: Callable[[object], object], tasks: list[object], jobs: int, _: object
-    ) -> list[object]:
+        work: Callable[[object], object],
+        tasks: list[object],
+        jobs: int,
+        done: Callable[[object, object], object],
+        **_: object,
+    ) -> None:
         asked.append(jobs)
-        return [work(task) for task in tasks]
+        for task in tasks:
+            done(task, work(task))
 
     monkeypatch.setattr("placement_lint.lint.pool.map_isolated", note)
     # What is not parsed does not count.
