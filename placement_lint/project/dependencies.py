@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         FunctionEffects,
         GivenComputation,
         ImportEffects,
+        KnownType,
     )
 
 
@@ -45,6 +46,11 @@ class Dependencies:
     """What other files let callbacks and worker processes run of the file; None: nobody asked."""
     donations: dict[str, DonationElsewhere | None] = field(default_factory=dict)
     """What things of other files donate, by their qualified names."""
+    types: dict[tuple[str, str, bool], KnownType | None] = field(default_factory=dict)
+    """The types of what other files define: by the file, if that is known, the name, and whether
+    it is called."""
+    version_flags: dict[str, bool | None] = field(default_factory=dict)
+    """Whether what other files define is worked out of the version of JAX, by qualified names."""
     brings_donation: bool | None = None
     """Whether the file imports from one that may donate; None where nobody asked."""
 

@@ -79,7 +79,7 @@ class FunctionsElsewhere:
             with self._borrowed(file) as facts:
                 if facts is None:
                     return None
-                onward = _reexported(facts, rest)
+                onward = reexported(facts, rest)
                 if onward is None:
                     found = _function_named(facts, rest)
                     if found is not None:
@@ -213,14 +213,14 @@ class FunctionsElsewhere:
             if located is None or not located[1]:
                 return None
             with self._borrowed(located[0]) as facts:
-                onward = None if facts is None else _reexported(facts, located[1])
+                onward = None if facts is None else reexported(facts, located[1])
             if onward is None:
                 return located
             located = self._project.module_of(located[0], onward)
         return None
 
 
-def _reexported(facts: ModuleFacts, name: str) -> str | None:
+def reexported(facts: ModuleFacts, name: str) -> str | None:
     """Return the qualified name that a file imports something by which others get from it."""
     top, dot, rest = name.partition(".")
     bindings = facts.names.module_scope.bindings.get(top, [])

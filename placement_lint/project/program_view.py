@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from placement_lint.project.donations_elsewhere import DonationsElsewhere
     from placement_lint.project.functions_elsewhere import FunctionsElsewhere
     from placement_lint.project.modules import Modules
+    from placement_lint.project.types_elsewhere import TypesElsewhere
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.semantic.module_summary import Summary
     from placement_lint.semantic.program_queries import (
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         DonationElsewhere,
         FunctionEffects,
         GivenComputation,
+        KnownType,
     )
 
 
@@ -122,6 +124,22 @@ class WholeRun:
     def donation(self, path: str, name: str) -> DonationElsewhere | None:
         """Return what something of another file donates."""
         return self._donations.of(path, name)
+
+    def object_type(
+        self, path: str, name: str, *, called: bool, file: str = ""
+    ) -> KnownType | None:
+        """Return the type of what another file defines, or of what calling it gives."""
+        return self._types.of(path, name, called=called, file=file)
+
+    def is_about_version(self, path: str, name: str) -> bool | None:
+        """Return whether what another file defines is worked out of the version of JAX."""
+        return self._types.is_about_version(path, name)
+
+    @functools.cached_property
+    def _types(self) -> TypesElsewhere:
+        from placement_lint.project.types_elsewhere import TypesElsewhere
+
+        return TypesElsewhere(self._project, self._open_files.borrowed)
 
     @functools.cached_property
     def _given(self) -> Mapping[str, tuple[GivenComputation, ...]]:

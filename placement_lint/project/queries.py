@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         FunctionEffects,
         GivenComputation,
         ImportEffects,
+        KnownType,
         RunView,
     )
 
@@ -117,6 +118,26 @@ class TrackedQueries:
             donations[name] = self._view().donation(path, name)
         return donations[name]
 
+    def object_type(
+        self, path: str, name: str, *, called: bool, file: str = ""
+    ) -> KnownType | None:
+        """Return the type of what another file defines, or of what calling it gives."""
+        if not file and not self._modules.may_be_of_run(name):
+            self.answers.foreign.add(name.partition(".")[0])
+            return None
+        types, key = self.answers.types, (file, name, called)
+        if key not in types:
+            types[key] = self._view().object_type(path, name, called=called, file=file)
+        return types[key]
+
+    def is_about_version(self, path: str, name: str) -> bool | None:
+        """Return whether what another file defines is worked out of the version of JAX."""
+        if not self._modules.may_be_of_run(name):
+            self.answers.foreign.add(name.partition(".")[0])
+            return None
+        answer = self.answers.version_flags[name] = self._view().is_about_version(path, name)
+        return answer
+
 
 def still_hold(
     answers: Dependencies, modules: Modules, path: str, view_of_run: Callable[[], RunView]
@@ -141,6 +162,14 @@ def still_hold(
         and answers.brings_donation in {None, brings_donation(path, modules)}
         and all(view.donation(path, each) == told for each, told in answers.donations.items())
         and all(view.function(path, *each) == told for each, told in answers.functions.items())
+        and all(
+            view.object_type(path, name, called=called, file=file) == told
+            for (file, name, called), told in answers.types.items()
+        )
+        and all(
+            view.is_about_version(path, each) is told
+            for each, told in answers.version_flags.items()
+        )
         and all(
             view.calls_from_elsewhere(path, each) == told for each, told in answers.called.items()
         )

@@ -111,6 +111,8 @@ def _caught(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> list[cst.Base
 def leaves(body: cst.BaseSuite) -> bool:
     """Return whether a body ends by leaving what is around it: what follows is its other case."""
     last: cst.CSTNode = body.body[-1]
+    while isinstance(last, cst.With):
+        last = last.body.body[-1]
     if isinstance(last, cst.SimpleStatementLine):
         last = last.body[-1]
     return isinstance(last, cst.Return | cst.Raise | cst.Continue | cst.Break)

@@ -130,6 +130,18 @@ class DonationElsewhere:
     """What a function returns that donates; of a tuple, the items by their keys."""
 
 
+@dataclass(frozen=True)
+class KnownType:
+    """A class of which something is an object."""
+
+    name: str
+    """Qualified; of a class of the run: its name in the file."""
+    path: str = ""
+    """The file of the run that defines the class."""
+    items: tuple[KnownType | None, ...] = ()
+    """The types of the items of a tuple of fixed length."""
+
+
 class RunView(Protocol):
     """The files of the run, as far as one of them, at a path, has to do with the others.
 
@@ -194,6 +206,24 @@ class RunView(Protocol):
         """
         ...
 
+    def object_type(
+        self, path: str, name: str, *, called: bool, file: str = ""
+    ) -> KnownType | None:
+        """Return the type of what another file defines, or of what calling it gives.
+
+        It is named by its qualified name in a file, or by that in the file `file`: a function, a
+        class, a variable, or an attribute of one of these. None where that is not known.
+        """
+        ...
+
+    def is_about_version(self, path: str, name: str) -> bool | None:
+        """Return whether what another file defines is worked out of the version of JAX.
+
+        It is named by its qualified name in a file: a variable, or a function. None where that is
+        not known.
+        """
+        ...
+
 
 UNUSED = CallsFromElsewhere(False, None)
 
@@ -229,4 +259,12 @@ class Alone:
         return ()
 
     def donation(self, path: str, name: str) -> DonationElsewhere | None:
+        return None
+
+    def object_type(
+        self, path: str, name: str, *, called: bool, file: str = ""
+    ) -> KnownType | None:
+        return None
+
+    def is_about_version(self, path: str, name: str) -> bool | None:
         return None

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.removed import OLD_APIS
 from placement_lint.semantic.enclosing import catches, is_asserted_to_fail, is_caught, passed_exits
+from placement_lint.syntax.calls import string_value
 from placement_lint.syntax.definitions import function_of
 from placement_lint.syntax.import_statements import MISSING_MODULE
 from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from placement_lint.semantic.file_view import FileView
     from placement_lint.semantic.model import ModuleFacts
@@ -30,6 +32,15 @@ _WORDS = (
 _IN_FUNCTIONS = ("version", "hasattr")
 """The words that say so in the body of a function that a condition calls."""
 _ASKING = frozenset({"builtins.dir", "importlib.util.find_spec", "inspect.signature"})
+_KNOWN = ("builtins.", "jax.", "numpy.", "os.")
+"""Of calls, whose result is not the version of JAX unless a word says so."""
+_OF_JAX = frozenset(
+    part
+    for api in OLD_APIS
+    for name in (api.name, api.replacement or "")
+    for part in name.split(".")
+)
+"""Names of parts that came or went, and of the modules that they are in."""
 _MAX_NAMES = 16
 """How many names of one condition are followed."""
 
@@ -81,7 +92,12 @@ def asks_for_version(test: cst.CSTNode, ctx: FileView) -> bool:
     pending, names = [test], 0
     while pending:
         node = pending.pop()
-        if _has_word(node, _WORDS) or ctx.called(node) in _ASKING:
+        if ctx.called(node) in _ASKING:
+            return True
+        if isinstance(node, cst.Call) and _asks_another_object(node, ctx):
+            pending += [each.value for each in node.args[2:]]
+            continue
+        if _has_word(node, _WORDS) and not (isinstance(node, cst.Name) and _is_decided(node, ctx)):
             return True
         if isinstance(node, cst.Call):
             function = function_of(node.func, ctx.names)
@@ -92,8 +108,9 @@ def asks_for_version(test: cst.CSTNode, ctx: FileView) -> bool:
             bindings = ctx.names.bindings(node)
             if len(bindings) == 1 and bindings[0].value is not None:
                 pending.append(bindings[0].value)
-            elif not any(map(_is_package, bindings)) and any(
-                _is_bound_by_failure(_statement(each.node, ctx), ctx) for each in bindings
+            elif any(_says_version(each, ctx) for each in bindings) or (
+                not any(map(_is_package, bindings))
+                and any(_is_bound_by_failure(_statement(b.node, ctx), ctx) for b in bindings)
             ):
                 return True
         if isinstance(node, cst.Attribute) and names < _MAX_NAMES:
@@ -101,6 +118,73 @@ def asks_for_version(test: cst.CSTNode, ctx: FileView) -> bool:
             pending += _attribute_values(node, ctx)
         pending += children(node)
     return False
+
+
+def exports_version(name: str, view: FileView) -> bool | None:
+    """Return whether what a file binds to a name is worked out of the version; None: not known."""
+    bindings = view.names.module_scope.bindings.get(name, [])
+    found: list[bool | None] = []
+    for binding in bindings:
+        if _is_bound_by_failure(_statement(binding.node, view), view):
+            return True
+        if isinstance(binding.node, cst.FunctionDef):
+            found.append(_is_about_versions(binding.node, view) or None)
+        elif binding.value is None:
+            found.append(None)
+        else:
+            is_known = not any(_is_unknown_call(each, view) for each in _below(binding.value))
+            found.append(asks_for_version(binding.value, view) or (False if is_known else None))
+    if True in found:
+        return True
+    return None if None in found or not found else False
+
+
+def _is_decided(node: cst.Name, ctx: FileView) -> bool:
+    """Return whether what a name is bound to says whether it is about versions, and not its words.
+
+    That is an expression of this file, or what another file of the run exports.
+    """
+    bindings = ctx.names.bindings(node)
+    if len(bindings) != 1:
+        return False
+    value, target = bindings[0].value, bindings[0].target
+    if value is not None:
+        return not any(_is_unknown_call(each, ctx) for each in _below(value))
+    if target is None:
+        return False
+    # What is about versions is found by its words, or is asked for below.
+    return ctx.module.run.is_about_version(ctx.module.path, target) is False
+
+
+def _says_version(binding: Binding, ctx: FileView) -> bool:
+    """Return whether what a name is imported from another file for is about versions."""
+    target = binding.target
+    return target is not None and bool(ctx.module.run.is_about_version(ctx.module.path, target))
+
+
+def _below(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    pending = [node]
+    while pending:
+        each = pending.pop()
+        yield each
+        pending += children(each)
+
+
+def _is_unknown_call(node: cst.CSTNode, ctx: FileView) -> bool:
+    if not isinstance(node, cst.Call):
+        return False
+    return not (ctx.called(node) or "").startswith(_KNOWN)
+
+
+def _asks_another_object(node: cst.Call, ctx: FileView) -> bool:
+    """Return whether a call asks something for an attribute that has nothing to do with JAX.
+
+    `getattr(config, "dtype", None)`.
+    """
+    if ctx.called(node) not in {"builtins.getattr", "builtins.hasattr"} or len(node.args) < 2:
+        return False
+    name = string_value(node.args[1].value)
+    return ctx.name(node.args[0].value) is None and name is not None and name not in _OF_JAX
 
 
 def _is_about_versions(function: Function, ctx: FileView) -> bool:

@@ -129,11 +129,20 @@ def records_codec() -> Codec:
         GivenComputation,
         ImportEffects,
         JaxCall,
+        KnownType,
     )
 
     classes = (
         *(Dependencies, FileFacts, FileResult, Finding, ImportEffects, EffectOrigin),
-        *(CallsFromElsewhere, FunctionEffects, GivenComputation, JaxCall, Summarised, Suppressed),
+        *(
+            CallsFromElsewhere,
+            FunctionEffects,
+            GivenComputation,
+            JaxCall,
+            KnownType,
+            Summarised,
+            Suppressed,
+        ),
         *(CallsMade, ProgramReads, Donated, DonationElsewhere, DonationKind),
     )
     names = {each.__name__: each for each in classes}

@@ -80,15 +80,6 @@ def allows_none(annotation: cst.Annotation | None, names: Names) -> bool:
     return any(is_none(each) for each in _alternatives(annotation, names))
 
 
-def is_of_class(annotation: cst.Annotation | None, name: str, names: Names) -> bool:
-    """Return whether an annotation says that something is an object of a class, or None."""
-    every = [each for each in _alternatives(annotation, names) if not is_none(each)]
-    return bool(every) and all(
-        isinstance(each, cst.Name | cst.Attribute) and names.qualified(each) == name
-        for each in every
-    )
-
-
 def is_plain(annotation: cst.Annotation | None, names: Names) -> bool:
     """Return whether an annotation says that something is a number or text of Python, or None."""
     every = [*_alternatives(annotation, names)]

@@ -28,7 +28,9 @@ class DeprecatedPlacementApi(OldApiRule):
     and other names, arguments and attributes that are deprecated in the supported versions of JAX.
     These are read from the project's dependencies, or set by `--target-jax`; by default, only the
     newest known version. For `with mesh:` and for `pxla.thread_resources` there is one finding for
-    each file, at the first, with the others as related places.
+    each file, at the first, with the others as related places. A mesh is what `jax.make_mesh` or
+    `Mesh` makes, also in functions and classes of other files; what is annotated as one; and what
+    `NamedSharding` or `jax.shard_map` takes as its mesh.
 
     ## Why is this bad?
     A coming release removes it, and then the line, or the whole module, fails (JDP601). Until then
@@ -61,7 +63,7 @@ class DeprecatedPlacementApi(OldApiRule):
     are supported too, that have no replacement there. Code under a condition on the version or
     `hasattr`, or after one that returns; code in a `try` that catches the ImportError, or in its
     handler; code whose warnings are ignored, or which only a type checker reads. An attribute of
-    an object that is not certainly an array.
+    an object that is not certainly an array. A context named `mesh` that may be something else.
 
     ## Verified by
     The proof calls `jax.host_id()` and gets the warning. After the fix there is none. Each row of

@@ -27,7 +27,7 @@ from placement_lint.prefilter.conditions import (
     Uses,
 )
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.semantic.own_attributes import own_attribute
+from placement_lint.semantic.known_types import MESH, KnownTypes
 from placement_lint.semantic.version_guards import deprecation_is_known, is_guarded
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.import_statements import imported_names
@@ -47,6 +47,8 @@ _NAMED = frozenset({Access.NAME, Access.CALL, Access.MODULE})
 _CONVERTING = frozenset({"jax.numpy.array", "jax.numpy.asarray"})
 _MESH = "jax.sharding.Mesh"
 _MESHES = frozenset({_MESH, "jax.make_mesh"})
+_ENTERED_MESH = rb"\bwith\b(?:[^:#]{0,200},)?[\s\\(]*[\w.]*mesh\w*[\s\\)]*(?:[,:]|as\b|if\b)"
+"""A variable or an attribute that is entered, and is named like a mesh."""
 _ARRAY = "jax.Array."
 _RENAMED_BEHIND = frozenset({"device_local_layout"})
 """Attributes of what an old attribute gave, that what the new one gives has not (measured: that of
@@ -109,8 +111,7 @@ def _needs(api: OldApi) -> Needs:
         word = last.encode()
         return InImport(rb"\bjax" + GAP + rb"\." + GAP + word + rb"\b", word=word)
     if api.use is Access.ENTER:
-        entered = rb"\bwith\b[^:#]{1,200}mesh"
-        return AnyOf(Enters(*_MESHES), AllOf(Uses(*_MESHES), Pattern(entered, word=b"mesh")))
+        return AnyOf(Enters(*_MESHES), Pattern(_ENTERED_MESH, word=b"mesh"))
     if api.use in {Access.ARRAY_ATTRIBUTE, Access.ARRAY_CALL}:
         return AllOf(ReadOfValue(last, called=api.use is Access.ARRAY_CALL), MAKES_ARRAYS)
     return ArgumentMatches((function,), rf"\b{last}\b")
@@ -234,28 +235,13 @@ def hits_of_with(
 
 
 def _is_mesh(node: cst.BaseExpression, ctx: Context) -> bool:
-    """Return whether something certainly is a mesh: by what made it, or by its annotation."""
-    from placement_lint.placement.facts.annotations import field_annotation, is_of_class
+    """Return whether something certainly is a mesh: by what made it, or by its annotation.
 
-    if isinstance(node, cst.Attribute):
-        made = own_attribute(node, ctx)
-        if made is None:
-            owner = next((a for a in ctx.ancestors(node) if isinstance(a, cst.ClassDef)), None)
-            is_own = isinstance(node.value, cst.Name) and node.value.value == "self"
-            annotation = field_annotation(owner, node.attr.value) if owner and is_own else None
-            return is_of_class(annotation, _MESH, ctx.names)
-        node = made
-    if isinstance(node, cst.Name):
-        bindings = ctx.names.bindings(node)
-        if len(bindings) != 1:
-            return False
-        bound = bindings[0].node
-        if isinstance(bound, cst.Param):
-            return is_of_class(bound.annotation, _MESH, ctx.names)
-        if bindings[0].value is None:
-            return False
-        node = bindings[0].value
-    return isinstance(node, cst.Call) and ctx.called(node) in _MESHES
+    Or the one or the other thing, of which one is.
+    """
+    if isinstance(node, cst.IfExp):
+        return _is_mesh(node.body, ctx) or _is_mesh(node.orelse, ctx)
+    return ctx.module.fact(KnownTypes).of(node) == MESH
 
 
 def imported(node: cst.Import | cst.ImportFrom) -> Iterator[tuple[cst.ImportAlias, str]]:

@@ -392,6 +392,37 @@ def test_what_another_file_imports_is_asked_again() -> None:
     assert "JDP507" not in {each.code for each in now.findings}
 
 
+MESHES = {
+    "meshes.py": "import jax\ndef mesh():\n    return jax.make_mesh((8,), ('data',))\n",
+    "train.py": "import jax\nfrom meshes import mesh\nmy_mesh = mesh()\nwith my_mesh:\n    pass\n",
+}
+
+
+def test_what_another_file_makes_is_asked_again() -> None:
+    newest = Settings()
+    write(MESHES)
+    assert {each.code for each in check(settings=newest).findings} == {"JDP602"}
+    write({"meshes.py": "import jax\ndef mesh():\n    return jax.numpy_mesh(8)\n"})
+    now = check(settings=newest)
+    assert same(now, afresh(newest))
+    assert not now.findings
+
+
+FLAGS = {
+    "compat.py": "import jax\nNEW = jax.__version__ > '0.8'\n",
+    "train.py": "import jax\nfrom compat import NEW\nif not NEW:\n    print(jax.host_id())\n",
+}
+
+
+def test_whether_a_flag_of_another_file_asks_for_the_version_is_asked_again() -> None:
+    write(FLAGS)
+    assert not check().findings
+    write({"compat.py": "import jax\nNEW = len(jax.devices()) > 8\n"})
+    now = check()
+    assert same(now, afresh())
+    assert {each.code for each in now.findings} == {"JDP602"}
+
+
 def test_every_question_that_is_kept_is_asked_again() -> None:
     """What is kept and not compared would hold for ever."""
     text = inspect.getsource(still_hold)

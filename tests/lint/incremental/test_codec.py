@@ -46,7 +46,7 @@ from placement_lint.semantic.module_summary import (
     Step,
     Summary,
 )
-from placement_lint.semantic.program_queries import EffectOrigin, ImportEffects
+from placement_lint.semantic.program_queries import EffectOrigin, ImportEffects, KnownType
 
 SUMMARIES = Codec(tuple[Step, ...])
 STARTS = Does(Kind.STARTS, "jax.devices()", 2)
@@ -94,6 +94,14 @@ DEPENDENCIES = Dependencies(
     {(b"\xff", b"jax"): True, (): False},
     {"a": ImportEffects(ORIGIN, None, {"JAX_PLATFORMS": ORIGIN}, None)},
     {"a.py": "b.py"},
+    types={
+        ("", "b.mesh", True): KnownType("jax.sharding.Mesh"),
+        ("b.py", "C.pair", False): KnownType(
+            "builtins.tuple", items=(KnownType("C", "b.py"), None)
+        ),
+        ("", "b.none", False): None,
+    },
+    version_flags={"b.NEW": True, "b.OTHER": None},
 )
 FACTS = FileFacts(
     frozenset({"numpy", "np"}),

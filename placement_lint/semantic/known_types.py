@@ -1,0 +1,500 @@
+"""The types of expressions, as annotations, constructors and what functions return say them.
+
+Nothing is executed. Other files of the run are asked for what they define.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.semantic.program_queries import KnownType
+from placement_lint.syntax.calls import Arguments, is_none, string_value
+from placement_lint.syntax.definitions import CACHES, PARTIAL, applied, is_generator
+from placement_lint.syntax.names import BindingKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.syntax.names import Binding, Names
+
+MESH = KnownType("jax.sharding.Mesh")
+_MADE_BY = {"jax.make_mesh": MESH, MESH.name: MESH}
+"""What calls of libraries give; the constructor stands for its class in annotations as well."""
+_TAKING = {
+    "flax.linen.logical_to_mesh_sharding": (1, "mesh", MESH),
+    "flax.nnx.get_named_sharding": (1, "mesh", MESH),
+    "jax.experimental.shard_map.shard_map": (1, "mesh", MESH),
+    "jax.sharding.NamedSharding": (0, "mesh", MESH),
+    "jax.shard_map": (None, "mesh", MESH),
+}
+"""What raises for an argument of another type."""
+_STEPS = 12
+"""Names, attributes and calls that lead from an expression to what says its type."""
+_MOST_PLACES = 24
+"""Assignments of one attribute, returns of one function: beyond them its type is not known."""
+_MOST_USES = 64
+"""Uses of one variable, calls of one function: others are not looked at."""
+_LONGEST = 200
+"""Characters of an annotation that is written as a string."""
+_TUPLES = frozenset({"builtins.tuple", "typing.Tuple"})
+_OPTIONAL = "typing.Optional"
+_UNIONS = frozenset({_OPTIONAL, "typing.Union"})
+_AROUND = frozenset({"typing.Annotated", "typing.ClassVar", "typing.Final"})
+_SELF = frozenset({"typing.Self", "typing_extensions.Self"})
+_PROPERTIES = frozenset({"builtins.property", "functools.cached_property"})
+_METHOD_DECORATORS = (
+    frozenset({"builtins.classmethod", "builtins.staticmethod"}) | _PROPERTIES | CACHES
+)
+
+
+class KnownTypes:
+    """The types of expressions of one file. None everywhere: it is not known."""
+
+    def __init__(self, facts: ModuleFacts) -> None:
+        self._facts = facts
+        self._names: Names = facts.names
+        self._tree = facts.tree
+        self._attributes: dict[int, dict[str, list[cst.CSTNode | None]]] = {}
+
+    def of(self, node: cst.BaseExpression, steps: int = _STEPS) -> KnownType | None:
+        """Return the type of an expression; that of what is not None, where it may be None."""
+        if steps <= 0:
+            return None
+        if isinstance(node, cst.Name):
+            return self._of_name(node, steps)
+        if isinstance(node, cst.Attribute):
+            return self._of_attribute(node, steps, called=False)
+        if isinstance(node, cst.Call):
+            return self._of_call(node, steps)
+        if isinstance(node, cst.IfExp):
+            return self._common((node.body, node.orelse), steps)
+        if isinstance(node, cst.Tuple):
+            parts = [each.value for each in node.elements]
+            if any(isinstance(each, cst.StarredElement) for each in node.elements):
+                return None
+            return KnownType("builtins.tuple", items=tuple(self.of(x, steps - 1) for x in parts))
+        return None
+
+    def exported(self, name: str, *, called: bool) -> KnownType | None:
+        """Return the type of what the file defines by a dotted name, or of what calling it gives.
+
+        It is a function, a class, an attribute of one, or a variable.
+        """
+        top, _, below = name.partition(".")
+        bindings = self._names.module_scope.bindings.get(top, [])
+        if not bindings or below.count("."):
+            return None
+        bound = bindings[0]
+        if bound.kind is BindingKind.IMPORT and len(bindings) == 1:
+            onward = f"{bound.target}.{below}" if below else bound.target
+            return self._elsewhere(onward or "", called=called)
+        if isinstance(bound.node, cst.ClassDef) and len(bindings) == 1:
+            if below:
+                return self._member(bound.node, below, _STEPS, called=called)
+            return self._class(bound.node) if called else None
+        if isinstance(bound.node, cst.FunctionDef) and len(bindings) == 1:
+            return self._returned(bound.node, _STEPS) if called and not below else None
+        found = self._of_bindings(bindings, top, _STEPS)
+        if below and found is not None:
+            return self._of_member(found, below, _STEPS, called=called)
+        return None if called else found
+
+    # -- expressions ------------------------------------------------------------------------------
+
+    def _of_name(self, node: cst.Name, steps: int) -> KnownType | None:
+        bindings = self._names.bindings(node)
+        found = self._of_bindings(bindings, node.value, steps) if bindings else None
+        if found is None and len(bindings) == 1:
+            return self._taken(self._names.uses(node.value, self._names.scope(node)))
+        return found
+
+    def _of_bindings(self, bindings: Iterable[Binding], name: str, steps: int) -> KnownType | None:
+        found: set[KnownType | None] = set()
+        for binding in bindings:
+            if binding.value is not None and is_none(binding.value):
+                continue
+            found.add(self._of_binding(binding, name, steps - 1))
+            if None in found or len(found) > 1:
+                return None
+        return found.pop() if found else None
+
+    def _of_binding(self, binding: Binding, name: str, steps: int) -> KnownType | None:
+        bound = binding.node
+        if binding.kind is BindingKind.IMPORT:
+            return self._elsewhere(binding.target or "", called=False)
+        if isinstance(bound, cst.Param):
+            return self._of_parameter(bound, steps)
+        if isinstance(bound, cst.AnnAssign):
+            said = self._annotated(bound.annotation.annotation, steps)
+            if said is not None:
+                return said
+        if binding.kind is BindingKind.ASSIGNMENT and binding.value is not None:
+            return self.of(binding.value, steps)
+        if isinstance(bound, cst.Assign):
+            return self._unpacked(bound, name, steps)
+        return None
+
+    def _unpacked(self, bound: cst.Assign, name: str, steps: int) -> KnownType | None:
+        """Return the type of one of the names of a tuple that something is assigned to."""
+        for target in bound.targets:
+            if not isinstance(target.target, cst.Tuple):
+                continue
+            for place, element in enumerate(target.target.elements):
+                if isinstance(element, cst.StarredElement):
+                    return None
+                if isinstance(element.value, cst.Name) and element.value.value == name:
+                    whole = self.of(bound.value, steps)
+                    items = () if whole is None else whole.items
+                    return items[place] if len(items) == len(target.target.elements) else None
+        return None
+
+    def _of_parameter(self, param: cst.Param, steps: int) -> KnownType | None:
+        if param.annotation is not None:
+            said = self._annotated(param.annotation.annotation, steps)
+            if said is not None:
+                return said
+        parameters = self._tree.parent(param)
+        function = None if parameters is None else self._tree.parent(parameters)
+        if not isinstance(function, cst.FunctionDef) or not isinstance(parameters, cst.Parameters):
+            return None
+        cls, name = self._class_around(function), param.name.value
+        names = [each.name.value for each in (*parameters.posonly_params, *parameters.params)]
+        how = {self._names.qualified(each.decorator) for each in function.decorators}
+        is_bound = cls is not None and "builtins.staticmethod" not in how
+        if cls is not None and is_bound and names[:1] == [name]:
+            return None if "builtins.classmethod" in how else self._class(cls)
+        place = names.index(name) - is_bound if name in names else None
+        return self._passed(function, cls, place, name, steps)
+
+    def _taken(self, uses: Sequence[cst.CSTNode]) -> KnownType | None:
+        """Return the type of what is given to something that takes no other type."""
+        return next(filter(None, map(self._taken_at, uses[:_MOST_USES])), None)
+
+    def _taken_at(self, use: cst.CSTNode) -> KnownType | None:
+        argument = self._tree.parent(use)
+        call = self._tree.parent(argument) if isinstance(argument, cst.Arg) else None
+        if not isinstance(call, cst.Call):
+            return None
+        taking = _TAKING.get(self._names.qualified(call.func) or "")
+        if taking is None or Arguments(call).get(taking[0], taking[1]) is not use:
+            return None
+        return taking[2]
+
+    def _passed(
+        self,
+        function: cst.FunctionDef,
+        cls: cst.ClassDef | None,
+        place: int | None,
+        name: str,
+        steps: int,
+    ) -> KnownType | None:
+        """Return the type of what every call of a function in this file passes for a parameter."""
+        called = function.name.value
+        uses: Sequence[cst.CSTNode]
+        if cls is None:
+            uses = self._names.uses(called, self._names.scope(function))
+        elif called == "__init__":
+            uses = self._names.uses(cls.name.value, self._names.scope(cls))
+        else:
+            uses = self._facts.fact(_attributes_by_name).get(called, [])
+        found: set[KnownType | None] = set()
+        for use in uses[:_MOST_USES]:
+            call, first = self._tree.parent(use), 0
+            if isinstance(call, cst.Arg):
+                # functools.partial(function, …)
+                call, first = self._tree.parent(call), 1
+            if not isinstance(call, cst.Call) or not (
+                self._names.qualified(call.func) == PARTIAL if first else call.func is use
+            ):
+                return None
+            given = Arguments(call).get(None if place is None else place + first, name)
+            if given is not None and is_none(given):
+                continue
+            found.add(None if given is None else self.of(given, steps - 1))
+            if None in found or len(found) > 1:
+                return None
+        return found.pop() if found else None
+
+    def _of_attribute(self, node: cst.Attribute, steps: int, *, called: bool) -> KnownType | None:
+        """Return the type of an attribute, or of what calling it gives."""
+        cls = self._class_named(node.value) or self._class_of_self(node.value)
+        if cls is not None:
+            return self._member(cls, node.attr.value, steps - 1, called=called)
+        qualified = self._names.qualified(node)
+        if qualified is not None:
+            return self._elsewhere(qualified, called=called)
+        owner = self.of(node.value, steps - 1)
+        if owner is None:
+            return None
+        return self._of_member(owner, node.attr.value, steps - 1, called=called)
+
+    def _of_member(
+        self, owner: KnownType, name: str, steps: int, *, called: bool
+    ) -> KnownType | None:
+        if not owner.path:
+            return None
+        if owner.path != self._facts.path:
+            return self._facts.run.object_type(
+                self._facts.path, f"{owner.name}.{name}", called=called, file=owner.path
+            )
+        bindings = self._names.module_scope.bindings.get(owner.name, [])
+        cls = bindings[0].node if len(bindings) == 1 else None
+        if not isinstance(cls, cst.ClassDef):
+            return None
+        return self._member(cls, name, steps, called=called)
+
+    def _of_call(self, node: cst.Call, steps: int) -> KnownType | None:
+        func = node.func
+        if isinstance(func, cst.Attribute):
+            known = _MADE_BY.get(self._names.qualified(func) or "")
+            return known or self._of_attribute(func, steps, called=True)
+        if not isinstance(func, cst.Name):
+            return None
+        cls = self._class_named(func)
+        if cls is not None:
+            return self._class(cls)
+        bindings = self._names.bindings(func)
+        only = bindings[0] if len(bindings) == 1 else None
+        if only is not None and isinstance(only.node, cst.FunctionDef):
+            return self._returned(only.node, steps - 1)
+        qualified = self._names.qualified(func)
+        return None if qualified is None else self._elsewhere(qualified, called=True)
+
+    def _elsewhere(self, qualified: str, *, called: bool) -> KnownType | None:
+        if called and qualified in _MADE_BY:
+            return _MADE_BY[qualified]
+        return self._facts.run.object_type(self._facts.path, qualified, called=called)
+
+    def _common(self, nodes: Iterable[cst.BaseExpression], steps: int) -> KnownType | None:
+        """Return the one type of all that are not None."""
+        found: set[KnownType | None] = set()
+        for node in nodes:
+            if not is_none(node):
+                found.add(self.of(node, steps - 1))
+                if None in found or len(found) > 1:
+                    return None
+        return found.pop() if found else None
+
+    # -- functions and classes --------------------------------------------------------------------
+
+    def _returned(self, function: cst.FunctionDef, steps: int) -> KnownType | None:
+        decorators = {
+            self._names.qualified(applied(each.decorator, self._names)[0] or each.decorator)
+            for each in function.decorators
+        }
+        if steps <= 0 or function.asynchronous is not None or not decorators <= _METHOD_DECORATORS:
+            return None
+        if function.returns is not None:
+            said = self._annotated(function.returns.annotation, steps - 1)
+            if said is not None and (not said.items or None not in said.items):
+                return said
+        if is_generator(function, self._names):
+            return None
+        scope = self._names.scope(function.body)
+        given = [
+            each.value
+            for each in self._tree.every(cst.Return, below=function)
+            if each.value is not None and self._names.scope(each) is scope
+        ]
+        return self._common(given, steps - 1) if len(given) <= _MOST_PLACES else None
+
+    def _class(self, cls: cst.ClassDef) -> KnownType | None:
+        bindings = self._names.module_scope.bindings.get(cls.name.value, [])
+        if len(bindings) != 1 or bindings[0].node is not cls:
+            return None
+        return KnownType(cls.name.value, self._facts.path)
+
+    def _class_named(self, node: cst.BaseExpression) -> cst.ClassDef | None:
+        """Return the class of this file that a name is, or `cls` in one of its methods."""
+        if not isinstance(node, cst.Name):
+            return None
+        bindings = self._names.bindings(node)
+        bound = bindings[0].node if len(bindings) == 1 else None
+        if isinstance(bound, cst.ClassDef):
+            return bound
+        if not isinstance(bound, cst.Param) or node.value != "cls":
+            return None
+        parameters = self._tree.parent(bound)
+        return None if parameters is None else self._class_around(self._tree.parent(parameters))
+
+    def _class_of_self(self, node: cst.BaseExpression) -> cst.ClassDef | None:
+        """Return the class of this file in whose method a name is the object itself."""
+        if not isinstance(node, cst.Name) or node.value != "self":
+            return None
+        bindings = self._names.bindings(node)
+        bound = bindings[0].node if len(bindings) == 1 else None
+        parameters = self._tree.parent(bound) if isinstance(bound, cst.Param) else None
+        return None if parameters is None else self._class_around(self._tree.parent(parameters))
+
+    def _class_around(self, function: cst.CSTNode | None) -> cst.ClassDef | None:
+        """Return the class that a function is a method of."""
+        block = None if function is None else self._tree.parent(function)
+        cls = None if block is None else self._tree.parent(block)
+        return cls if isinstance(cls, cst.ClassDef) and block is cls.body else None
+
+    def _member(
+        self, cls: cst.ClassDef, name: str, steps: int, *, called: bool
+    ) -> KnownType | None:
+        """Return the type of an attribute of the objects of a class, or of what a method gives."""
+        if steps <= 0:
+            return None
+        known = self._attributes.get(id(cls))
+        if known is None:
+            known = self._attributes[id(cls)] = _attributes_of(cls, self._facts)
+        places = known.get(name)
+        if places is not None:
+            return self._of_places(name, places, steps, called=called)
+        for base in cls.bases:
+            above = self._of_annotation(base.value, steps - 1)
+            found = (
+                None if above is None else self._of_member(above, name, steps - 1, called=called)
+            )
+            if found is not None:
+                return found
+        return None
+
+    def _of_places(
+        self, name: str, places: list[cst.CSTNode | None], steps: int, *, called: bool
+    ) -> KnownType | None:
+        if len(places) > _MOST_PLACES or None in places:
+            return None
+        annotations = [each for each in places if isinstance(each, cst.Annotation)]
+        said = {self._annotated(each.annotation, steps - 1) for each in annotations} - {None}
+        if said:
+            return None if called or len(said) > 1 else said.pop()
+        functions = [each for each in places if isinstance(each, cst.FunctionDef)]
+        if functions:
+            is_property = any(
+                self._names.qualified(each.decorator) in _PROPERTIES
+                for each in functions[0].decorators
+            )
+            is_one = len(places) == 1 and is_property is not called
+            return self._returned(functions[0], steps - 1) if is_one else None
+        if called:
+            return None
+        given = [each for each in places if isinstance(each, cst.BaseExpression)]
+        taken = self._facts.fact(_attributes_by_name).get(name, [])
+        return self._common(given, steps) or self._taken(taken)
+
+    # -- annotations ------------------------------------------------------------------------------
+
+    def _annotated(self, node: cst.BaseExpression, steps: int) -> KnownType | None:
+        """Return what an annotation says that is not None."""
+        found = {
+            self._of_annotation(each, steps)
+            for each in self._alternatives(node)
+            if not is_none(each)
+        }
+        return found.pop() if len(found) == 1 else None
+
+    def _alternatives(self, node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+        pending = [node]
+        while pending:
+            each = pending.pop()
+            outer = self._names.qualified(each.value) if isinstance(each, cst.Subscript) else None
+            if isinstance(each, cst.BinaryOperation):
+                pending += [each.left, each.right]
+            elif isinstance(each, cst.Subscript) and (outer in _UNIONS or outer in _AROUND):
+                parts = each.slice if outer in _UNIONS else each.slice[:1]
+                pending += [x.slice.value for x in parts if isinstance(x.slice, cst.Index)]
+            else:
+                yield each
+
+    def _of_annotation(self, node: cst.BaseExpression, steps: int) -> KnownType | None:
+        if isinstance(node, cst.SimpleString):
+            return self._quoted(string_value(node) or "")
+        if isinstance(node, cst.Subscript):
+            if self._names.qualified(node.value) not in _TUPLES:
+                return None
+            parts = [x.slice.value for x in node.slice if isinstance(x.slice, cst.Index)]
+            items = tuple(self._annotated(each, steps - 1) for each in parts)
+            return KnownType("builtins.tuple", items=items)
+        if not isinstance(node, cst.Name | cst.Attribute):
+            return None
+        qualified = self._names.qualified(node)
+        if qualified in _SELF:
+            around = next(
+                (x for x in self._tree.ancestors(node) if isinstance(x, cst.ClassDef)), None
+            )
+            return None if around is None else self._class(around)
+        cls = self._class_named(node)
+        if cls is not None:
+            return self._class(cls)
+        # What calling a class gives is an object of it.
+        return None if qualified is None else self._elsewhere(qualified, called=True)
+
+    def _quoted(self, text: str) -> KnownType | None:
+        """Return the class that a dotted name is which is written as a string."""
+        first, dot, rest = text.strip().partition(".")
+        bindings = self._names.module_scope.bindings.get(first, [])
+        if len(text) > _LONGEST or len(bindings) != 1:
+            return None
+        bound = bindings[0]
+        if bound.kind is BindingKind.IMPORT and bound.target is not None:
+            return self._elsewhere(f"{bound.target}{dot}{rest}", called=True)
+        if isinstance(bound.node, cst.ClassDef) and not rest:
+            return self._class(bound.node)
+        return None
+
+
+def _attributes_by_name(facts: ModuleFacts) -> dict[str, list[cst.Attribute]]:
+    """Return the attributes that are read of `self` and `cls`, by name."""
+    found: dict[str, list[cst.Attribute]] = {}
+    for node in facts.tree.every(cst.Attribute):
+        if isinstance(node.value, cst.Name) and node.value.value in {"self", "cls"}:
+            found.setdefault(node.attr.value, []).append(node)
+    return found
+
+
+def _attributes_of(cls: cst.ClassDef, facts: ModuleFacts) -> dict[str, list[cst.CSTNode | None]]:
+    """Return what says the types of the attributes of a class: annotations, values, methods.
+
+    None among them: a place that sets the attribute to something that nothing is said of.
+    """
+    tree = facts.tree
+    found: dict[str, list[cst.CSTNode | None]] = {}
+    for line in cls.body.body:
+        if isinstance(line, cst.FunctionDef):
+            found.setdefault(line.name.value, []).append(line)
+        for child in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+            if isinstance(child, cst.AnnAssign) and isinstance(child.target, cst.Name):
+                found.setdefault(child.target.value, []).append(child.annotation)
+            elif isinstance(child, cst.Assign):
+                for target in child.targets:
+                    if isinstance(target.target, cst.Name):
+                        found.setdefault(target.target.value, []).append(child.value)
+    for node in tree.every(cst.Attribute, below=cls):
+        if not isinstance(node.value, cst.Name) or node.value.value not in {"self", "cls"}:
+            continue
+        parent = tree.parent(node)
+        said: cst.CSTNode | None = None
+        if isinstance(parent, cst.AssignTarget):
+            statement = tree.parent(parent)
+            said = statement.value if isinstance(statement, cst.Assign) else None
+        elif isinstance(parent, cst.AnnAssign) and parent.target is node:
+            said = parent.annotation
+        elif not _is_bound(node, parent, facts):
+            continue
+        found.setdefault(node.attr.value, []).append(said)
+    return found
+
+
+def _is_bound(node: cst.Attribute, parent: cst.CSTNode | None, facts: ModuleFacts) -> bool:
+    """Return whether an attribute is bound in another way than by an assignment of its own."""
+    if isinstance(parent, cst.Element):
+        return _is_target(parent, facts)
+    is_target = isinstance(parent, cst.AugAssign | cst.For | cst.CompFor) and parent.target is node
+    return is_target or isinstance(parent, cst.AsName)
+
+
+def _is_target(element: cst.CSTNode, facts: ModuleFacts) -> bool:
+    """Return whether a part of a tuple is assigned to."""
+    for node in facts.tree.ancestors(element):
+        if isinstance(node, cst.AssignTarget):
+            return True
+        if not isinstance(node, cst.Tuple | cst.List | cst.Element | cst.StarredElement):
+            return isinstance(node, cst.For | cst.CompFor)
+    return False
