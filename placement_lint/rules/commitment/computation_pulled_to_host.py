@@ -120,7 +120,8 @@ class ComputationPulledToHost(Rule):
     Intended evaluation on the host: a result that is passed to NumPy, a file, `print`, a test or an
     unknown call, or is put on a device by `jax.device_put`. Code under `jax.default_device` of the
     host, or in a program that is pinned to the CPU. State that is kept on the host: an average, a
-    buffer or moments that a jitted function updates with arrays of the accelerator. A function that
+    buffer or moments that a jitted function updates with arrays of the accelerator, unless it
+    computes gradients in a loop. A function that
     gets the same host arrays in each iteration, such as the weights of an actor, unless it computes
     gradients.
 
@@ -216,14 +217,14 @@ class _Program:
     def _is_on_purpose(self, found: _Computation) -> bool:
         """Return whether the host may be meant to compute something, once or each time."""
         there = self._ctx.beside(found.place.module)
-        if (
-            there is None
-            or found.pull.is_open
-            or not found.pull.replaced.isdisjoint(found.pull.pulling)
-        ):
+        if there is None or found.pull.is_open:
             return True
-        if is_in_test(there.tree.nodes[found.place.node], there):
+        node = there.tree.nodes[found.place.node]
+        if is_in_test(node, there):
             return True
+        if not found.pull.replaced.isdisjoint(found.pull.pulling):
+            # Of state on the host, that what trains runs there is not what it is kept there for.
+            return not (found.pull.in_loop and trains(node, there, updates=False))
         if self._results is None:
             self._results = Results(self._ctx)
         return self._results.are_taken(found.place)

@@ -26,15 +26,19 @@ if TYPE_CHECKING:
 _GRADIENTS = frozenset({
     "equinox.filter_grad", "equinox.filter_value_and_grad", "flax.nnx.grad",
     "flax.nnx.value_and_grad", "jax.grad", "jax.jacfwd", "jax.jacrev", "jax.linearize",
-    "jax.value_and_grad", "jax.vjp", "optax.apply_updates",
+    "jax.value_and_grad", "jax.vjp",
 })  # fmt: skip
+_UPDATES = "optax.apply_updates"
 _LOOPS = frozenset({"jax.lax.associative_scan", "jax.lax.map", "jax.lax.scan"})
 """What takes its operands apart, item by item, as a loop does."""
 _DLPACK = frozenset({"jax.dlpack.from_dlpack", "jax.numpy.from_dlpack"})
 
 
-def trains(operation: cst.CSTNode, ctx: Context) -> bool:
-    """Return whether a call computes gradients, itself or in functions of the files."""
+def trains(operation: cst.CSTNode, ctx: Context, *, updates: bool = True) -> bool:
+    """Return whether a call computes gradients, itself or in functions of the files.
+
+    `updates`: or only applies some.
+    """
     if not isinstance(operation, cst.Call):
         return False
     function = operation.func
@@ -48,7 +52,10 @@ def trains(operation: cst.CSTNode, ctx: Context) -> bool:
         if there is None or not isinstance(node, cst.FunctionDef | cst.Lambda):
             continue
         for call in calls_inside(node, there):
-            if there.called(call) in _GRADIENTS or dotted(call.func).endswith(".apply_gradients"):
+            called = there.called(call)
+            if called in _GRADIENTS or (
+                updates and (called == _UPDATES or dotted(call.func).endswith(".apply_gradients"))
+            ):
                 return True
     return False
 
