@@ -124,6 +124,9 @@ class DevicePutWithoutDevice(Rule):
             _check_tree(node, operand, defaults, ctx)
             return
         committed = [array for array in elsewhere if array.committed]
+        if not committed and len(elsewhere) < len(arrays):
+            # A conversion that has something to do has moved it: `v.astype(dtype)`, with any dtype.
+            return
         where = " or ".join(sorted({str(array.device) for array in elsewhere}))
         if committed:
             problem = f"is committed to {where} and stays there"
