@@ -88,4 +88,6 @@ def _found_to_pin(path: str, store: FileStore) -> bool:
     from placement_lint.placement.facts.cpu_pin import pins_cpu
 
     names = names_of(path, store)
-    return names is not None and pins_cpu(names.tree, names)
+    if names is None:
+        return False
+    return pins_cpu(names.tree, names, by_intent=os.path.basename(path) == "conftest.py")

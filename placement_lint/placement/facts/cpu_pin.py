@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.environ import settings
 from placement_lint.syntax.guards import is_main_guard
 
@@ -18,24 +20,61 @@ _OPTIONS = frozenset({"jax_platforms", "jax_platform_name"})
 _VARIABLES = frozenset({"JAX_PLATFORMS", "JAX_PLATFORM_NAME"})
 
 
-def pins_cpu(tree: Tree, names: Names) -> bool:
-    """Return whether the module sets the platform to the CPU, unconditionally."""
+def pins_cpu(tree: Tree, names: Names, *, by_intent: bool = False) -> bool:
+    """Return whether the module sets the platform to the CPU, unconditionally.
+
+    A variable that is set below `import jax` has no effect (JDP501). It counts only `by_intent`:
+    that of a `conftest.py` says what its tests are meant for.
+    """
     return any(
-        _sets_cpu(node, names) and not _is_conditional(node, tree)
+        (
+            _configures_cpu(node, names)
+            or (_exports_cpu(node, names) and (by_intent or not _is_below_import(node, tree)))
+        )
+        and not _is_conditional(node, tree)
         for node in tree.every(cst.Call, cst.Assign, cst.AugAssign)
     )
 
 
-def _sets_cpu(node: cst.CSTNode, names: Names) -> bool:
-    if isinstance(node, cst.Call) and names.qualified(node.func) == "jax.config.update":
-        arguments = Arguments(node)
-        return string_value(arguments.get(0, "name")) in _OPTIONS and _is_cpu(
-            string_value(arguments.get(1, "val"))
-        )
+def _configures_cpu(node: cst.CSTNode, names: Names) -> bool:
+    if not isinstance(node, cst.Call) or names.qualified(node.func) != "jax.config.update":
+        return False
+    arguments = Arguments(node)
+    return string_value(arguments.get(0, "name")) in _OPTIONS and _is_cpu(
+        string_value(arguments.get(1, "val"))
+    )
+
+
+def _exports_cpu(node: cst.CSTNode, names: Names) -> bool:
     return any(
         setting.name in _VARIABLES and _is_cpu(string_value(setting.value))
         for setting in settings(node, names)
     )
+
+
+def _is_below_import(node: cst.CSTNode, tree: Tree) -> bool:
+    """Return whether a statement above, in a block that the node is in, imports JAX."""
+    around = {node, *tree.ancestors(node)}
+    blocks = (each for each in around if isinstance(each, cst.Module | cst.IndentedBlock))
+    return any(
+        any(map(_imports_jax, itertools.takewhile(lambda each: each not in around, block.body)))
+        for block in blocks
+    )
+
+
+def _imports_jax(statement: cst.CSTNode) -> bool:
+    if not isinstance(statement, cst.SimpleStatementLine):
+        return False
+    for each in statement.body:
+        if isinstance(each, cst.Import):
+            modules = [dotted(alias.name) for alias in each.names]
+        elif isinstance(each, cst.ImportFrom) and not each.relative and each.module is not None:
+            modules = [dotted(each.module)]
+        else:
+            continue
+        if any(module.split(".")[0] == "jax" for module in modules):
+            return True
+    return False
 
 
 def _is_cpu(text: str | None) -> bool:

@@ -9,7 +9,8 @@ from placement_lint.placement.facts.cpu_pin import pins_cpu
 from placement_lint.syntax.names import Names
 from placement_lint.syntax.tree import Tree
 
-HEAD = "import os\nimport jax\nfrom jax import config\nname = 'JAX_PLATFORMS'\n"
+HEAD = "import os\nname = 'JAX_PLATFORMS'\n"
+IMPORTS = "import jax\nfrom jax import config\n"
 PINNED = [
     "jax.config.update('jax_platforms', 'cpu')",
     "jax.config.update('jax_platform_name', 'cpu')",
@@ -71,16 +72,47 @@ FREE = [
 ]
 
 
-def pinned(text: str) -> bool:
+LATE = [
+    "import jax\nos.environ['JAX_PLATFORMS'] = 'cpu'",
+    "import jax.numpy as jnp\nos.environ.setdefault('JAX_PLATFORMS', 'cpu')",
+    "from jax import numpy\nos.putenv('JAX_PLATFORMS', 'cpu')",
+    "from jax.sharding import Mesh\ndef main():\n    os.environ['JAX_PLATFORM_NAME'] = 'cpu'",
+    "def main():\n    import jax\n    if True:\n        os.environ['JAX_PLATFORMS'] = 'cpu'",
+    "import sys; import jax\nif __name__ == '__main__':\n    os.environ['JAX_PLATFORMS'] = 'cpu'",
+]
+IN_TIME = [
+    "from . import jax\nos.environ['JAX_PLATFORMS'] = 'cpu'",
+    "from .jax import f\nos.environ['JAX_PLATFORMS'] = 'cpu'",
+    "import jaxtyping\nos.environ['JAX_PLATFORMS'] = 'cpu'",
+    "if unknown():\n    import jax\nos.environ['JAX_PLATFORMS'] = 'cpu'",
+    "def f():\n    import jax\nos.environ['JAX_PLATFORMS'] = 'cpu'",
+    "os.environ['JAX_PLATFORMS'] = 'cpu'\nimport jax",
+    "import jax\njax.config.update('jax_platforms', 'cpu')\nos.environ['JAX_PLATFORMS'] = 'cpu'",
+]
+
+
+def pinned(text: str, *, by_intent: bool = False) -> bool:
     tree = Tree(cst.parse_module(f"{HEAD}{text}\n"))
-    return pins_cpu(tree, Names(tree))
+    return pins_cpu(tree, Names(tree), by_intent=by_intent)
 
 
 @pytest.mark.parametrize("text", PINNED)
 def test_it_only_ever_runs_on_the_cpu(text: str) -> None:
-    assert pinned(text)
+    assert pinned(f"{IMPORTS}{text}" if "config" in text else f"{text}\n{IMPORTS}")
 
 
 @pytest.mark.parametrize("text", FREE)
 def test_it_may_run_elsewhere(text: str) -> None:
+    assert not pinned(f"{IMPORTS}{text}")
+    assert not pinned(f"{text}\n{IMPORTS}")
+
+
+@pytest.mark.parametrize("text", LATE)
+def test_a_variable_that_is_set_too_late_counts_as_intent_only(text: str) -> None:
     assert not pinned(text)
+    assert pinned(text, by_intent=True)
+
+
+@pytest.mark.parametrize("text", IN_TIME)
+def test_what_is_not_surely_too_late_counts(text: str) -> None:
+    assert pinned(text)
