@@ -33,6 +33,21 @@ def journey_of(
     return journey(made, use, ctx, MADE_HERE)
 
 
+def committed_at(arrays: Iterable[Array], ctx: Context) -> list[Place]:
+    """Return the expressions that committed arrays to the host."""
+    return committing({place for array in arrays for place in array.via}, ctx)
+
+
+def committing(places: Iterable[Place], ctx: Context) -> list[Place]:
+    """Return what committed something to the host, without the operations that followed it."""
+    modules = ctx.flow.program.modules
+    return [
+        place
+        for place in sorted(places)
+        if place.node not in modules[place.module].record.pulls.found
+    ]
+
+
 def journey(
     made: Iterable[Place], use: cst.CSTNode, ctx: Context, text: str
 ) -> list[tuple[cst.CSTNode, str, str]]:

@@ -34,6 +34,7 @@ LOAD = """
 """
 MADE = "made here under a default device, uncommitted"
 COMMITTED = "committed to the host here"
+COMMITTED_TO = 'committed to jax.devices("cpu")[0] here'
 
 Way = list[tuple[str, int, str]]
 
@@ -201,6 +202,36 @@ CASES: dict[str, tuple[dict[str, str], Way]] = {
     """
         },
         [("train.py", 8, COMMITTED), ("train.py", 10, "returned here by `read`")],
+    ),
+    "committed, and the optimizer told by its shapes": (
+        {
+            "weights.py": HOST + """
+    def read(path):
+        return jax.device_put(np.load(path), CPU)
+    """,
+            "train.py": """
+    import jax
+    import jax.numpy as jnp
+    from weights import read
+
+    params = read("w.npy")
+    momentum = jax.jit(jnp.zeros_like)(params)
+    print(params - 0.1 * momentum)
+    """,
+        },
+        [("weights.py", 8, COMMITTED_TO), ("train.py", 6, "returned here by `read`")],
+    ),
+    "committed, and another array made like it": (
+        {
+            "train.py": HOST + """
+    def read(path):
+        return jax.device_put(np.load(path), CPU)
+
+    weights = read("w.npy")
+    momentum = jnp.zeros_like(weights)
+    """
+        },
+        [("train.py", 8, "committed here"), ("train.py", 10, "returned here by `read`")],
     ),
     "made and used in one function": (
         {

@@ -75,6 +75,23 @@ single = jax.device_put(np.ones((8, 4)), jax.devices()[0])
 batch + single
 jax.jit(lambda x: x, in_shardings=whole)(batch)
 """
+SPECS = """\
+import jax
+import jax.numpy as jnp
+from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+
+mesh = jax.make_mesh((4, 2), ("data", "model"), axis_types=(AxisType.Auto,) * 2)
+twice = P("data", "data")
+rows = P("data")
+NamedSharding(mesh, twice)
+NamedSharding(rows, mesh)
+jax.device_put(jnp.ones((8, 4)), rows)
+
+@jax.jit
+def step(x):
+    jax.lax.with_sharding_constraint(x, NamedSharding(mesh, rows))
+    return x * 2
+"""
 MESH, ROWS, ALL = (6, 8), (7, 28), (8, 29)
 
 
@@ -84,6 +101,10 @@ MESH, ROWS, ALL = (6, 8), (7, 28), (8, 29)
         ("JDP103", SUSPENDED, [(7, [(5, 30)]), (13, [(12, 10)]), (18, [(17, 29)])]),
         ("JDP503", STARTED, [(8, [(9, 9)])]),
         ("JDP602", MESHES, [(5, [(7, 19), (9, 6)]), (6, [(8, 11)])]),
+        ("JDP702", SPECS, [(8, [(6, 9)])]),
+        ("JDP704", SPECS, [(9, [(7, 8), (5, 8)])]),
+        ("JDP711", SPECS, [(10, [(7, 8)])]),
+        ("JDP716", SPECS, [(14, [(5, 8), (7, 8)])]),
         ("JDP703", SHARDINGS, [(16, [MESH, ROWS])]),
         ("JDP705", SHARDINGS, [(12, [MESH, ROWS])]),
         ("JDP706", SHARDINGS, [(15, [MESH, ROWS])]),

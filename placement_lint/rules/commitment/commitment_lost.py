@@ -14,6 +14,7 @@ from placement_lint.prefilter.conditions import COMMITTED, LISTED_DEVICES, AllOf
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import is_put
 from placement_lint.rules.commitment.uncommitted_use import size_of
+from placement_lint.rules.journey import committed_at, journey
 from placement_lint.syntax.calls import Arguments, is_none
 from placement_lint.syntax.dotted import dotted
 
@@ -134,6 +135,7 @@ class CommitmentLost(Rule):
                 f"{_what(operands[0], ctx)}{_size(operands[0], ctx)} is committed to "
                 f"{device}, but the result of this is not: it is made on the default device, and "
                 "copied back in each computation with what is committed there",
+                journey=_way_of(operands[0], device, ctx),
                 related=[(_node(first, ctx), first.module, "copied here")],
                 fix=_follow(node, operands[0], ctx),
             )
@@ -153,6 +155,18 @@ def _held(place: Place, ctx: Context) -> Value:
 
 def _size(operand: Place, ctx: Context) -> str:
     return size_of([atom for atom in _held(operand, ctx) if isinstance(atom, values.Array)], ctx)
+
+
+def _way_of(
+    operand: Place, device: Device | None, ctx: Context
+) -> list[tuple[cst.CSTNode, str, str]]:
+    """Return where an operand was committed, and its way from there."""
+    there = ctx.beside(operand.module)
+    if there is None:
+        return []
+    committed = committed_at(values.arrays(_held(operand, ctx)), ctx)
+    at = there.tree.nodes[operand.node]
+    return journey(committed, at, there, f"committed to {device} here") if committed else []
 
 
 def _what(operand: Place, ctx: Context) -> str:
@@ -292,6 +306,7 @@ def _check_optimizer(call: cst.Call, optimizer: str, ctx: Context) -> None:
         call,
         f"{_what(operand, ctx)} is committed to {device}, but the moments that {optimizer} makes "
         "of its shapes under jit are not: they are made on the default device",
+        journey=_way_of(operand, device, ctx),
     )
 
 

@@ -31,7 +31,7 @@ from placement_lint.rules.commitment.pulled_operands import (
 )
 from placement_lint.rules.commitment.pulled_results import Results, is_replaced
 from placement_lint.rules.devices.processes import INITIALIZE
-from placement_lint.rules.journey import COMMITTED_HERE, journey
+from placement_lint.rules.journey import COMMITTED_HERE, committing, journey
 from placement_lint.rules.transfers.array_sizes import SMALL
 from placement_lint.semantic.enclosing import failure_is_expected, is_in_test
 from placement_lint.semantic.followed import followed
@@ -358,13 +358,7 @@ def _code(node: cst.CSTNode, ctx: Context) -> str | None:
 
 def _committed_at(pull: Pull, ctx: Context) -> list[Place]:
     """Return what committed the operands to the host, but not the operations that followed them."""
-    places = {place for by in pull.pulling.values() for place in by}
-    modules = ctx.flow.program.modules
-    return [
-        place
-        for place in sorted(places)
-        if place.node not in modules[place.module].record.pulls.found
-    ]
+    return committing({place for by in pull.pulling.values() for place in by}, ctx)
 
 
 def _copied(computation: _Computation, ctx: Context) -> list[tuple[cst.CSTNode, str, str]]:

@@ -9,6 +9,7 @@ import libcst as cst
 from placement_lint.findings import Confidence, Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Pattern, Uses
 from placement_lint.rules.base import Rule
+from placement_lint.rules.meshes.shardings import made_at
 from placement_lint.rules.meshes.spanning import (
     held_in_part,
     is_silent_at,
@@ -197,4 +198,5 @@ def _check(
         f"this process has only a part of this array, which is split over the {split.sharding} of "
         "all processes: RuntimeError",
         confidence=Confidence.LIKELY if is_made_of_parts else split.confidence,
+        related=made_at(node, ctx, split.sharding),
     )

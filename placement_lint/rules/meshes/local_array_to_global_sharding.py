@@ -8,6 +8,7 @@ from placement_lint.findings import Confidence, Severity
 from placement_lint.prefilter.conditions import Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.per_process_values import differs_between_processes
+from placement_lint.rules.meshes.shardings import made_at
 from placement_lint.rules.meshes.spanning import (
     is_over_all,
     is_silent_at,
@@ -121,13 +122,16 @@ class LocalArrayToGlobalSharding(Rule):
             else "each process has another part of the data here, and device_put takes one array "
             "that all of them have: AssertionError"
         )
-        ctx.report(node, what, confidence=Confidence.LIKELY)
+        made = made_at(node, ctx, sharding)
+        ctx.report(node, what, confidence=Confidence.LIKELY, related=made)
 
 
 def _is_of_one_device(held: Value) -> bool:
     """Return whether all arrays in a value surely are committed to single devices."""
     from placement_lint.placement.domain.values import Array
-    from placement_lint.rules.meshes.shardings import leaves
+    from placement_lint.rules.meshes.shardings import (
+        leaves,
+    )
 
     atoms = [*leaves(held)]
     return bool(atoms) and all(

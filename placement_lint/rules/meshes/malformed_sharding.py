@@ -12,7 +12,10 @@ from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import names_device
 from placement_lint.rules.meshes.device_grids import count, dimensions
-from placement_lint.rules.meshes.shardings import calls_at
+from placement_lint.rules.meshes.shardings import (
+    calls_at,
+    made_of,
+)
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments, integer_value, is_none, string_value
@@ -110,7 +113,8 @@ class MalformedSharding(Rule):
         if found is None or is_asserted_to_fail(node, ctx) or is_caught(node, ctx, _CAUGHT):
             return
         where, message, fix = found
-        ctx.report(where, message, fix=fix)
+        given = [ctx.flow.value(each) for each in arguments.values]
+        ctx.report(where, message, related=made_of(node, ctx, *given), fix=fix)
 
 
 Found: TypeAlias = "tuple[cst.CSTNode, str, FixPlan | None]"

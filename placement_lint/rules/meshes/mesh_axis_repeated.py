@@ -9,7 +9,10 @@ from placement_lint.placement.domain.sharding import Mesh, Spec
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.iterated_specs import meets_each
-from placement_lint.rules.meshes.shardings import calls_at
+from placement_lint.rules.meshes.shardings import (
+    calls_at,
+    made_of,
+)
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
 
 if TYPE_CHECKING:
@@ -99,6 +102,7 @@ class MeshAxisRepeated(Rule):
             node,
             f'{what} names the axis "{axis}" twice: {then}',
             confidence=Confidence.LIKELY if None in repeated else Confidence.DEFINITE,
+            related=made_of(node, ctx, *every),
         )
 
 

@@ -10,6 +10,7 @@ from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.bare_specs import bare_specs, was_left, without_mesh
 from placement_lint.rules.meshes.constraints import CONSTRAINT
+from placement_lint.rules.meshes.shardings import made_of
 from placement_lint.rules.meshes.spec_without_mesh import SPECS, TAKING_SPECS
 
 if TYPE_CHECKING:
@@ -112,4 +113,5 @@ class MeshContextNotInForce(Rule):
             f"{what} {spec}, and the mesh that was in effect where {where} is not in effect where "
             "it runs: RuntimeError",
             confidence=Confidence.DEFINITE if len(left) == len(seen) else Confidence.LIKELY,
+            related=made_of(node, ctx, *(frozenset(bare_specs(call)) for call in left)),
         )

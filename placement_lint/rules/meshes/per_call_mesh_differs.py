@@ -10,6 +10,7 @@ from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.commitment.combining import COMBINING
 from placement_lint.rules.meshes.compiled_calls import arguments_of
+from placement_lint.rules.meshes.shardings import made_at
 from placement_lint.semantic.enclosing import failure_is_expected, is_caught, is_in_test
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ def _check(node: cst.CSTNode, operands: list[cst.BaseExpression], ctx: Context) 
                 f"operands are on two meshes, {one} and {other}, whose devices are in "
                 "different orders on some machines: ValueError there",
                 confidence=Confidence.LIKELY,
+                related=made_at(node, ctx, one, other),
             )
             return
 

@@ -12,7 +12,14 @@ from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import TREE_MAPS
 from placement_lint.rules.commitment.writing import level_of_binding
 from placement_lint.rules.meshes.constraints import CONSTRAINT, may_be_set
-from placement_lint.rules.meshes.shardings import Auto, axes_of, calls_at, is_auto, leaves
+from placement_lint.rules.meshes.shardings import (
+    Auto,
+    axes_of,
+    calls_at,
+    is_auto,
+    leaves,
+    made_of,
+)
 from placement_lint.rules.notebooks import is_shown_or_measured
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.syntax.calls import Arguments
@@ -106,6 +113,7 @@ class ShardingConstraintDiscarded(Rule):
         ctx.report(
             call,
             f"the result of {what} is discarded: nothing is constrained",
+            related=made_of(call, ctx, *map(ctx.flow.value, Arguments(inner).values[1:])),
             fix=_assign(call, constrained, ctx),
         )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain.sharding import AxisType, Mesh, Sharding
+from placement_lint.placement.domain.sharding import AxisType, Mesh, Sharding, Spec
 from placement_lint.syntax.dotted import said, saying
 
 if TYPE_CHECKING:
@@ -27,7 +27,10 @@ on 0.8.1 and 0.9.0.1)."""
 _MEMORIES = (
     b"memory_kind", b"pinned_host", b"memory.Space", b"TransferToMemoryKind", b"MemorySpace",
 )  # fmt: skip
+_OF_MESHES = (Mesh, Sharding, Spec)
 _MOST_NAMES = 16
+_MOST_MADE = 3
+"""Meshes and specs of one value that are shown."""
 _COMPILE_TIME = (b"ensure_compile_time_eval", b"core.eval_context")
 _ASKING = ("trac", "concrete", "jit", "aval", "abstract")
 
@@ -114,6 +117,21 @@ def made_at(
             found.setdefault(mesh.made, "the mesh is made here")
         if spec is not None and spec.made is not None:
             found.setdefault(spec.made, "the spec")
+    return related_places(node, ctx, found)
+
+
+def made_of(node: cst.CSTNode, ctx: Context, *held: Value) -> list[tuple[cst.CSTNode, str, str]]:
+    """Return where the meshes and specs in values are made, as what is related to a node."""
+    found: dict[Place, str] = {}
+    for each in held:
+        atoms = sorted((atom for atom in leaves(each) if isinstance(atom, _OF_MESHES)), key=str)
+        for atom in atoms[:_MOST_MADE]:
+            if isinstance(atom, Spec):
+                if atom.made is not None:
+                    found.setdefault(atom.made, "the spec")
+                continue
+            for made, module, what in made_at(node, ctx, atom):
+                found.setdefault(ctx.module.siblings[module].flow.module.place(made), what)
     return related_places(node, ctx, found)
 
 

@@ -11,7 +11,10 @@ from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.meshes.bare_specs import PUT, bare_specs, was_left, without_mesh
 from placement_lint.rules.meshes.constraints import CONSTRAINT
-from placement_lint.rules.meshes.shardings import name_at
+from placement_lint.rules.meshes.shardings import (
+    made_of,
+    name_at,
+)
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.spelling import needed
@@ -99,7 +102,13 @@ class SpecWithoutMesh(Rule):
         seen = every.at(ctx.tree.index(node)) or every.compiled.get(ctx.tree.index(node), set())
         if not calls or len(calls) != len(seen) or any(map(was_left, calls)):
             return
-        ctx.report(node, _message(node, calls, ctx), fix=_plan(node, ctx))
+        specs = (frozenset(bare_specs(call)) for call in calls)
+        ctx.report(
+            node,
+            _message(node, calls, ctx),
+            related=made_of(node, ctx, *specs),
+            fix=_plan(node, ctx),
+        )
 
 
 def _message(node: cst.Call, calls: list[ShardedCall], ctx: Context) -> str:

@@ -16,6 +16,7 @@ from placement_lint.placement.domain.sharding import Sharding, Spec
 from placement_lint.prefilter.conditions import ELSEWHERE, AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import TREE_MAPS
+from placement_lint.rules.journey import committed_at, journey
 from placement_lint.rules.transfers.array_sizes import (
     SMALL,
     element_count,
@@ -277,7 +278,7 @@ class StagedThroughDefaultDevice(Rule):
         if len(arrays) != len(held) or any(a.is_small or not a.committed for a in arrays):
             return
         if arrays and _differ_from_default([array.device for array in arrays], node, ctx):
-            _report_filling(node, False, ctx, None)
+            _report_filling(node, False, ctx, None, like=like)
 
     def _check_like_tree(self, node: cst.Call, ctx: Context) -> None:
         """`jax.tree.map(jnp.zeros_like, tree)`."""
@@ -297,7 +298,7 @@ class StagedThroughDefaultDevice(Rule):
         if others or any(a.is_small or not a.committed for a in arrays):
             return
         if _differ_from_default([array.device for array in arrays], node, ctx):
-            _report_filling(node, False, ctx, None, name)
+            _report_filling(node, False, ctx, None, name, like=tree)
 
 
 def _is_name(node: cst.BaseExpression | None, name: str) -> bool:
@@ -317,8 +318,15 @@ def _count_of(node: cst.BaseExpression, ctx: Context) -> int | None:
 
 
 def _report_filling(
-    node: cst.Call, certain: bool, ctx: Context, plan: FixPlan | None, name: str | None = None
+    node: cst.Call,
+    certain: bool,
+    ctx: Context,
+    plan: FixPlan | None,
+    name: str | None = None,
+    *,
+    like: cst.BaseExpression | None = None,
 ) -> None:
+    """Report what fills an array; `like`: the array that it is to be like, whose way is shown."""
     if not certain and not _may_be_large(node, ctx):
         return
     ctx.report(
@@ -326,8 +334,15 @@ def _report_filling(
         f"{_short(name or ctx.called(node) or '')} allocates on the default device, then copies "
         f"the result to the requested device{size_text(node, ctx)}",
         confidence=Confidence.DEFINITE if certain else Confidence.LIKELY,
+        journey=() if like is None else _way_of(like, ctx),
         fix=plan,
     )
+
+
+def _way_of(like: cst.BaseExpression, ctx: Context) -> list[tuple[cst.CSTNode, str, str]]:
+    """Return where an array was committed, and its way from there."""
+    committed = committed_at(values.arrays(ctx.flow.tree_of(like)), ctx)
+    return journey(committed, like, ctx, "committed here") if committed else []
 
 
 def _may_be_large(node: cst.CSTNode, ctx: Context) -> bool:
