@@ -113,7 +113,7 @@ class ShardingConstraintDiscarded(Rule):
         ctx.report(
             call,
             f"the result of {what} is discarded: nothing is constrained",
-            related=made_of(call, ctx, *map(ctx.flow.value, Arguments(inner).values[1:])),
+            related=made_of(call, ctx, *(each.given[0] for each in calls_at(inner, ctx))),
             fix=_assign(call, constrained, ctx),
         )
 
