@@ -111,7 +111,8 @@ def _needs(api: OldApi) -> Needs:
         word = last.encode()
         return InImport(rb"\bjax" + GAP + rb"\." + GAP + word + rb"\b", word=word)
     if api.use is Access.ENTER:
-        return AnyOf(Enters(*_MESHES), Pattern(_ENTERED_MESH, word=b"mesh"))
+        called = AllOf(Uses(*_MESHES), Pattern(rb"\bwith\b[^:#]{1,200}mesh", word=b"mesh"))
+        return AnyOf(Enters(*_MESHES), called, Pattern(_ENTERED_MESH, word=b"mesh"))
     if api.use in {Access.ARRAY_ATTRIBUTE, Access.ARRAY_CALL}:
         return AllOf(ReadOfValue(last, called=api.use is Access.ARRAY_CALL), MAKES_ARRAYS)
     return ArgumentMatches((function,), rf"\b{last}\b")
