@@ -35,6 +35,7 @@ from placement_lint.placement.domain.values import (
     sole,
     value,
 )
+from placement_lint.placement.engine.collection_classes import CollectionClasses
 from placement_lint.placement.engine.meshes import mesh_attribute
 from placement_lint.placement.engine.placed_results import of_decorators
 from placement_lint.placement.facts.annotations import Annotated, field_as
@@ -66,6 +67,7 @@ class Classes:
 
     def __init__(self, program: Interpreter) -> None:
         self._program = program
+        self.collections = CollectionClasses(program)
         self._bases: dict[Place, list[Place]] = {}
         self._named: dict[Place, list[Place]] = {}
         """The bases that classes name themselves."""

@@ -22,7 +22,7 @@ from placement_lint.placement.domain.values import (
     join,
     value,
 )
-from placement_lint.placement.engine.arguments import CallArguments
+from placement_lint.placement.engine.arguments import CallArguments, sort_arguments
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.state import State
     from placement_lint.placement.engine.arguments import Fields
     from placement_lint.placement.engine.protocols import Evaluator
+    from placement_lint.placement.facts.module import Module
 
 
 class Instantiation:
@@ -38,6 +39,17 @@ class Instantiation:
     def __init__(self, expressions: Evaluator) -> None:
         self.on = expressions
         self.names = expressions.names
+
+    def passed(self, node: cst.Call, state: State) -> CallArguments:
+        """Evaluate the arguments of a call, for a function of the program."""
+        given: list[tuple[cst.Arg, Value]] = []
+        for argument in node.args:
+            # A generator expression is consumed by the function, if it does so.
+            held = self.on.evaluate(argument.value, state)
+            if argument.star == "*":
+                held = self.on.program.functions.consumed(held, state)
+            given.append((argument, held))
+        return sort_arguments(given)
 
     def _instantiated(
         self, node: cst.CSTNode, cls: Place, passed: CallArguments, state: State
@@ -54,6 +66,8 @@ class Instantiation:
             for name in program.objects.attribute_names(instance)
             if (held := state.variables.get((instance, name))) is not None
         }
+        collections = program.classes.collections
+        collections.make(instance, state, again=self.on.in_loop)
         initializer = program.classes.method(cls, "__init__")
         fields = program.classes.fields(cls) if initializer is None else None
         if initializer is not None:
@@ -62,6 +76,8 @@ class Instantiation:
             self._set_fields(instance, fields, passed, state)
         elif (inherited := self._inherited(instance, "__init__")) is not None:
             self.on.calls.library_method(node, inherited, passed, state)
+        else:
+            collections.initialize(instance, passed, state)
         for name, held in before.items():
             # Another object that was made here before may still be in use.
             now = state.variables.get((instance, name))
@@ -116,13 +132,19 @@ class Instantiation:
         """Return whether a field is no argument: `field(init=False)`."""
         if cls is None or not isinstance(default, cst.Call):
             return False
-        names = self.on.program.module_of(cls).names
+        names = self._module_of(cls, default).names
         init = Arguments(default).get(None, "init")
         return (
             names.qualified(default.func) == "dataclasses.field"
             and isinstance(init, cst.Name)
             and init.value == "False"
         )
+
+    def _module_of(self, cls: Place, default: cst.BaseExpression) -> Module:
+        """Return the file in which the default of a field is written: that of a base, perhaps."""
+        program = self.on.program
+        modules = [program.module_of(place) for place in program.classes.bases(cls)]
+        return next((each for each in modules if each.tree.contains(default)), modules[0])
 
     def _field_default(
         self, cls: Place | None, default: cst.BaseExpression | None, state: State
@@ -132,7 +154,7 @@ class Instantiation:
             return PLAIN
         if cls is None:
             return UNKNOWN
-        there = self.on.program.expressions(self.on.program.module_of(cls))
+        there = self.on.program.expressions(self._module_of(cls, default))
         name = there.names.qualified(default.func) if isinstance(default, cst.Call) else None
         if not isinstance(default, cst.Call) or name != "dataclasses.field":
             # One for all objects: what the class's body found.

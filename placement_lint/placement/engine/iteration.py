@@ -291,6 +291,7 @@ class Iteration:
     def iterated(self, node: cst.CSTNode, held: Value, state: State) -> Value:
         """Return what iterating over an expression gives; iterating over an array indexes it."""
         held = self.program.functions.consumed(held, state)
+        held = self.program.classes.collections.with_items(held, "__iter__", state)
         if any(isinstance(atom, Sequence) and atom.views is not None for atom in held):
             held = self.grown(held, state)
         held = self.taken_apart(node, held, state)

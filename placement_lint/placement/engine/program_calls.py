@@ -60,15 +60,14 @@ from placement_lint.placement.domain.values import (
 )
 from placement_lint.placement.engine.arguments import (
     CallArguments,
-    sort_arguments,
     with_defaults,
 )
 from placement_lint.placement.engine.getters import got
-from placement_lint.placement.engine.instantiation import Instantiation
 from placement_lint.placement.engine.operand_layouts import GivenArguments, LaidOut
 from placement_lint.placement.engine.operations import is_on_host
 from placement_lint.placement.engine.placed_results import placed_results, places_of
 from placement_lint.placement.engine.pytrees import tree_of
+from placement_lint.placement.engine.super_calls import SuperCalls
 from placement_lint.placement.engine.traced_calls import Trace, is_derivative, is_worth_following
 from placement_lint.placement.facts.decorators import keeps_signature
 
@@ -94,19 +93,8 @@ class Left:
         return self.surely | self.perhaps
 
 
-class ObjectCalls(Instantiation):
+class ObjectCalls(SuperCalls):
     """Calls functions, classes and objects of the program."""
-
-    def passed(self, node: cst.Call, state: State) -> CallArguments:
-        """Evaluate the arguments of a call, for a function of the program."""
-        given: list[tuple[cst.Arg, Value]] = []
-        for argument in node.args:
-            # A generator expression is consumed by the function, if it does so.
-            held = self.on.evaluate(argument.value, state)
-            if argument.star == "*":
-                held = self.on.program.functions.consumed(held, state)
-            given.append((argument, held))
-        return sort_arguments(given)
 
     def called(self, node: cst.Call, held: Value, state: State) -> Value:
         """Call a value: a computation computes; a function of the program is executed."""
@@ -478,50 +466,6 @@ class ObjectCalls(Instantiation):
             more=passed.more,
         )
         return self._atom_called(node, Function(closure.function), inner, state)
-
-    def super_method(self, node: cst.Call, name: str, state: State) -> Value:
-        """`super().method(…)`: the same object, the method of the next class."""
-        passed = self.passed(node, state)
-        function: cst.FunctionDef | None = None
-        for ancestor in self.on.tree.ancestors(node):
-            if isinstance(ancestor, cst.FunctionDef):
-                function = ancestor
-            elif isinstance(ancestor, cst.ClassDef):
-                break
-        else:
-            return UNKNOWN
-        if function is None or not function.params.params:
-            return UNKNOWN
-        scope = self.names.scope(function.body)
-        first = function.params.params[0].name.value
-        receivers = state.variables.get(variable(scope, first)) or UNKNOWN
-        program = self.on.program
-        after = program.classes.bases(self.on.module.place(ancestor))[1:]
-        found_methods = (program.classes.method(base, name) for base in after)
-        method = next((each for each in found_methods if each is not None), None)
-        known = frozenset(atom for atom in receivers if isinstance(atom, Instance | Class))
-        if method is None:
-            return self._library_super(node, name, known, passed, state)
-        if not known:
-            return UNKNOWN
-        # Once for all of them: each of the methods in a row would otherwise double the calls.
-        found = self._method_called(method, known, passed, state)
-        return found if known == receivers else found | UNKNOWN
-
-    def _library_super(
-        self, node: cst.Call, name: str, receivers: Value, passed: CallArguments, state: State
-    ) -> Value:
-        """Call the method of the library that the class of an object derives from."""
-        classes = self.on.program.classes
-        found: list[Value] = []
-        for atom in sorted(receivers, key=order_of):
-            library = classes.library_class(atom.cls) if isinstance(atom, Instance) else None
-            method = method_of(library or "", name)
-            if method is None:
-                return UNKNOWN
-            called = LibraryMethod(method, atom)
-            found.append(self.on.calls.library_method(node, called, passed, state))
-        return join(*found)
 
     def special(
         self, instance: Instance, name: str, positional: list[Value], state: State

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         AnyTree,
         Atom,
         Computation,
+        Container,
         Dispatched,
         External,
         Instance,
@@ -158,8 +159,27 @@ class ObjectsProtocol(Protocol):
     ) -> Value: ...
 
 
+class CollectionClassesProtocol(Protocol):
+    """The classes of the program that derive from `dict` or `list`."""
+
+    def inheriting(self, held: Value, method: str) -> frozenset[Instance]: ...
+
+    def initialize(self, instance: Instance, passed: CallArguments, state: State) -> None: ...
+
+    def items(self, instances: frozenset[Instance], state: State) -> Value: ...
+
+    def kind(self, cls: Place) -> tuple[str, Container] | None: ...
+
+    def make(self, instance: Instance, state: State, *, again: bool) -> None: ...
+
+    def with_items(self, held: Value, method: str, state: State) -> Value: ...
+
+
 class ClassesProtocol(Protocol):
     """The classes of the program."""
+
+    @property
+    def collections(self) -> CollectionClassesProtocol: ...
 
     def attribute(self, held: Value, name: str, state: State) -> Value: ...
 
@@ -401,6 +421,10 @@ class ProgramCallsProtocol(Protocol):
 
     def super_method(self, node: cst.Call, name: str, state: State) -> Value: ...
 
+    def collections_of_super(
+        self, node: cst.Call, name: str, state: State
+    ) -> frozenset[Instance]: ...
+
 
 class CallsProtocol(Protocol):
     """Evaluates the calls of one body."""
@@ -452,6 +476,10 @@ class TargetsProtocol(Protocol):
         state: State,
         *,
         surely: bool = ...,
+    ) -> None: ...
+
+    def change_items(
+        self, instances: frozenset[Instance], change: Change, state: State
     ) -> None: ...
 
     def delete_item(self, target: cst.Subscript, state: State) -> None: ...

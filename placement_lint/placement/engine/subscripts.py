@@ -61,6 +61,7 @@ class Subscripts:
         # Nothing comes of indexing None.
         held = self.on.evaluate(node.value, state)
         held = held - NONE or held
+        held = self.on.program.classes.collections.with_items(held, "__getitem__", state)
         trees = frozenset(atom for atom in held if isinstance(atom, AnyTree))
         if trees and is_of_array(node):
             held = (held - trees).union(DOUBTFUL, *(_arrays_of(tree) for tree in trees))

@@ -40,6 +40,7 @@ from placement_lint.placement.domain.values import (
     Value,
     join,
     limited,
+    order_of,
     sole,
     value,
 )
@@ -196,12 +197,13 @@ class Targets:
                 for bound in (key.lower, key.upper, key.step):
                     if bound is not None:
                         self.on.evaluate(bound, state)
-        for instance in container:
+        instances = self.program.classes.collections.inheriting(container, "__setitem__")
+        for instance in container - instances:
             if isinstance(instance, Instance):
                 index = keys[0].value if isinstance(keys[0], cst.Index) else None
                 given = UNKNOWN if index is None else self.on.evaluate(index, state)
                 self.on.calls.objects.special(instance, "__setitem__", [given, held], state)
-        if not all(isinstance(atom, Sequence | Mapping | Host) for atom in container):
+        if not all(isinstance(atom, Sequence | Mapping | Host) for atom in container - instances):
             self.on.escapes(held, state)
         known = self.on.subscripts.key_of(target, state)
         if any(isinstance(atom, AnyTree) for atom in container):
@@ -209,7 +211,7 @@ class Targets:
                 self.assign(target.value, _as_dict(container, known, held), state)
                 return
             self.loosen(target.value, state)
-        if not is_container(container):
+        if not is_container(container) and not instances:
             return
         if isinstance(keys[0], cst.Slice):
             held = iterated_of(held) or UNKNOWN
@@ -221,10 +223,16 @@ class Targets:
                 return loosened(atom)
             return with_item(atom, known, held)
 
-        self.change(target.value, container, stored, state)
+        if instances:
+            self.change_items(instances, stored, state)
+        if is_container(container):
+            self.change(target.value, container, stored, state)
 
     def delete_item(self, target: cst.Subscript, state: State) -> None:
         held = self.on.evaluate(target.value, state)
+        instances = self.program.classes.collections.inheriting(held, "__delitem__")
+        if instances:
+            self.change_items(instances, lambda c: without_item(c, None), state)
         if is_container(held):
             key = None if self.on.in_loop else self.on.subscripts.key_of(target, state)
             self.change(target.value, held, lambda c: without_item(c, key), state)
@@ -282,8 +290,25 @@ class Targets:
         change = once(change)
         own = self._variable_of(node, state)
         containers = [atom for atom in held if isinstance(atom, Container)]
+        self._change_elsewhere(own, held, change, state, surely=surely)
+        if own is not None or isinstance(node, cst.Name | cst.Attribute):
+            new = [change(a) if isinstance(a, Container) else a for a in held]
+            self.assign(node, limited(frozenset(new)), state)
+        elif any(atom.site is None for atom in containers):
+            self.loosen(node, state)
+
+    def _change_elsewhere(
+        self,
+        own: Variable | None,
+        held: Value,
+        change: Change,
+        state: State,
+        *,
+        surely: bool,
+    ) -> None:
+        """Change containers under all names that they have but one of which more is known."""
         surely = surely and len(held) == 1
-        for site in {atom.site for atom in containers if atom.site is not None}:
+        for site in {a.site for a in held if isinstance(a, Container) and a.site is not None}:
             known = surely and self.program.containers.is_one(site)
             held_by = {
                 key: self.program.held(key, state)
@@ -292,11 +317,20 @@ class Targets:
             }
             for key, after in changed_holders(held_by, site, change, surely=known):
                 self.program.bind(key, after, state)
-        if own is not None or isinstance(node, cst.Name | cst.Attribute):
-            new = [change(a) if isinstance(a, Container) else a for a in held]
-            self.assign(node, limited(frozenset(new)), state)
-        elif any(atom.site is None for atom in containers):
-            self.loosen(node, state)
+
+    def change_items(self, instances: frozenset[Instance], change: Change, state: State) -> None:
+        """Change what objects of classes that derive from `dict` or `list` hold as items."""
+        change = once(change)
+        for instance in sorted(instances, key=order_of):
+            kind = self.program.classes.collections.kind(instance.cls)
+            if kind is None:
+                continue
+            own = (instance, kind[0])
+            held = self.program.held(own, state) or NOTHING
+            self._change_elsewhere(own, held, change, state, surely=len(instances) == 1)
+            new = [change(atom) if isinstance(atom, Container) else atom for atom in held]
+            after = limited(frozenset(new))
+            self.program.bind(own, after if len(instances) == 1 else join(held, after), state)
 
     def _variable_of(self, node: cst.BaseExpression, state: State) -> Variable | None:
         """Return the variable, or the attribute of one object, that an expression is."""

@@ -248,6 +248,7 @@ def dict_(call: LibraryCall) -> Value:
     ]
     first = call.arguments.get(0)
     held = NOTHING if first is None else call.argument(first)
+    held = call.program.classes.collections.with_items(held, "__iter__", call.state)
     known = {
         keyword: call.evaluate(argument) for keyword, argument in call.arguments.keywords.items()
     }

@@ -96,6 +96,12 @@ _OF_ARRAYS = (
     transfer.COMPUTING_METHODS | transfer.IDENTITY_METHODS | transfer.SAME_WHEN_EQUAL_METHODS
 )
 _BY_HAND = frozenset({"__enter__", "__exit__"})
+_OF_COLLECTIONS = frozenset({
+    "__getitem__", "__setitem__", "append", "appendleft", "clear", "copy", "extend", "extendleft",
+    "get", "insert", "items", "keys", "pop", "popitem", "popleft", "remove", "reverse",
+    "setdefault", "sort", "update", "values",
+})  # fmt: skip
+"""Methods that a class has of `dict` or `list`."""
 _READING = frozenset({"get", "items", "keys", "lock", "to_dict", "unlock", "unlocked", "values"})
 """Methods of settings that change none of them."""
 _SUPER = "builtins.super"
@@ -122,8 +128,15 @@ class MethodCalls:
         receiver = function.value
         name = function.attr.value
         if isinstance(receiver, cst.Call) and self.names.qualified(receiver.func) == _SUPER:
-            return self.on.calls.objects.super_method(node, name, state)
-        held = self.on.evaluate(receiver, state)
+            kept = self._kept(self.on.calls.objects.collections_of_super(node, name, state), name)
+            if not kept:
+                return self.on.calls.objects.super_method(node, name, state)
+            held: Value = kept
+        else:
+            held = self.on.evaluate(receiver, state)
+            kept = self._kept(self.on.program.classes.collections.inheriting(held, name), name)
+        if kept:
+            held = (held - kept) | self.on.program.classes.collections.items(kept, state)
         objects = frozenset(atom for atom in held if isinstance(atom, Instance | Class))
         found: set[Atom] = set()
         if name == "replace" and objects and all(map(self._has_replace, objects)):
@@ -172,8 +185,12 @@ class MethodCalls:
             if not isinstance(atom, Array):
                 found |= self._atom_method(node, receiver, held, atom, name, operands, state)
         if any(isinstance(atom, Mapping | Sequence) for atom in held):
-            self._change(node, receiver, held, name, operands, state)
+            self._change(node, receiver, held, name, operands, state, kept)
         return frozenset(found) or UNKNOWN
+
+    def _kept(self, instances: frozenset[Instance], name: str) -> frozenset[Instance]:
+        """Return objects that are lists or dicts, for a method that those have."""
+        return instances if name in _OF_COLLECTIONS else frozenset()
 
     def _namespaces(self, held: Value) -> Value:
         """Return the objects that are only attributes, which methods of theirs may set."""
@@ -331,8 +348,12 @@ class MethodCalls:
         name: str,
         operands: list[Operand],
         state: State,
+        kept: frozenset[Instance],
     ) -> None:
-        """Do to the containers that the receiver is what a method does to them."""
+        """Do to the containers that the receiver is what a method does to them.
+
+        `kept`: the objects of the program that are such containers.
+        """
         change: Change | None = None
         arguments = Arguments(node)
         first = arguments.get(0)
@@ -372,7 +393,15 @@ class MethodCalls:
                 at = None if name not in {"pop", "popitem", "popleft"} else at
                 return without_item(container, at, reverse=name == "reverse")
 
-        if change is not None:
+        elif name == "__setitem__" and len(operands) == 2:
+            at_key = self.on.subscripts.key(node.args[0].value, operands[0][1])
+
+            def change(container: Container) -> Container:
+                return with_item(container, at_key, operands[1][1])
+
+        if change is not None and kept:
+            self.on.targets.change_items(kept, change, state)
+        elif change is not None:
             if isinstance(receiver, cst.Name | cst.Attribute):
                 # An argument may have changed it already.
                 held = self.on.evaluate(receiver, state)
@@ -445,6 +474,8 @@ class MethodCalls:
             passed = sort_arguments(consumed)
             return self.on.calls.objects.called_with(node, member, passed, state)
         every = [*(atom.items or ()), atom.element]
+        if name == "__getitem__" and node.args:
+            return element_of(value(atom), integer_value(node.args[0].value))
         if name == "pop" and atom.items:
             key = integer_value(node.args[0].value) if node.args else -1
             if key is not None:
@@ -467,7 +498,7 @@ class MethodCalls:
             return value(view_of(atom, pairs=name == "items"))
         if name == "keys":
             return value(Sequence(None, PLAIN))
-        if name in {"get", "pop", "setdefault"} and node.args:
+        if name in {"__getitem__", "get", "pop", "setdefault"} and node.args:
             key = self.on.subscripts.key(node.args[0].value, operands[0][1])
             found = element_of(value(atom), key)
             if len(node.args) > 1 and key not in dict(atom.items):

@@ -1,0 +1,146 @@
+"""Classes of the program that derive from `dict` or `list`: what their objects hold as items."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.placement.domain.containers import merged, with_item, with_more
+from placement_lint.placement.domain.contents import element_of, iterated_of
+from placement_lint.placement.domain.values import (
+    ANYTHING,
+    NOTHING,
+    UNKNOWN,
+    Atom,
+    Container,
+    Instance,
+    Mapping,
+    Sequence,
+    Value,
+    join,
+    limited,
+    sole,
+    value,
+)
+
+if TYPE_CHECKING:
+    from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.domain.state import State
+    from placement_lint.placement.engine.arguments import CallArguments
+    from placement_lint.placement.engine.protocols import Interpreter
+
+_ITEMS = "[]"
+"""The attribute in which the items are kept of what derives from a built-in class."""
+_DATA = "data"
+"""The attribute in which `collections.UserDict` and `collections.UserList` keep them."""
+_DICT, _LIST = Mapping((), NOTHING), Sequence((), NOTHING)
+_COLLECTIONS: dict[str, tuple[str, Container]] = {
+    "builtins.dict": (_ITEMS, _DICT),
+    "builtins.list": (_ITEMS, _LIST),
+    "collections.OrderedDict": (_ITEMS, _DICT),
+    "collections.UserDict": (_DATA, _DICT),
+    "collections.UserList": (_DATA, _LIST),
+    "collections.deque": (_ITEMS, _LIST),
+    "typing.Dict": (_ITEMS, _DICT),
+    "typing.List": (_ITEMS, _LIST),
+    "typing.OrderedDict": (_ITEMS, _DICT),
+}
+"""What may be derived from: where its items are kept, and what a new one is."""
+
+
+class CollectionClasses:
+    """Keeps the items of objects whose classes derive from `dict` or `list`.
+
+    They are an attribute of the object that the program cannot name. What a class defines itself
+    goes before what it has of `dict` or `list`.
+    """
+
+    def __init__(self, program: Interpreter) -> None:
+        self._program = program
+        self._known: dict[Place, tuple[str, Container] | None] = {}
+
+    def kind(self, cls: Place) -> tuple[str, Container] | None:
+        """Return where objects of a class keep their items, and what they are at first.
+
+        None for a class that derives from neither.
+        """
+        if cls not in self._known:
+            self._known[cls] = self._kind_of(cls)
+        return self._known[cls]
+
+    def _kind_of(self, cls: Place) -> tuple[str, Container] | None:
+        for place in self._program.classes.bases(cls):
+            module, node = self._program.module_of(place), self._program.node(place)
+            for base in node.bases if isinstance(node, cst.ClassDef) else ():
+                named = base.value.value if isinstance(base.value, cst.Subscript) else base.value
+                found = _COLLECTIONS.get(module.names.qualified(named) or "")
+                if found is not None:
+                    return found
+        return None
+
+    def make(self, instance: Instance, state: State, *, again: bool) -> None:
+        """Give a new object its items, of which there are none yet."""
+        kind = self.kind(instance.cls)
+        if kind is not None:
+            name, empty = kind
+            site = (instance.site, instance.site)
+            self._program.containers.made(site, again=again)
+            self._program.objects.named_attribute(instance, name)
+            self._program.bind((instance, name), value(replace(empty, site=site)), state)
+
+    def inheriting(self, held: Value, method: str) -> frozenset[Instance]:
+        """Return the objects of a value that have a method of `dict` or `list`, and no own one."""
+        return frozenset(
+            atom
+            for atom in held
+            if isinstance(atom, Instance)
+            and self.kind(atom.cls) is not None
+            and self._program.classes.method(atom.cls, method) is None
+        )
+
+    def items(self, instances: frozenset[Instance], state: State) -> Value:
+        """Return the lists and dicts that objects are."""
+        found: list[Value] = []
+        for instance in instances:
+            kind = self.kind(instance.cls)
+            held = None if kind is None else self._program.held((instance, kind[0]), state)
+            found.append(held or UNKNOWN)
+        return join(*found) if found else NOTHING
+
+    def with_items(self, held: Value, method: str, state: State) -> Value:
+        """Return a value with lists and dicts in the place of objects that inherit a method."""
+        instances = self.inheriting(held, method)
+        return (held - instances) | self.items(instances, state) if instances else held
+
+    def initialize(self, instance: Instance, passed: CallArguments, state: State) -> None:
+        """`super().__init__(other, key=x)`: put in what a list or a dict is made of."""
+        kind = self.kind(instance.cls)
+        if kind is None:
+            return
+        key = (instance, kind[0])
+        given = passed.positional[0] if passed.positional else passed.rest or NOTHING
+        given = self._program.functions.consumed(given, state)
+        held: set[Atom] = set()
+        for atom in self._program.held(key, state) or NOTHING:
+            held.add(_filled(atom, given, passed) if isinstance(atom, Container) else atom)
+        self._program.bind(key, limited(frozenset(held)), state)
+
+
+def _filled(container: Container, given: Value, passed: CallArguments) -> Container:
+    if isinstance(container, Sequence):
+        only = sole(given)
+        items = only.items if isinstance(only, Sequence) else None
+        element = iterated_of(given) or UNKNOWN
+        return with_more(container, items, element, -1) if given else container
+    if given and all(isinstance(atom, Mapping) for atom in given):
+        container = merged(container, given)
+    elif given:
+        pair = iterated_of(given)
+        container = with_item(container, None, element_of(pair, 1) or UNKNOWN)
+    for name, held in passed.keywords.items():
+        container = with_item(container, name, held)
+    if passed.more is not None:
+        container = with_item(container, None, passed.more or frozenset({ANYTHING}))
+    return container

@@ -1,0 +1,110 @@
+"""`super().method(…)`: the method that a class has of its bases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.jaxmodel.libraries import method_of
+from placement_lint.placement.domain.state import variable
+from placement_lint.placement.domain.values import (
+    NONE,
+    UNKNOWN,
+    Class,
+    Instance,
+    LibraryMethod,
+    Value,
+    join,
+    order_of,
+)
+from placement_lint.placement.engine.instantiation import Instantiation
+
+if TYPE_CHECKING:
+    from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.domain.state import State
+    from placement_lint.placement.engine.arguments import CallArguments
+
+
+class SuperCalls(Instantiation):
+    """Calls the methods that classes of the program have of their bases."""
+
+    def super_method(self, node: cst.Call, name: str, state: State) -> Value:
+        """`super().method(…)`: the same object, the method of the next class."""
+        passed = self.passed(node, state)
+        receivers, after = self._of_super(node, state)
+        method = self._first_method(after, name)
+        known = frozenset(atom for atom in receivers if isinstance(atom, Instance | Class))
+        if method is None and name == "__init__" and self._fields_set(known, after, passed, state):
+            return NONE
+        if method is None:
+            return self._library_super(node, name, known, passed, state)
+        if not known:
+            return UNKNOWN
+        # Once for all of them: each of the methods in a row would otherwise double the calls.
+        found = self._method_called(method, known, passed, state)
+        return found if known == receivers else found | UNKNOWN
+
+    def _of_super(self, node: cst.Call, state: State) -> tuple[Value, list[Place]]:
+        """Return the object of the method around `super()`, and the bases of the class around."""
+        function: cst.FunctionDef | None = None
+        for ancestor in self.on.tree.ancestors(node):
+            if isinstance(ancestor, cst.FunctionDef):
+                function = ancestor
+            elif isinstance(ancestor, cst.ClassDef):
+                break
+        else:
+            return UNKNOWN, []
+        if function is None or not function.params.params:
+            return UNKNOWN, []
+        scope = self.names.scope(function.body)
+        first = function.params.params[0].name.value
+        receivers = state.variables.get(variable(scope, first)) or UNKNOWN
+        return receivers, self.on.program.classes.bases(self.on.module.place(ancestor))[1:]
+
+    def _first_method(self, classes: list[Place], name: str) -> Place | None:
+        found = (self.on.program.classes.method(each, name) for each in classes)
+        return next((each for each in found if each is not None), None)
+
+    def _fields_set(
+        self, receivers: Value, after: list[Place], passed: CallArguments, state: State
+    ) -> bool:
+        """Set what a base's own initializer sets: the fields of a dataclass, items of a dict.
+
+        Return whether there is such a base.
+        """
+        classes = self.on.program.classes
+        fields = next((each for each in map(classes.fields, after) if each is not None), None)
+        objects = [atom for atom in receivers if isinstance(atom, Instance)]
+        are_collections = [atom for atom in objects if classes.collections.kind(atom.cls)]
+        if fields is not None:
+            for instance in sorted(objects, key=order_of):
+                self._set_fields(instance, fields, passed, state)
+        else:
+            for instance in sorted(are_collections, key=order_of):
+                classes.collections.initialize(instance, passed, state)
+        return bool(objects if fields is not None else are_collections)
+
+    def collections_of_super(self, node: cst.Call, name: str, state: State) -> frozenset[Instance]:
+        """Return the objects of which `super().name(…)` is the method of `dict` or `list`."""
+        receivers, after = self._of_super(node, state)
+        if self._first_method(after, name) is not None:
+            return frozenset()
+        kind = self.on.program.classes.collections.kind
+        found = frozenset(a for a in receivers if isinstance(a, Instance) and kind(a.cls))
+        return found if len(found) == len(receivers) else frozenset()
+
+    def _library_super(
+        self, node: cst.Call, name: str, receivers: Value, passed: CallArguments, state: State
+    ) -> Value:
+        """Call the method of the library that the class of an object derives from."""
+        classes = self.on.program.classes
+        found: list[Value] = []
+        for atom in sorted(receivers, key=order_of):
+            library = classes.library_class(atom.cls) if isinstance(atom, Instance) else None
+            method = method_of(library or "", name)
+            if method is None:
+                return UNKNOWN
+            called = LibraryMethod(method, atom)
+            found.append(self.on.calls.library_method(node, called, passed, state))
+        return join(*found)
