@@ -62,7 +62,7 @@ def clashes(ctx: Context) -> Iterator[Clash]:
             or _may_fail(operation, ctx)
             or _is_excused_by_callers(operation, ctx, set())
             or _may_be_constants(operation, operands, ctx)
-            or any(_is_reassigned(operand, ctx) for operand in operands)
+            or any(_is_reassigned(each, seat, operation, ctx) for seat, each in seats.items())
         ):
             yield Clash(operation, seats, mixture.always)
 
@@ -83,7 +83,7 @@ def outside_mesh(ctx: Context) -> Iterator[Clash]:
         if seats and not (
             _may_fail(operation, ctx)
             or _is_excused_by_callers(operation, ctx, set())
-            or any(_is_reassigned(operand, ctx) for operand in seats.values())
+            or any(_is_reassigned(each, seat, operation, ctx) for seat, each in seats.items())
         ):
             yield Clash(operation, seats | mesh, mixture.always)
 
@@ -210,8 +210,8 @@ def _may_be_constants(operation: cst.CSTNode, operands: list[cst.CSTNode], ctx: 
     )
 
 
-def _is_reassigned(operand: cst.CSTNode, ctx: Context) -> bool:
-    """Return whether an operand is an attribute that is set in several places.
+def _is_reassigned(operand: cst.CSTNode, seat: Seat, operation: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether an operand is an attribute that is set in several places, not always alike.
 
     Users of a class may call the methods that do so in any order.
     """
@@ -223,15 +223,43 @@ def _is_reassigned(operand: cst.CSTNode, ctx: Context) -> bool:
         operand = operand if value is None else value
     if not isinstance(operand, cst.Attribute):
         return False
-    return ctx.module.fact(_set_attributes)[operand.attr.value] > 1
-
-
-def _set_attributes(facts: ModuleFacts) -> Counter[str]:
-    return Counter(
-        target.attr.value
-        for node in facts.tree.every(cst.AssignTarget, cst.AnnAssign, cst.AugAssign)
-        if isinstance(target := node.target, cst.Attribute)
+    targets = ctx.module.fact(_set_attributes).get(operand.attr.value, [])
+    if len(targets) < 2:
+        return False
+    objects = _objects(operand, ctx)
+    return any(
+        _seats_of(ctx.flow.tree_of(target)) != {seat}
+        for target in targets
+        if not (objects and (others := _objects(target, ctx)) and objects.isdisjoint(others))
+        and not _is_never_reached(target, operation, ctx)
     )
+
+
+def _objects(attribute: cst.Attribute, ctx: Context) -> Value:
+    """Return the objects of which an attribute is read or set, where only those are known."""
+    held = ctx.flow.value(attribute.value)
+    return held if all(isinstance(atom, values.Instance) for atom in held) else frozenset()
+
+
+def _is_never_reached(node: cst.CSTNode, operation: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether an operation that raises comes before, on every way to an expression."""
+    line = ctx.statement_line(operation)
+    block = None if line is None else ctx.parent(line)
+    return (
+        line is not None
+        and block is not None
+        and ctx.function(node) is ctx.function(operation)
+        and ctx.tree.is_inside(node, block)
+        and (ctx.tree.is_inside(node, line) or ctx.tree.index(node) > ctx.tree.index(line))
+    )
+
+
+def _set_attributes(facts: ModuleFacts) -> dict[str, list[cst.Attribute]]:
+    found: dict[str, list[cst.Attribute]] = {}
+    for node in facts.tree.every(cst.AssignTarget, cst.AnnAssign, cst.AugAssign):
+        if isinstance(node.target, cst.Attribute):
+            found.setdefault(node.target.attr.value, []).append(node.target)
+    return found
 
 
 # -- jitted functions: which arguments does the result surely depend on? --------------------------
