@@ -18,6 +18,7 @@ from placement_lint.placement.domain.values import (
     NONE,
     NOTHING,
     PLAIN,
+    TENSOR,
     UNKNOWN,
     Anything,
     AnyTree,
@@ -194,7 +195,7 @@ def element_of(of: Value, key: Key | None = None) -> Value:
             else:
                 found.append(known.get(key, atom.element))
         elif isinstance(atom, Host):
-            found.append(frozenset({atom}) if isinstance(key, str | Member) else HOST)
+            found.append(frozenset({atom}) if isinstance(key, str | Member) else _part_of(atom))
         elif isinstance(atom, Plain):
             found.append(PLAIN)
         elif isinstance(atom, DeviceList):
@@ -207,6 +208,10 @@ def element_of(of: Value, key: Key | None = None) -> Value:
         elif not isinstance(atom, Array):
             found.append(UNKNOWN)
     return join(*found) if found else frozenset()
+
+
+def _part_of(atom: Host) -> Value:
+    return TENSOR if atom.is_tensor else HOST
 
 
 def _device_in(grid: DeviceGrid, key: Key | None) -> Device | None:

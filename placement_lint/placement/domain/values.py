@@ -81,12 +81,14 @@ class Array(Sized):
 
 @dataclass(frozen=True)
 class Host(Sized):
-    """A NumPy array, or what gives one when it is indexed."""
+    """A NumPy array, or what gives one when it is indexed; or a tensor of PyTorch."""
 
     from_file: bool = False
     """All of what a file holds: as large as datasets are."""
     read: Place | None = None
     """It has the values of the JAX arrays that this expression is: `np.asarray(x)`."""
+    is_tensor: bool = False
+    """It is a tensor of PyTorch, in the memory of the host: `jax.device_put` refuses it."""
 
 
 @dataclass(frozen=True)
@@ -616,6 +618,7 @@ DOUBTFUL: Value = frozenset({DOUBT})
 PLAIN: Value = frozenset({Plain()})
 NONE: Value = frozenset({Plain(truth=False, is_none=True)})
 HOST: Value = frozenset({Host()})
+TENSOR: Value = frozenset({Host(is_tensor=True)})
 NOTHING: Value = frozenset()
 """What an empty container holds: no alternative at all."""
 

@@ -21,6 +21,7 @@ from placement_lint.placement.domain.values import (
     NONE,
     NOTHING,
     PLAIN,
+    TENSOR,
     UNKNOWN,
     AnyTree,
     Array,
@@ -414,7 +415,8 @@ class Expressions:
             else:
                 found.add(ANYTHING)
         if any(isinstance(atom, Host) for atom in held):
-            found |= PLAIN if name in transfer.METADATA_ATTRIBUTES else HOST
+            other = TENSOR if any(atom in TENSOR for atom in held) else HOST
+            found |= PLAIN if name in transfer.METADATA_ATTRIBUTES else other
         if name == "__dict__":
             self.targets.spoil(held, state)
         for atom in held:

@@ -15,6 +15,7 @@ from placement_lint.placement.domain.state import State, meet
 from placement_lint.placement.domain.values import (
     HOST,
     PLAIN,
+    TENSOR,
     UNKNOWN,
     AnyTree,
     Array,
@@ -81,7 +82,7 @@ class Operators:
             if all(isinstance(atom, Plain) for atom in held_atoms):
                 return PLAIN
             if all(isinstance(atom, Plain | Host) for atom in held_atoms):
-                return HOST
+                return TENSOR if any(atom in TENSOR for atom in held_atoms) else HOST
             return UNKNOWN
         made = self.on.operations.computed(
             self.on.index(node), operands, state, UseKind.COMPUTED, in_loop=self.on.in_loop

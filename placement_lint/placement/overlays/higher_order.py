@@ -18,6 +18,7 @@ from placement_lint.placement.domain.values import (
     HOST,
     NOTHING,
     PLAIN,
+    TENSOR,
     UNKNOWN,
     Anything,
     Array,
@@ -407,8 +408,10 @@ def _every_leaf(call: LibraryCall, tree: Value) -> Value:
     if found != UNKNOWN:
         return found
     leaves = [*of.leaves(tree, call.state)]
-    is_host = all(isinstance(atom, Host) for leaf in leaves for atom in leaf)
-    return HOST if leaves and is_host else UNKNOWN
+    atoms = [atom for leaf in leaves for atom in leaf]
+    if not atoms or not all(isinstance(atom, Host) for atom in atoms):
+        return UNKNOWN
+    return TENSOR if any(atom in TENSOR for atom in atoms) else HOST
 
 
 def _every_array(tree: Value) -> Value:

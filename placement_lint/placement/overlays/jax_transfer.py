@@ -25,6 +25,7 @@ from placement_lint.placement.domain.values import (
     DOUBTFUL,
     HOST,
     NONE,
+    NOTHING,
     PLAIN,
     UNKNOWN,
     Anything,
@@ -622,7 +623,12 @@ def distribute(call: LibraryCall) -> Value:
 def _as_arrays(held: Value) -> Value:
     """Return a value with what an unknown tree may be in its place, if it is an array."""
     trees = frozenset(atom for atom in held if isinstance(atom, AnyTree))
-    return (held - trees).union(*(tree.leaf for tree in trees), DOUBTFUL) if trees else held
+    if not trees:
+        return held
+    leaves = join(*(tree.leaf for tree in trees))
+    # Of a list of NumPy arrays it makes one, too; a dict raises.
+    is_host = bool(leaves) and all(isinstance(atom, Host) for atom in leaves)
+    return (held - trees) | leaves | (NOTHING if is_host else DOUBTFUL)
 
 
 def _is_of_arrays(atom: Atom) -> bool:

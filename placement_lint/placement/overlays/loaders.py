@@ -12,14 +12,18 @@ from placement_lint.placement.domain.values import (
     NONE,
     NOTHING,
     PLAIN,
+    TENSOR,
     UNKNOWN,
     Anything,
     AnyTree,
+    Host,
     Instance,
+    Mapping,
     Plain,
     Sequence,
     Value,
     arrays,
+    join,
     order_of,
     sole,
     value,
@@ -49,15 +53,34 @@ def torch_batches(call: LibraryCall) -> Value:
     dataset, collate = arguments.get(0, "dataset"), arguments.get(6, "collate_fn")
     if dataset is None or arguments.is_open:
         return UNKNOWN
-    if collate is None:
-        return value(Sequence(None, UNKNOWN))
     with call.on.loop():
         item = call.element(dataset, given[id(dataset)])
+        if collate is None:
+            return value(Sequence(None, _collated(item)))
         batch = CallArguments([value(Sequence(None, item))])
         made = call.called(given[id(collate)], batch)
     return value(
         Sequence(None, made if _runs_here(arguments.get(5, "num_workers")) else _of_worker(made))
     )
+
+
+def _collated(item: Value) -> Value:
+    """Return what `default_collate` makes of a list of items: tensors on the host.
+
+    Of tuples and lists it makes a list of tensors; what is no number or array, it leaves alone.
+    """
+    only = sole(item)
+    if isinstance(only, Sequence) and only.items is not None:
+        parts = tuple(_collated(part) for part in only.items)
+        return value(Sequence(parts, join(*parts) if parts else NOTHING))
+    if isinstance(only, Sequence):
+        return value(Sequence(None, _collated(only.element)))
+    if isinstance(only, Mapping):
+        pairs = tuple((key, _collated(part)) for key, part in only.items)
+        return value(Mapping(pairs, _collated(only.element) if only.element else NOTHING))
+    if item and all(isinstance(atom, Host) for atom in item):
+        return TENSOR
+    return UNKNOWN
 
 
 def _runs_here(workers: cst.BaseExpression | None) -> bool:
@@ -99,9 +122,11 @@ def torch_loader_iterated(call: ObjectCall) -> Value:
         attribute(value(loader), name, call.state)
         for name in ("dataset", "collate_fn", "num_workers")
     )
-    if collate == UNKNOWN:
-        return value(Sequence(None, UNKNOWN))
     with call.on.loop():
+        if collate == UNKNOWN:
+            is_own = call.program.classes.method(loader.cls, "__init__") is not None
+            item = UNKNOWN if is_own else _item_of(call, dataset)
+            return value(Sequence(None, _collated(item)))
         made = call.called(collate, value(Sequence(None, _item_of(call, dataset))))
     return value(Sequence(None, made if workers == HERE else _of_worker(made)))
 

@@ -39,6 +39,7 @@ from placement_lint.placement.domain.values import (
     NONE,
     NOTHING,
     PLAIN,
+    TENSOR,
     UNFOLLOWED,
     UNKNOWN,
     Anything,
@@ -62,6 +63,7 @@ from placement_lint.placement.domain.values import (
     TheDevice,
     Thread,
     Value,
+    arrays,
     is_unfollowed,
     join,
     sole,
@@ -79,7 +81,7 @@ from placement_lint.placement.engine.split_alike import split_alike
 from placement_lint.placement.overlays.jax_devices import devices_of
 from placement_lint.placement.overlays.registry import LibraryCall
 from placement_lint.placement.overlays.stdlib import executed, of_future, of_thread
-from placement_lint.syntax.calls import Arguments, integer_value
+from placement_lint.syntax.calls import Arguments, integer_value, string_value
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -220,6 +222,8 @@ class MethodCalls:
         if isinstance(atom, Host) and atom.from_file and name in {"item", "tolist"}:
             # An array of objects, which may be arrays of JAX.
             return UNKNOWN
+        if isinstance(atom, Host) and atom.is_tensor:
+            return _tensor_method(node, name)
         if isinstance(atom, Host):
             return _host_method(atom, name)
         if isinstance(atom, DeviceGrid):
@@ -260,6 +264,8 @@ class MethodCalls:
         for _, given in operands:
             self.on.escapes(given, state)
             self.on.targets.may_change(given, state)
+        if name in _TO_NUMPY and isinstance(atom, AnyTree) and not any(arrays(atom.leaf)):
+            return HOST
         if isinstance(atom, AnyTree):
             return self._tree_method(node, receiver, atom, name, state)
         if name == "as_numpy_iterator":
@@ -631,6 +637,24 @@ def _host_method(atom: Host, name: str) -> Value:
     if name in {"item", "tolist", "tobytes"}:
         return PLAIN
     return value(Host(from_file=atom.from_file and name in transfer.SIZE_KEEPING_METHODS))
+
+
+def _tensor_method(node: cst.Call, name: str) -> Value:
+    """Call a method of a tensor of PyTorch that is on the host."""
+    if name in _TO_NUMPY:
+        return HOST
+    if name in {"item", "tolist", "size", "dim", "numel", "element_size", "nelement"}:
+        return PLAIN
+    if name in {"cuda", "xpu", "mps"}:
+        return UNKNOWN
+    if name in {"to", "new_tensor", "type"} and not all(_keeps_device(a.value) for a in node.args):
+        return UNKNOWN
+    return TENSOR
+
+
+def _keeps_device(given: cst.BaseExpression) -> bool:
+    """Return whether an argument of `tensor.to(…)` names the host, or a type: `torch.float32`."""
+    return string_value(given) == "cpu" or (dotted(given) or "").startswith("torch.")
 
 
 def is_own(array: cst.BaseExpression, call: cst.Call) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
-from placement_lint.placement.domain import values
+from placement_lint.placement.domain import contents, values
 from placement_lint.placement.domain.devices import Device, differ
 from placement_lint.prefilter.conditions import AnyOf
 from placement_lint.rules.base import FixPlan, Rule
@@ -104,10 +104,12 @@ class HostCommittedImport(Rule):
             return
         if operand is None or not _differs_from_default(node, ctx) or is_put(node, ctx):
             return
-        is_numpy = _is_numpy(ctx.flow.value(operand))
-        if not is_numpy and not _is_on_host(operand, ctx):
+        held = ctx.flow.value(operand)
+        is_host = _is_of_host(held)
+        is_numpy = is_host and not _has_tensor(held)
+        if not is_host and not _is_on_host(operand, ctx):
             return
-        if failure_is_expected(node, ctx):
+        if failure_is_expected(node, ctx) or (_has_tensor(held) and _moves_tensors(ctx)):
             return
         only = not arguments.keywords
         ctx.report(
@@ -130,8 +132,23 @@ def _differs_from_default(call: cst.Call, ctx: Context) -> bool:
     )
 
 
-def _is_numpy(held: Value) -> bool:
-    """Return whether a value certainly is a NumPy array, or a container of such."""
+def _has_tensor(held: Value) -> bool:
+    """Return whether there are tensors of PyTorch in a value, which `jax.device_put` refuses."""
+    return any(
+        isinstance(atom, values.Host) and atom.is_tensor
+        for leaf in contents.leaves_of(held)
+        for atom in leaf
+    )
+
+
+def _moves_tensors(ctx: Context) -> bool:
+    """Return whether a file says that new tensors are made elsewhere than on the host."""
+    calls = ctx.tree.every(cst.Call)
+    return any((ctx.called(call) or "").startswith("torch.set_default_") for call in calls)
+
+
+def _is_of_host(held: Value) -> bool:
+    """Return whether a value certainly is an array of the host, or a container of such."""
     for atom in held:
         if isinstance(atom, values.Mapping):
             inner = [*(item for _, item in atom.items), *filter(None, [atom.element])]
@@ -141,7 +158,7 @@ def _is_numpy(held: Value) -> bool:
             continue
         else:
             return False
-        if not inner or not all(map(_is_numpy, inner)):
+        if not inner or not all(map(_is_of_host, inner)):
             return False
     return bool(held)
 

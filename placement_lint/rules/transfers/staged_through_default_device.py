@@ -407,7 +407,7 @@ def _mapped_by(call: cst.Call, name: str, ctx: Context) -> str | None:
     converting = ctx.names.qualified(function)
     row = ctx.names.table.get(converting or "")
     leaves = list(contents.leaves_of(ctx.flow.tree_of(tree)))
-    is_numpy = all(isinstance(atom, values.Host) for leaf in leaves for atom in leaf)
+    is_numpy = all(_is_numpy(leaf) for leaf in leaves)
     return converting if row and row.effect in _CONVERTING and leaves and is_numpy else None
 
 
@@ -448,7 +448,12 @@ def _repeats_one(node: cst.BaseExpression) -> bool:
 
 def _is_host(node: cst.BaseExpression, ctx: Context) -> bool:
     held = ctx.flow.value(node)
-    return bool(held) and all(isinstance(atom, values.Host) for atom in held)
+    return bool(held) and _is_numpy(held)
+
+
+def _is_numpy(held: values.Value) -> bool:
+    """Return whether a value is NumPy's: `jax.device_put` takes no tensor of PyTorch."""
+    return all(isinstance(atom, values.Host) and not atom.is_tensor for atom in held)
 
 
 def _is_uncommitted(key: cst.BaseExpression | None, is_spread: bool, ctx: Context) -> bool:
