@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
-from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.calls import Arguments, string_value
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -37,6 +37,28 @@ def named_function(node: cst.BaseExpression | None, names: Names) -> Function | 
     if isinstance(bound, cst.FunctionDef):
         return bound
     return value if isinstance(value, cst.Lambda) else None
+
+
+def texts_of(node: cst.Name, names: Names) -> list[str]:
+    """Return the texts that a variable goes through: `for name in ("images", "labels")`.
+
+    They are written in the loop itself, in what a name in it was assigned, or in the default of a
+    parameter. Of anything else there are none.
+    """
+    bindings = names.bindings(node)
+    bound = bindings[0].node if len(bindings) == 1 else None
+    is_loop = isinstance(bound, cst.For | cst.CompFor) and isinstance(bound.target, cst.Name)
+    listed = bound.iter if is_loop and isinstance(bound, cst.For | cst.CompFor) else None
+    if isinstance(listed, cst.Name):
+        bindings = names.bindings(listed)
+        first = bindings[0] if len(bindings) == 1 else None
+        listed = None if first is None else first.value
+        if first is not None and isinstance(first.node, cst.Param):
+            listed = first.node.default
+    if not isinstance(listed, cst.Tuple | cst.List):
+        return []
+    texts = [string_value(each.value) for each in listed.elements]
+    return [text for text in texts if text is not None] if None not in texts else []
 
 
 INITIALIZERS = frozenset({"__init__", "__post_init__"})

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.libraries import library_class_named, method_of
+from placement_lint.placement.domain.contents import element_of
 from placement_lint.placement.domain.keys import Member
 from placement_lint.placement.domain.sharding import Mesh, Sharding, Spec
 from placement_lint.placement.domain.state import State, Variable, initial_state, variable
@@ -263,6 +264,8 @@ class Classes:
                 inherited = self._library_method(instance, name)
             if inherited == UNKNOWN:
                 inherited = self._delegated(instance, name, state)
+            if inherited == UNKNOWN and self.collections.reads_items(instance, state):
+                inherited = element_of(self.collections.items(frozenset({instance}), state), name)
             return self.as_annotated(instance.cls, name, inherited)
         module, node = self._program.module_of(function), self._program.node(function)
         if isinstance(node, cst.FunctionDef) and is_property(module, node):

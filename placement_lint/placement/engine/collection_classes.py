@@ -24,6 +24,7 @@ from placement_lint.placement.domain.values import (
     sole,
     value,
 )
+from placement_lint.placement.engine.attribute_dicts import DICT
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.places import Place
@@ -48,6 +49,8 @@ _COLLECTIONS: dict[str, tuple[str, Container]] = {
     "typing.OrderedDict": (_ITEMS, _DICT),
 }
 """What may be derived from: where its items are kept, and what a new one is."""
+_READERS = frozenset({"builtins.dict.__getitem__", "builtins.dict.get"})
+_SETTERS = frozenset({"builtins.dict.__setitem__"})
 
 
 class CollectionClasses:
@@ -60,6 +63,7 @@ class CollectionClasses:
     def __init__(self, program: Interpreter) -> None:
         self._program = program
         self._known: dict[Place, tuple[str, Container] | None] = {}
+        self._aliases: dict[tuple[Place, frozenset[str]], bool] = {}
 
     def kind(self, cls: Place) -> tuple[str, Container] | None:
         """Return where objects of a class keep their items, and what they are at first.
@@ -113,6 +117,37 @@ class CollectionClasses:
         """Return a value with lists and dicts in the place of objects that inherit a method."""
         instances = self.inheriting(held, method)
         return (held - instances) | self.items(instances, state) if instances else held
+
+    def reads_items(self, instance: Instance, state: State) -> bool:
+        """Return whether the items of an object are its attributes too.
+
+        So they are after `self.__dict__ = self`, or by `__getattr__ = dict.__getitem__`.
+        """
+        return self._is_own_dict(instance, state) or self._has_alias(instance.cls, _READERS)
+
+    def sets_items(self, instance: Instance, state: State) -> bool:
+        """Return whether to set an attribute of an object sets an item of it."""
+        return self._is_own_dict(instance, state) or self._has_alias(instance.cls, _SETTERS)
+
+    def _is_own_dict(self, instance: Instance, state: State) -> bool:
+        kind = self.kind(instance.cls)
+        return kind is not None and self._program.held((instance, DICT), state) == value(instance)
+
+    def _has_alias(self, cls: Place, functions: frozenset[str]) -> bool:
+        """Return whether a class body assigns one of some functions of `dict` to a special name."""
+        key = (cls, functions)
+        if key not in self._aliases:
+            found = False
+            for place in self._program.classes.bases(cls) if self.kind(cls) else ():
+                module, node = self._program.module_of(place), self._program.node(place)
+                if not isinstance(node, cst.ClassDef):
+                    continue
+                name = "__getattr__" if functions is _READERS else "__setattr__"
+                bindings = module.names.scope(node.body).bindings.get(name, [])
+                named = (module.names.qualified(b.value) for b in bindings if b.value is not None)
+                found |= any(each in functions for each in named)
+            self._aliases[key] = found
+        return self._aliases[key]
 
     def initialize(self, instance: Instance, passed: CallArguments, state: State) -> None:
         """`super().__init__(other, key=x)`: put in what a list or a dict is made of."""

@@ -38,6 +38,7 @@ from placement_lint.placement.domain.values import (
     limited,
     value,
 )
+from placement_lint.placement.engine.attribute_dicts import DICT, AttributeDicts
 from placement_lint.placement.engine.frames import Yielded
 from placement_lint.placement.engine.iteration import Iteration
 from placement_lint.placement.engine.literals import Literals
@@ -112,6 +113,7 @@ class Expressions:
         self.captured: dict[int, Value] = {}
         """What parts of the iterator that is consumed now gave where it was made."""
         self.targets = Targets(self)
+        self.attribute_dicts = AttributeDicts(self)
         self.iteration = iteration = Iteration(self)
         self.subscripts = Subscripts(self)
         self.operators = operators = Operators(self)
@@ -417,8 +419,8 @@ class Expressions:
         if any(isinstance(atom, Host) for atom in held):
             other = TENSOR if any(atom in TENSOR for atom in held) else HOST
             found |= PLAIN if name in transfer.METADATA_ATTRIBUTES else other
-        if name == "__dict__":
-            self.targets.spoil(held, state)
+        if name == DICT and any(isinstance(atom, Instance) for atom in held):
+            return self.attribute_dicts.read(node, held, state)
         for atom in held:
             if isinstance(atom, AnyTree) and name in transfer.METADATA_ATTRIBUTES:
                 found |= PLAIN

@@ -170,6 +170,10 @@ class CollectionClassesProtocol(Protocol):
 
     def kind(self, cls: Place) -> tuple[str, Container] | None: ...
 
+    def reads_items(self, instance: Instance, state: State) -> bool: ...
+
+    def sets_items(self, instance: Instance, state: State) -> bool: ...
+
     def make(self, instance: Instance, state: State, *, again: bool) -> None: ...
 
     def with_items(self, held: Value, method: str, state: State) -> Value: ...
@@ -493,7 +497,14 @@ class TargetsProtocol(Protocol):
     def owner_of(self, node: cst.Name) -> Scope: ...
 
     def set_attribute(
-        self, instance: Instance, name: str, held: Value, state: State, *, surely: bool
+        self,
+        instance: Instance,
+        name: str,
+        held: Value,
+        state: State,
+        *,
+        surely: bool,
+        is_plain: bool = ...,
     ) -> None: ...
 
     def spoil(self, held: Value, state: State, other: Value = ...) -> None: ...
@@ -537,6 +548,20 @@ class OperatorsProtocol(Protocol):
     def compute(self, node: cst.CSTNode, operands: list[Operand], state: State) -> Value: ...
 
 
+class AttributeDictsProtocol(Protocol):
+    """The dicts of objects' attributes."""
+
+    def owner(self, node: cst.CSTNode) -> cst.BaseExpression | None: ...
+
+    def read(self, node: cst.CSTNode, held: Value, state: State) -> Value: ...
+
+    def set(self, held: Value, name: str | None, new: Value, state: State) -> None: ...
+
+    def update(self, held: Value, given: Value, state: State) -> None: ...
+
+    def updated(self, held: Value, passed: CallArguments, state: State) -> None: ...
+
+
 class Evaluator(Protocol):
     """Evaluates the expressions of one body."""
 
@@ -569,6 +594,9 @@ class Evaluator(Protocol):
 
     @property
     def targets(self) -> TargetsProtocol: ...
+
+    @property
+    def attribute_dicts(self) -> AttributeDictsProtocol: ...
 
     @property
     def iteration(self) -> IterationProtocol: ...

@@ -41,6 +41,7 @@ from placement_lint.placement.domain.values import (
 )
 from placement_lint.placement.facts.array_indices import is_of_array
 from placement_lint.syntax.calls import integer_value
+from placement_lint.syntax.definitions import texts_of
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class Subscripts:
             argument = join(*(part for _, part in indices)) if indices else UNKNOWN
             found |= self.on.calls.objects.special(instance, "__getitem__", [argument], state)
         others = held - objects
-        if _is_text(node):
+        if self._is_text(node) and any(isinstance(a, Host) and a.from_file for a in others):
             # Of a file, a text gives all that is kept under it.
             found |= (files := frozenset(a for a in others if isinstance(a, Host) and a.from_file))
             others -= files
@@ -118,6 +119,17 @@ class Subscripts:
         elif own:
             found.add(ANYTHING)
         return frozenset(found) or UNKNOWN
+
+    def _is_text(self, node: cst.Subscript) -> bool:
+        """Return whether something is indexed by a text that is put together, or one of several.
+
+        `f[f"{split}/x"]`, and `f[name]` in a loop over names.
+        """
+        part = node.slice[0].slice if len(node.slice) == 1 else None
+        index = part.value if isinstance(part, cst.Index) else None
+        if isinstance(index, cst.Name):
+            return bool(texts_of(index, self.on.names))
+        return isinstance(index, cst.FormattedString)
 
     def _indexed(
         self, node: cst.Subscript, held: Value, indices: list[Operand], state: State
@@ -156,12 +168,6 @@ class Subscripts:
         if isinstance(index, cst.Name | cst.Attribute | cst.SimpleString | cst.ConcatenatedString):
             return self.key(index, self.on.evaluate(index, state))
         return integer_value(index)
-
-
-def _is_text(node: cst.Subscript) -> bool:
-    """Return whether something is indexed by a text that is put together: `f[f"{split}/x"]`."""
-    part = node.slice[0].slice if len(node.slice) == 1 else None
-    return isinstance(part, cst.Index) and isinstance(part.value, cst.FormattedString)
 
 
 def _arrays_of(tree: AnyTree) -> Value:

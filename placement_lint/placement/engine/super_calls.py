@@ -14,9 +14,11 @@ from placement_lint.placement.domain.values import (
     Class,
     Instance,
     LibraryMethod,
+    Plain,
     Value,
     join,
     order_of,
+    sole,
 )
 from placement_lint.placement.engine.instantiation import Instantiation
 
@@ -36,6 +38,9 @@ class SuperCalls(Instantiation):
         method = self._first_method(after, name)
         known = frozenset(atom for atom in receivers if isinstance(atom, Instance | Class))
         if method is None and name == "__init__" and self._fields_set(known, after, passed, state):
+            return NONE
+        if method is None and name == "__setattr__" and len(passed.positional) == 2:
+            self._attribute_set(receivers, passed, state)
             return NONE
         if method is None:
             return self._library_super(node, name, known, passed, state)
@@ -65,6 +70,19 @@ class SuperCalls(Instantiation):
     def _first_method(self, classes: list[Place], name: str) -> Place | None:
         found = (self.on.program.classes.method(each, name) for each in classes)
         return next((each for each in found if each is not None), None)
+
+    def _attribute_set(self, receivers: Value, passed: CallArguments, state: State) -> None:
+        """`super().__setattr__(name, new)`, which sets the attribute itself."""
+        key = sole(passed.positional[0])
+        name = key.text if isinstance(key, Plain) else None
+        for atom in receivers:
+            if isinstance(atom, Instance) and name is not None:
+                surely = len(receivers) == 1
+                self.on.targets.set_attribute(
+                    atom, name, passed.positional[1], state, surely=surely, is_plain=True
+                )
+        if name is None:
+            self.on.attribute_dicts.set(receivers, None, passed.positional[1], state)
 
     def _fields_set(
         self, receivers: Value, after: list[Place], passed: CallArguments, state: State

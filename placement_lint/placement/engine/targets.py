@@ -36,6 +36,7 @@ from placement_lint.placement.domain.values import (
     Host,
     Instance,
     Mapping,
+    Plain,
     Sequence,
     Value,
     join,
@@ -44,6 +45,7 @@ from placement_lint.placement.domain.values import (
     sole,
     value,
 )
+from placement_lint.placement.engine.attribute_dicts import DICT
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.containers import Change
@@ -143,15 +145,32 @@ class Targets:
                     self.program.classes.variable(cls.place, target.attr.value), held, state
                 )
         objects = [atom for atom in receiver if isinstance(atom, Instance)]
+        if target.attr.value == DICT and receiver == held and objects:
+            # Its items are its attributes from now on.
+            self.program.bind((objects[0], DICT), held, state)
+            return
+        if target.attr.value == DICT and objects:
+            self.on.attribute_dicts.update(receiver, held, state)
+            return
         for instance in objects:
             self.set_attribute(instance, target.attr.value, held, state, surely=len(receiver) == 1)
         if len(objects) < len(receiver):
             self.on.escapes(held, state)
 
     def set_attribute(
-        self, instance: Instance, name: str, held: Value, state: State, *, surely: bool
+        self,
+        instance: Instance,
+        name: str,
+        held: Value,
+        state: State,
+        *,
+        surely: bool,
+        is_plain: bool = False,
     ) -> None:
-        """Set an attribute of an object; `surely` False: or of another one."""
+        """Set an attribute of an object; `surely` False: or of another one.
+
+        `is_plain`: as `object.__setattr__` does, whatever the class has of that name.
+        """
         self.program.objects.named_attribute(instance, name)
         key = (instance, name)
         setter = self.program.classes.setter(instance.cls, name)
@@ -165,9 +184,18 @@ class Targets:
             given: dict[int | str, Value] = {0: descriptor, 1: value(instance), 2: held}
             self.program.functions.call(described, given, state, bound=True)
             return
-        if self.program.classes.method(
-            instance.cls, "__setattr__"
-        ) is not None or self.program.classes.is_described(instance, name, state):
+        own = None if is_plain else self.program.classes.method(instance.cls, "__setattr__")
+        if own is not None:
+            passed: dict[int | str, Value] = {
+                0: value(instance), 1: value(Plain(text=name)), 2: held,
+            }  # fmt: skip
+            self.program.functions.call(own, passed, state, bound=True)
+            return
+        if self.program.classes.collections.sets_items(instance, state):
+            one = frozenset({instance})
+            self.change_items(one, lambda items: with_item(items, name, held), state)
+            return
+        if self.program.classes.is_described(instance, name, state):
             self.on.escapes(held, state)
             held, surely = UNKNOWN, False
         if not surely:
@@ -188,6 +216,13 @@ class Targets:
                     self.program.bind((atom, name), join(before, other), state)
 
     def _store(self, target: cst.Subscript, held: Value, state: State) -> None:
+        owner = self.on.attribute_dicts.owner(target.value)
+        if owner is not None:
+            self.on.evaluate(target.value, state)
+            of = self.on.evaluate(owner, state)
+            name = self.on.subscripts.key_of(target, state)
+            self.on.attribute_dicts.set(of, name if isinstance(name, str) else None, held, state)
+            return
         container = self.on.evaluate(target.value, state)
         keys = [element.slice for element in target.slice]
         for key in keys:

@@ -339,7 +339,7 @@ def _text_of(operands: list[Value]) -> str | None:
     return only.text if isinstance(only, Plain) else None
 
 
-@models("builtins.setattr")
+@models("builtins.object.__setattr__", "builtins.setattr")
 def setattr_(call: LibraryCall) -> Value:
     operands = call.values()
     if len(operands) != 3 or call.arguments.is_open:
@@ -351,18 +351,46 @@ def setattr_(call: LibraryCall) -> Value:
     for atom in operands[0]:
         if isinstance(atom, Instance) and name is not None:
             surely = len(operands[0]) == 1
-            call.on.targets.set_attribute(atom, name, operands[2], call.state, surely=surely)
+            is_plain = call.name != "builtins.setattr"
+            call.on.targets.set_attribute(
+                atom, name, operands[2], call.state, surely=surely, is_plain=is_plain
+            )
         elif isinstance(atom, Instance):
-            call.on.targets.spoil(operands[0], call.state)
-            call.escapes(operands[2])
+            pairs = _pairs_set(call)
+            if pairs is None:
+                call.escapes(operands[2])
+            call.on.attribute_dicts.update(value(atom), pairs or UNKNOWN, call.state)
         else:
             call.escapes(operands[2])
     return PLAIN
 
 
+def _pairs_set(call: LibraryCall) -> Value | None:
+    """Return the dict of `for k, v in options.items(): setattr(x, k, v)`; None for all else."""
+    _, key, new = (argument.value for argument in call.node.args)
+    if not isinstance(key, cst.Name) or not isinstance(new, cst.Name):
+        return None
+    bindings = [*call.on.names.bindings(key), *call.on.names.bindings(new)]
+    loop = bindings[0].node if len({each.node for each in bindings}) == 1 else None
+    if not isinstance(loop, cst.For) or not isinstance(loop.target, cst.Tuple):
+        return None
+    pair = [each.value for each in loop.target.elements]
+    names = [each.value for each in pair if isinstance(each, cst.Name)]
+    items = loop.iter.func if isinstance(loop.iter, cst.Call) and not loop.iter.args else None
+    is_items = isinstance(items, cst.Attribute) and items.attr.value == "items"
+    if names != [key.value, new.value] or not is_items or not isinstance(items, cst.Attribute):
+        return None
+    blocks = (n for n in call.on.tree.ancestors(call.node) if isinstance(n, cst.BaseSuite))
+    is_alone = next(blocks, None) is loop.body and isinstance(items.value, cst.Name | cst.Attribute)
+    return call.on.evaluate(items.value, call.state) if is_alone else None
+
+
 @models("builtins.vars")
 def vars_(call: LibraryCall) -> Value:
     """`vars(x)`: a dict through which its attributes may be set."""
+    owner = call.on.attribute_dicts.owner(call.node)
+    if owner is not None:
+        return call.on.attribute_dicts.read(call.node, call.argument(owner), call.state)
     for argument in call.node.args:
         call.on.targets.spoil(call.argument(argument.value), call.state)
     return UNKNOWN

@@ -39,7 +39,6 @@ from placement_lint.placement.domain.values import (
     NONE,
     NOTHING,
     PLAIN,
-    TENSOR,
     UNFOLLOWED,
     UNKNOWN,
     Anything,
@@ -81,7 +80,8 @@ from placement_lint.placement.engine.split_alike import split_alike
 from placement_lint.placement.overlays.jax_devices import devices_of
 from placement_lint.placement.overlays.registry import LibraryCall
 from placement_lint.placement.overlays.stdlib import executed, of_future, of_thread
-from placement_lint.syntax.calls import Arguments, integer_value, string_value
+from placement_lint.placement.overlays.torch import tensor_method
+from placement_lint.syntax.calls import Arguments, integer_value
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -136,9 +136,27 @@ class MethodCalls:
             held: Value = kept
         else:
             held = self.on.evaluate(receiver, state)
+            owner = self.on.attribute_dicts.owner(receiver)
+            if owner is not None and name == "update":
+                passed = self.on.calls.objects.passed(node, state)
+                self.on.attribute_dicts.updated(self.on.evaluate(owner, state), passed, state)
+                return NONE
             kept = self._kept(self.on.program.classes.collections.inheriting(held, name), name)
         if kept:
             held = (held - kept) | self.on.program.classes.collections.items(kept, state)
+        return self._of_value(node, function, held, kept, arguments, state)
+
+    def _of_value(
+        self,
+        node: cst.Call,
+        function: cst.Attribute,
+        held: Value,
+        kept: frozenset[Instance],
+        arguments: Arguments,
+        state: State,
+    ) -> Value:
+        """Call a method of what a value may be; `kept`: the objects whose items are in it."""
+        receiver, name = function.value, function.attr.value
         objects = frozenset(atom for atom in held if isinstance(atom, Instance | Class))
         found: set[Atom] = set()
         if name == "replace" and objects and all(map(self._has_replace, objects)):
@@ -223,7 +241,7 @@ class MethodCalls:
             # An array of objects, which may be arrays of JAX.
             return UNKNOWN
         if isinstance(atom, Host) and atom.is_tensor:
-            return _tensor_method(node, name)
+            return tensor_method(node, name)
         if isinstance(atom, Host):
             return _host_method(atom, name)
         if isinstance(atom, DeviceGrid):
@@ -637,24 +655,6 @@ def _host_method(atom: Host, name: str) -> Value:
     if name in {"item", "tolist", "tobytes"}:
         return PLAIN
     return value(Host(from_file=atom.from_file and name in transfer.SIZE_KEEPING_METHODS))
-
-
-def _tensor_method(node: cst.Call, name: str) -> Value:
-    """Call a method of a tensor of PyTorch that is on the host."""
-    if name in _TO_NUMPY:
-        return HOST
-    if name in {"item", "tolist", "size", "dim", "numel", "element_size", "nelement"}:
-        return PLAIN
-    if name in {"cuda", "xpu", "mps"}:
-        return UNKNOWN
-    if name in {"to", "new_tensor", "type"} and not all(_keeps_device(a.value) for a in node.args):
-        return UNKNOWN
-    return TENSOR
-
-
-def _keeps_device(given: cst.BaseExpression) -> bool:
-    """Return whether an argument of `tensor.to(…)` names the host, or a type: `torch.float32`."""
-    return string_value(given) == "cpu" or (dotted(given) or "").startswith("torch.")
 
 
 def is_own(array: cst.BaseExpression, call: cst.Call) -> bool:

@@ -6,6 +6,8 @@ import libcst as cst
 
 from placement_lint.placement.domain.contents import iterated_of
 from placement_lint.placement.domain.values import (
+    HOST,
+    PLAIN,
     TENSOR,
     UNKNOWN,
     AnyTree,
@@ -18,6 +20,7 @@ from placement_lint.placement.domain.values import (
 )
 from placement_lint.placement.overlays.registry import LibraryCall, models
 from placement_lint.syntax.calls import string_value
+from placement_lint.syntax.dotted import dotted
 
 _CREATORS = (
     "arange", "as_tensor", "empty", "eye", "from_numpy", "full", "linspace", "ones", "rand",
@@ -92,3 +95,21 @@ def loaded_file(call: LibraryCall) -> Value:
     if call.name.endswith("load_file") and _says_host(call, "device", 1) is False:
         return UNKNOWN
     return value(Mapping((), TENSOR))
+
+
+def tensor_method(node: cst.Call, name: str) -> Value:
+    """Call a method of a tensor of PyTorch that is on the host."""
+    if name in {"numpy", "to_numpy"}:
+        return HOST
+    if name in {"item", "tolist", "size", "dim", "numel", "element_size", "nelement"}:
+        return PLAIN
+    if name in {"cuda", "xpu", "mps"}:
+        return UNKNOWN
+    if name in {"to", "new_tensor", "type"} and not all(_keeps_device(a.value) for a in node.args):
+        return UNKNOWN
+    return TENSOR
+
+
+def _keeps_device(given: cst.BaseExpression) -> bool:
+    """Return whether an argument of `tensor.to(…)` names the host, or a type: `torch.float32`."""
+    return string_value(given) == "cpu" or (dotted(given) or "").startswith("torch.")

@@ -12,6 +12,7 @@ import libcst as cst
 
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import string_value
+from placement_lint.syntax.definitions import texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -139,10 +140,15 @@ def _field_words(node: cst.Attribute, ctx: Context) -> set[str]:
 
 
 def _default_words(name: cst.Name, ctx: Context) -> set[str]:
-    """Return the words in the default of a parameter: `split="train"`."""
+    """Return the words in the default of a parameter, or in what a loop goes through.
+
+    `split="train"`, and `for name in ("images", "labels")`.
+    """
     bindings = ctx.names.bindings(name)
     bound = bindings[0].node if len(bindings) == 1 else None
-    return words(string_value(bound.default) or "") if isinstance(bound, cst.Param) else set()
+    if isinstance(bound, cst.Param):
+        return words(string_value(bound.default) or "")
+    return set[str]().union(*map(words, texts_of(name, ctx.names)))
 
 
 def assigned_names(call: cst.CSTNode, ctx: Context) -> Iterator[str]:
