@@ -85,7 +85,7 @@ class CollectionClasses:
         return None
 
     def make(self, instance: Instance, state: State, *, again: bool) -> None:
-        """Give a new object its items, of which there are none yet."""
+        """Bind the items of a new object, of which there are none yet."""
         kind = self.kind(instance.cls)
         if kind is not None:
             name, empty = kind
