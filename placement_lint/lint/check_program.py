@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from placement_lint.project.queries import TrackedQueries
 
 _MANY = 40
-"""Files of a program of which the memory is wanted for the next one."""
+"""Files of a program of which the memory is wanted for the next one, or for more of its files."""
 _FEW = 8
 """Files that are executed again rather than one more that need not be."""
 _MOST_LIKELY = 8
@@ -160,7 +160,11 @@ class ComponentCheck:
 
     @collection_paused()
     def _lint(self) -> dict[str, FileResult]:
-        for path, analysis in self.analysed().items():
+        analyses = self.analysed()
+        is_large = len(analyses) > _MANY
+        for number, (path, analysis) in enumerate(analyses.items()):
+            if is_large and number % _MANY == 0:
+                gc.collect()
             try:
                 with spending(path):
                     result = analysis.run()
@@ -172,6 +176,9 @@ class ComponentCheck:
                 result = failed(self.sources[path], error)
             if analysis.is_refuted:
                 result = self._alone(path)
+            if is_large:
+                # All files of the program stay open until the last one is checked.
+                analysis.facts.trim()
             if path in self.members or path in self._given or result.says_something:
                 self.results[path] = result
         return self.results

@@ -201,7 +201,7 @@ class Flow:
 
     def default_devices(self, call: cst.Call) -> Devices:
         """Return the default devices that may be in force at a call; none where it never runs."""
-        seen = self.record.defaults.get(self.tree.index(call), set())
+        seen = self.record.defaults.get(self.tree.index(call), frozenset())
         return frozenset[Device | None]().union(*(default.devices for default in seen))
 
     def runs_on_system_default(self, call: cst.Call) -> bool:
@@ -209,7 +209,7 @@ class Flow:
 
         Never so in a program that has no accelerator: then the system default is the host.
         """
-        seen = self.record.defaults.get(self.tree.index(call), set())
+        seen = self.record.defaults.get(self.tree.index(call), frozenset())
         return (
             self.accelerator
             and bool(seen)

@@ -160,6 +160,11 @@ class ModuleFacts:
         self.run = run
         self._facts = {}
 
+    def trim(self) -> None:
+        """Free what is quickly found out again: memory is wanted for other files."""
+        self.tree.trim()
+        self.names.trim()
+
     def free(self) -> None:
         """Free the tree and all that was worked out: nothing can be asked any longer.
 

@@ -247,6 +247,11 @@ class Names:
         owner = self.owner(node.value, self.scope(node))
         return [] if owner is None else owner.bindings[node.value]
 
+    def trim(self) -> None:
+        """Free what is quickly found out again: memory is wanted for other files."""
+        self._by_node = {}
+        self._uses = None
+
     def uses(self, name: str, scope: Scope) -> list[cst.Name]:
         """Return every name in the file that stands for what this one stands for in a scope.
 

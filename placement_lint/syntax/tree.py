@@ -8,6 +8,7 @@ explicit stack, skips whitespace and punctuation, and everything after it (scope
 from __future__ import annotations
 
 import dataclasses
+from array import array
 from bisect import bisect_left
 from typing import TYPE_CHECKING, TypeVar, overload
 
@@ -100,6 +101,21 @@ def _is_node(kind: type) -> bool:
     return known
 
 
+class _Numbers:
+    """The numbers from zero on, as many as the largest tree has nodes."""
+
+    known: list[int] = []  # noqa: RUF012 - never changed, but replaced
+
+
+def _numbers(count: int) -> list[int]:
+    """Return the numbers from zero on, at least so many: the same objects for all trees."""
+    known = _Numbers.known
+    if len(known) < count:
+        # Another thread that does the same at this time has other objects, and equal ones.
+        known = _Numbers.known = [*known, *range(len(known), count)]
+    return known
+
+
 class Tree:
     """One module as arrays in pre-order: node `i` has the parent `parents[i]` and the descendants
     `i + 1` up to `ends[i]`.
@@ -109,14 +125,17 @@ class Tree:
         """Walk the module once."""
         self.module = module
         self.nodes: list[cst.CSTNode] = []
-        self.parents: list[int] = []
         self._index_by_id: dict[int, int] | None = None
-        self._places_by_type: dict[type[cst.CSTNode], list[int]] | None = None
-        self._walk(module)
-        self.ends = self._subtree_ends()
+        self._places_by_type: dict[type[cst.CSTNode], array[int]] | None = None
+        parents = self._walk(module)
+        # A list has an object of 32 bytes for each number, and large programs have many nodes.
+        self.parents = array("i", parents)
+        self.ends = array("i", self._subtree_ends(parents))
 
-    def _walk(self, module: cst.Module) -> None:
-        nodes, parents, fields_by_type = self.nodes, self.parents, _fields_by_type
+    def _walk(self, module: cst.Module) -> list[int]:
+        """Collect the nodes, and return their parents."""
+        nodes, fields_by_type = self.nodes, _fields_by_type
+        parents: list[int] = []
         are_nodes = _are_nodes
         stack: list[tuple[cst.CSTNode, int]] = [(module, -1)]
         pop, push = stack.pop, stack.append
@@ -141,10 +160,11 @@ class Tree:
                     is_node = _is_node(kind)
                 if is_node:
                     push((value, index))
+        return parents
 
-    def _subtree_ends(self) -> list[int]:
-        ends = list(range(1, len(self.nodes) + 1))
-        parents = self.parents
+    @staticmethod
+    def _subtree_ends(parents: list[int]) -> list[int]:
+        ends = list(range(1, len(parents) + 1))
         for index in range(len(ends) - 1, 0, -1):
             parent = parents[index]
             ends[parent] = max(ends[parent], ends[index])
@@ -153,8 +173,13 @@ class Tree:
     def index(self, node: cst.CSTNode) -> int:
         """Return a node's place in the arrays. Raises KeyError for one that the walk skipped."""
         if self._index_by_id is None:
-            self._index_by_id = {id(node): index for index, node in enumerate(self.nodes)}
+            numbers = _numbers(len(self.nodes))
+            self._index_by_id = {id(node): numbers[at] for at, node in enumerate(self.nodes)}
         return self._index_by_id[id(node)]
+
+    def trim(self) -> None:
+        """Free what is quickly found out again: memory is wanted for other files."""
+        self._index_by_id = self._places_by_type = None
 
     def contains(self, node: cst.CSTNode) -> bool:
         """Return whether the walk came by this node."""
@@ -228,10 +253,11 @@ class Tree:
 
     def _places(self, kind: type[cst.CSTNode], below: cst.CSTNode | None) -> Iterator[int]:
         if self._places_by_type is None:
-            self._places_by_type = {}
+            by_type: dict[type[cst.CSTNode], list[int]] = {}
             for place, node in enumerate(self.nodes):
-                self._places_by_type.setdefault(type(node), []).append(place)
-        places = self._places_by_type.get(kind, [])
+                by_type.setdefault(type(node), []).append(place)
+            self._places_by_type = {each: array("i", by_type[each]) for each in by_type}
+        places = self._places_by_type.get(kind, ())
         start, end = 0, len(self.nodes)
         if below is not None:
             top = self.index(below)

@@ -30,6 +30,7 @@ MAX_ITEMS = 128
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from collections.abc import Set as AbstractSet
 
     from placement_lint.placement.domain.places import Place, Site
     from placement_lint.placement.domain.state import State, Variable
@@ -87,7 +88,7 @@ class Containers:
 
         return _resited(held, of_owner)
 
-    def returned(self, held: Value, made: set[Site], call: Place, *, again: bool) -> Value:
+    def returned(self, held: Value, made: AbstractSet[Site], call: Place, *, again: bool) -> Value:
         """Return what a call returns: containers that it made are others than the last time."""
 
         def at_call(site: Site) -> Site:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.placement.domain.pulls import Pulls
 from placement_lint.placement.domain.sharded_calls import ShardedCalls
+from placement_lint.placement.domain.shared_values import SharedValues
 from placement_lint.placement.domain.values import Array, Value, join
 
 if TYPE_CHECKING:
@@ -44,9 +45,9 @@ class Use:
     kind: UseKind
     operations: set[int] = field(default_factory=set)
     """The operations that it is an operand of: of an iteration, itself."""
-    moved: set[Array] = field(default_factory=set)
+    moved: frozenset[Array] = frozenset()
     """The arrays, of those that the operand may be, that are copied to another device."""
-    possible: set[Array] = field(default_factory=set)
+    possible: frozenset[Array] = frozenset()
     """Those that are copied where a device that is chosen at run time comes out one way, and not
     where it comes out the other, and those that may be something else: they are reported only on
     demand."""
@@ -76,7 +77,7 @@ class Record:
 
     uses: dict[int, Use] = field(default_factory=dict)
     values: dict[int, Value] = field(default_factory=dict)
-    defaults: dict[int, set[DefaultDevice]] = field(default_factory=dict)
+    defaults: dict[int, frozenset[DefaultDevice]] = field(default_factory=dict)
     derived: dict[Place, set[Place]] = field(default_factory=dict)
     """For what made an array: the operations that made another array of it."""
     companions: dict[Place, set[Device | None]] = field(default_factory=dict)
@@ -102,12 +103,16 @@ class Record:
     pulls: Pulls = field(default_factory=Pulls)
     sharded_calls: ShardedCalls = field(default_factory=ShardedCalls)
     """Also of traced code, which leaves nothing else here."""
+    _shared: SharedValues = field(default_factory=SharedValues)
+    _sole: dict[DefaultDevice, frozenset[DefaultDevice]] = field(default_factory=dict)
+    """What `defaults` has at the many calls where one was in force: one object for each."""
 
     def saw_value(self, node: int, seen: Value) -> None:
         """Remember a value that an expression had."""
-        before = self.values.setdefault(node, seen)
+        before = self.values.get(node)
         if before is not seen:
-            self.values[node] = join(before, seen)
+            joined = seen if before is None else join(before, seen)
+            self.values[node] = self._shared.of(joined)
 
     def saw_tree(self, node: int, seen: Value) -> None:
         """Remember what is in an object that an expression was."""
@@ -120,7 +125,11 @@ class Record:
 
     def saw_default(self, node: int, default: DefaultDevice) -> None:
         """Remember a default device that was in force at a call."""
-        self.defaults.setdefault(node, set()).add(default)
+        before = self.defaults.get(node)
+        if before is None:
+            self.defaults[node] = self._sole.setdefault(default, frozenset({default}))
+        elif default not in before:
+            self.defaults[node] = before | {default}
 
     def saw_use(
         self,

@@ -10,7 +10,8 @@ from placement_lint.placement.domain.containers import Containers
 from placement_lint.placement.domain.values import Instance
 
 if TYPE_CHECKING:
-    from collections.abc import MutableMapping
+    from collections.abc import Iterator, Mapping, MutableMapping
+    from collections.abc import Set as AbstractSet
 
     from placement_lint.placement.domain.mesh_contexts import MeshesInForce
     from placement_lint.placement.domain.places import Place, Site
@@ -25,18 +26,44 @@ CallKey: TypeAlias = (
 or not, compiled or not."""
 
 
+NO_SITES: frozenset[Site] = frozenset()
+NO_OBJECTS: frozenset[Instance] = frozenset()
+"""Those of the many executions that make none."""
+
+
+class Reads:
+    """What an execution read of the variables around it, with what each held: None, if nothing.
+
+    Those of a function that calls many others are many, and a dictionary takes three times as much.
+    """
+
+    __slots__ = ("_held", "_names")
+
+    def __init__(self, reads: Mapping[Variable, Value | None]) -> None:
+        """Take all of them."""
+        self._names = tuple(reads)
+        self._held = tuple(reads.values())
+
+    def __iter__(self) -> Iterator[Variable]:
+        return iter(self._names)
+
+    def items(self) -> Iterator[tuple[Variable, Value | None]]:
+        """Return each variable with what it held."""
+        return zip(self._names, self._held, strict=True)
+
+
 @dataclass
 class Execution:
     """One execution of a function, and what it depends on and does besides its result."""
 
     result: Value
-    reads: dict[Variable, Value | None]
+    reads: Reads
     writes: dict[Variable, Value]
     base: DefaultDevice | None
     """The default device that it left behind, where it changed it."""
-    made: set[Site]
+    made: AbstractSet[Site]
     """The containers that it made, and that nothing but its result holds."""
-    objects: set[Instance]
+    objects: AbstractSet[Instance]
     """The objects that it made, and that nothing but its result holds."""
     released: frozenset[Place] | None = frozenset()
     """What of its caller's it left; None: something that cannot be named."""

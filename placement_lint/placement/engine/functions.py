@@ -10,6 +10,7 @@ import libcst as cst
 
 from placement_lint.placement.domain.containers import is_container, sited, sites
 from placement_lint.placement.domain.mesh_contexts import change_between
+from placement_lint.placement.domain.shared_values import SharedValues
 from placement_lint.placement.domain.state import (
     ANY_DEVICE,
     DefaultDevice,
@@ -39,7 +40,7 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.arguments import bind_parameters, parameters_as_annotated
-from placement_lint.placement.engine.executions import Execution
+from placement_lint.placement.engine.executions import NO_OBJECTS, NO_SITES, Execution, Reads
 from placement_lint.placement.engine.frames import Frame
 from placement_lint.placement.engine.statements import Statements
 from placement_lint.placement.facts.decorators import decorator_name, is_left_open, makes_context
@@ -79,6 +80,7 @@ class Functions:
         self.called: set[Place] = set()
         """The functions that something in the program calls."""
         self._stored: dict[Place, frozenset[int | str]] = {}
+        self._shared = SharedValues()
 
     @contextlib.contextmanager
     def from_outside(self) -> Iterator[None]:
@@ -278,12 +280,12 @@ class Functions:
             sets_default=base is not None or bool(changed[1]) or meshes is not None,
         )  # fmt: skip
         kept = {site for held in writes.values() for site in sites(held)} if frame.made else set()
-        made = frame.made - kept
-        objects = self._program.objects.own(frame, writes, result) if frame.objects else set()
+        made = frame.made - kept if frame.made else NO_SITES
+        objects = self._program.objects.own(frame, writes, result) if frame.objects else NO_OBJECTS
         return Execution(
-            result,
-            frame.reads,
-            writes,
+            self._shared.of(result),
+            Reads(self._shared.reads(frame.reads)),
+            self._shared.table(writes),
             base,
             made,
             objects,

@@ -195,9 +195,10 @@ class Memo:
         if known is not None:
             return known
         there = state.copy()
-        for name in dict.fromkeys(name for each in alike for name in each.reads):
+        reads = [dict(each.reads.items()) for each in alike]
+        for name in dict.fromkeys(name for each in reads for name in each):
             held = self._program.functions.seen(name, state.variables)
-            varies = any(each.reads.get(name, held) != held for each in alike)
+            varies = any(each.get(name, held) != held for each in reads)
             if held is not None and varies and is_data(held):
                 there.variables[name] = UNKNOWN
         execution = self._executed(place, shape, there, key)

@@ -23,6 +23,8 @@ from placement_lint.placement.domain.values import (
 from placement_lint.placement.engine.pytrees import objects_in, with_objects
 
 if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.state import State, Variable
     from placement_lint.placement.engine.frames import Frame
@@ -92,7 +94,9 @@ class Objects:
                     pending += [each for each in writes.items() if each[0][0] == instance]
         return frame.objects - kept
 
-    def handed_out(self, result: Value, made: set[Instance], call: Place, state: State) -> Value:
+    def handed_out(
+        self, result: Value, made: AbstractSet[Instance], call: Place, state: State
+    ) -> Value:
         """Return what a call returns: objects that it made are others than the last time."""
         renamed: dict[Instance, Instance] = {}
         pending = [each for each in objects_in(result) if each in made]

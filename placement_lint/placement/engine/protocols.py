@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections import abc
     from collections.abc import Callable, Iterator
+    from collections.abc import Set as AbstractSet
     from contextlib import AbstractContextManager
 
     import libcst as cst
@@ -155,7 +156,7 @@ class ObjectsProtocol(Protocol):
     def own(self, frame: Frame, writes: dict[Variable, Value], result: Value) -> set[Instance]: ...
 
     def handed_out(
-        self, result: Value, made: set[Instance], call: Place, state: State
+        self, result: Value, made: AbstractSet[Instance], call: Place, state: State
     ) -> Value: ...
 
 

@@ -106,7 +106,7 @@ class UncommittedArrayMoved(Rule):
             if use.kind is not record.UseKind.COMPUTED:
                 continue
             again = use.moved - copied_once(use, ctx)
-            again = {array for array in again if not is_made_as_number(array, ctx)}
+            again = frozenset(array for array in again if not is_made_as_number(array, ctx))
             if again and not is_used_as_number(ctx.tree.nodes[use.node], ctx):
                 report_use(replace(use, moved=again), ctx, "computing with it")
         report_possible_uses(record.UseKind.COMPUTED, ctx, "computing with it")
