@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.project.dependencies import Dependencies, Donated
-from placement_lint.project.donating_files import brings_donation
+from placement_lint.project.donating_files import may_donate
 from placement_lint.project.queries import TrackedQueries
 from placement_lint.semantic.donation.exported import exported
 from placement_lint.syntax.code_digest import code_digest
@@ -55,8 +55,7 @@ class DonationsElsewhere:
             if located in self._known:
                 return self._known[located]
             file, rest = located
-            donates = file in self._project.donating
-            if not donates and not brings_donation(file, self._project):
+            if not may_donate(file, rest, self._project):
                 return None
             top, dot, below = rest.partition(".")
             before = self._recalled.of(file, len(self._executed))

@@ -9,6 +9,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
+@dataclass(frozen=True)
+class TopStatement:
+    """What a statement at the top of a file binds and uses, other than imports."""
+
+    names: tuple[str, ...]
+    """The names by which other statements get at it."""
+    donates: bool
+    """Whether a call in it says what it donates."""
+    uses: tuple[str, ...]
+    """The names of the file in it, and what it says of imported ones: how dotted names begin
+    (`name.`) and end (`.name`), and each two parts in them."""
+
+
 @dataclass
 class FileFacts:
     """What is known of one text so far; None is what nobody has asked for yet."""
@@ -25,6 +38,8 @@ class FileFacts:
     """What each name of the module stands for, by its tree."""
     pins: bool | None = None
     """Whether it pins the program to the CPU."""
+    statements: list[TopStatement] | None = None
+    """What its statements use, as far as anyone asked who uses what donates."""
 
 
 class FactsByFile:

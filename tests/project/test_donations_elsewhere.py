@@ -183,9 +183,9 @@ def test_answers_of_the_run(tmp_path: Path) -> None:
 def test_which_files_may_have_something_that_donates(tmp_path: Path) -> None:
     files = {
         **LIBRARY,
-        "by_package.py": "from lib import make_step\n",
-        "by_module.py": "import lib.steps\n",
-        "other.py": "from clean.util import train_step\n",
+        "by_package.py": "from lib import make_step\nstep = make_step(1)\n",
+        "by_module.py": "import lib.steps\nlib.steps.train_step(1, 2)\n",
+        "other.py": "from clean.util import train_step\ntrain_step(1, 2)\n",
     }
     paths = write(tmp_path, files)
     mentioning = [each for each in paths if mentions_roots((tmp_path / each).read_bytes())]
