@@ -45,7 +45,7 @@ class DonatingNames:
     names: dict[str, frozenset[str]]
     """By file: the names of its module that may, or stand for what may by an import."""
     bringing: frozenset[str]
-    """The files that use such a name of another file."""
+    """The files that use such a name of a file that says what it donates, or of a package."""
 
     def may_donate(self, path: str, name: str) -> bool:
         """Return whether a name of a file may, or an attribute of what has it."""
@@ -101,13 +101,18 @@ class _Search:
         """Return the names of a file that may donate, by what is known of the others."""
         bound: set[str] = set()
         brought: set[str] = set()
+        directly: set[str] = set()
         for _, imported, name in self._modules.imports_of(path):
-            self._take_import(path, imported, name, bound, brought)
+            uses: set[str] = set()
+            self._take_import(path, imported, name, bound, uses)
+            brought |= uses
+            if imported in self._modules.donating or _is_package(imported):
+                directly |= uses
         if not brought and path not in self._modules.donating:
             return frozenset()
         statements, using = self._read(path)
         pending = [number for use in brought for number in using.get(use, ())]
-        if pending:
+        if not directly.isdisjoint(using):
             self._bringing.add(path)
         pending += [number for number, each in enumerate(statements) if each.donates]
         reached = set(pending)
