@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from placement_lint.jaxmodel.libraries.threads import THREAD
 from placement_lint.placement.domain.containers import MAX_ITEMS
 from placement_lint.placement.domain.contents import awaited
 from placement_lint.placement.domain.values import (
@@ -19,6 +20,7 @@ from placement_lint.placement.domain.values import (
     Function,
     Future,
     Getter,
+    Instance,
     Mapping,
     Method,
     Partial,
@@ -31,7 +33,7 @@ from placement_lint.placement.domain.values import (
 )
 from placement_lint.placement.engine.arguments import CallArguments
 from placement_lint.placement.overlays.higher_order import apply
-from placement_lint.placement.overlays.registry import LibraryCall, models
+from placement_lint.placement.overlays.registry import LibraryCall, ObjectCall, models, objects
 from placement_lint.syntax.calls import integer_value, string_value
 
 if TYPE_CHECKING:
@@ -247,6 +249,18 @@ def of_thread(call: LibraryCall, thread: Thread, name: str) -> Value:
         call.called(value(thread.target), CallArguments([], {}))
         call.state.blocks, call.state.meshes = blocks, meshes
     return PLAIN
+
+
+@objects(f"{THREAD}.start")
+def started(call: ObjectCall) -> Value:
+    """`worker.start()` of a class that derives from `Thread`: its `run`, outside of every block."""
+    worker = call.receiver
+    if isinstance(worker, Instance) and call.program.classes.method(worker.cls, "run") is not None:
+        blocks, meshes = call.state.blocks, call.state.meshes
+        call.state.blocks, call.state.meshes = (), meshes.in_thread()
+        call.on.calls.objects.special(worker, "run", [], call.state)
+        call.state.blocks, call.state.meshes = blocks, meshes
+    return NONE
 
 
 def of_future(future: Future, name: str) -> Value:
