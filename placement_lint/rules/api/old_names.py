@@ -27,7 +27,6 @@ from placement_lint.prefilter.conditions import (
     Uses,
 )
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.semantic.known_types import MESH, KnownTypes
 from placement_lint.semantic.version_guards import deprecation_is_known, is_guarded
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.import_statements import imported_names
@@ -242,6 +241,9 @@ def _is_mesh(node: cst.BaseExpression, ctx: Context) -> bool:
     """
     if isinstance(node, cst.IfExp):
         return _is_mesh(node.body, ctx) or _is_mesh(node.orelse, ctx)
+    # It needs LibCST, which a run that parses nothing does not import.
+    from placement_lint.semantic.known_types import MESH, KnownTypes
+
     return ctx.module.fact(KnownTypes).of(node) == MESH
 
 
