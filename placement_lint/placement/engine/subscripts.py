@@ -107,6 +107,11 @@ class Subscripts:
             # Of a file, a text gives all that is kept under it.
             found |= (files := frozenset(a for a in others if isinstance(a, Host) and a.from_file))
             others -= files
+        if isinstance(node.slice[0].slice, cst.Slice) and len(node.slice) == 1:
+            lists = frozenset(atom for atom in others if isinstance(atom, Sequence))
+            if lists:
+                found.add(self._part_of_lists(node, lists))
+                others -= lists
         if others:
             parts = (
                 others
@@ -130,6 +135,10 @@ class Subscripts:
         if isinstance(index, cst.Name):
             return bool(texts_of(index, self.on.names))
         return isinstance(index, cst.FormattedString)
+
+    def _part_of_lists(self, node: cst.Subscript, lists: Value) -> Sequence:
+        """Return a part of one of several lists of which is not known what it takes."""
+        return Sequence(None, element_of(lists), self.on.targets.made(node))
 
     def _indexed(
         self, node: cst.Subscript, held: Value, indices: list[Operand], state: State
