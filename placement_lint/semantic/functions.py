@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.semantic.enclosing import runs_only_while_traced
+from placement_lint.semantic.object_classes import called_method
 from placement_lint.syntax.definitions import function_of
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ def calls_inside(function: Function, ctx: FileView, *, traced: bool = True) -> I
             given = [argument.value for argument in call.args]
             for each in (call.func, *given):
                 inner = function_of(each, ctx.names)
+                if inner is None and each is call.func:
+                    inner = called_method(each, ctx)
                 if inner is None or id(inner) in seen or len(seen) >= _MOST_FUNCTIONS:
                     continue
                 if isinstance(inner, cst.FunctionDef) and inner.decorators:

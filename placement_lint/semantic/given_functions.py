@@ -9,11 +9,12 @@ import libcst as cst
 
 from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS, runs_on_device
 from placement_lint.jaxmodel.transfer import TABLE, Effect
+from placement_lint.semantic.datasets import DATASET_METHODS, applied_by, datasets_in
 from placement_lint.semantic.elsewhere import effects_of, method_effects
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.functions import calls_inside
-from placement_lint.semantic.object_classes import method_of_object
+from placement_lint.semantic.object_classes import called_method, class_here
 from placement_lint.semantic.program_queries import GivenTo
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
 from placement_lint.syntax.definitions import function_of, initializer
@@ -36,7 +37,6 @@ GRAIN = frozenset({"grain.DataLoader", "grain.python.DataLoader"})
 
 _FILES = 3
 """Through which functions are followed, beside the one that gives one."""
-_DATASET_METHODS = ("__getitem__", "__getitems__", "__iter__")
 _SOURCES = frozenset(
     f"grain.{part}MapDataset.{name}" for part in ("", "python.") for name in ("range", "source")
 )
@@ -91,7 +91,7 @@ def _of_callback(call: cst.Call, view: FileView) -> FirstComputation | None:
         return None
     if _is_compiled(callback, view):
         return FirstComputation(GivenTo.CALLBACK, call, "", callback)
-    function = function_of(callback, view.names) or method_of_object(callback, view)
+    function = function_of(callback, view.names) or called_method(callback, view)
     if function is not None:
         return _first_in(function, GivenTo.CALLBACK, call, view, runs_on_device)
     for effects in (
@@ -137,12 +137,14 @@ def _of_workers(call: cst.Call, view: FileView, name: str) -> FirstComputation |
         return None
     if _spawns(call) and view.module.fact(_is_kept_off):
         return None
-    is_certain = count is not None
-    for effects in _run_elsewhere(call, name, view):
+    given = _given(call, name, view)
+    for effects, is_run in _run_elsewhere(given, view):
         origin = _origin(effects, _computes)
         if origin is not None:
+            is_certain = is_run and count is not None
             return FirstComputation(GivenTo.WORKERS, call, origin.what, None, origin, is_certain)
-    for function in _run_here(call, name, view):
+    for function, is_run in _run_here(given, view):
+        is_certain = is_run and count is not None
         found = _first_in(function, GivenTo.WORKERS, call, view, _computes, is_certain=is_certain)
         if found is not None:
             return found
@@ -215,28 +217,37 @@ def _computes(name: str) -> bool:
     return runs_on_device(name) or name in _CONVERTING
 
 
-def _given(
-    call: cst.Call, name: str, view: FileView
-) -> tuple[list[cst.BaseExpression], list[tuple[cst.BaseExpression, tuple[str, ...]]]]:
-    """Return the functions that a loader's workers call, and the objects, with their methods."""
+@dataclass(frozen=True)
+class _Given:
+    """What a loader's workers call: functions, if that is certain, and methods of objects."""
+
+    functions: list[tuple[cst.BaseExpression, bool]]
+    objects: list[tuple[cst.BaseExpression, tuple[str, ...]]]
+
+
+def _given(call: cst.Call, name: str, view: FileView) -> _Given:
     arguments = Arguments(call)
     functions: list[cst.BaseExpression | None] = []
     objects: list[tuple[cst.BaseExpression | None, tuple[str, ...]]] = []
+    applied: list[tuple[cst.BaseExpression, bool]] = []
     if name == PREFETCH:
         transforms = [*_transforms(call, view)]
         functions += transforms
         objects += [(each, _OPERATION_METHODS) for each in transforms]
     elif name == TORCH:
         functions = [arguments.get(6, "collate_fn"), arguments.get(10, "worker_init_fn")]
-        objects.append((arguments.get(0, "dataset"), _DATASET_METHODS))
+        dataset = arguments.get(0, "dataset")
+        for each in () if dataset is None else datasets_in(dataset, view):
+            objects.append((each, DATASET_METHODS))
+            applied += applied_by(each, view)
     else:
-        objects.append((arguments.get(None, "data_source"), _DATASET_METHODS))
+        objects.append((arguments.get(None, "data_source"), DATASET_METHODS))
         listed = arguments.get(None, "operations")
         listed = None if listed is None else followed(listed, view)
         if isinstance(listed, cst.List | cst.Tuple):
             objects += [(element.value, _OPERATION_METHODS) for element in listed.elements]
-    return (
-        [each for each in functions if each is not None],
+    return _Given(
+        [*((each, True) for each in functions if each is not None), *applied],
         [(each, methods) for each, methods in objects if each is not None],
     )
 
@@ -260,30 +271,28 @@ def _transforms(call: cst.Call, view: FileView) -> Iterator[cst.BaseExpression]:
         node = followed(node.func.value, view)
 
 
-def _run_here(call: cst.Call, name: str, view: FileView) -> Iterator[Function]:
-    """Yield the functions of this file that a loader's workers surely call."""
-    functions, objects = _given(call, name, view)
-    for each in functions:
-        function = function_of(each, view.names)
+def _run_here(given: _Given, view: FileView) -> Iterator[tuple[Function, bool]]:
+    """Yield the functions of this file that a loader's workers call, and if that is certain."""
+    for each, is_certain in given.functions:
+        function = function_of(each, view.names) or called_method(each, view)
         # A decorated function may be anything.
         if function is not None and not getattr(function, "decorators", ()):
-            yield function
-    for made, methods in objects:
-        yield from _methods(made, methods, view)
+            yield function, is_certain
+    for made, methods in given.objects:
+        yield from ((method, True) for method in _methods(made, methods, view))
 
 
-def _run_elsewhere(call: cst.Call, name: str, view: FileView) -> Iterator[FunctionEffects]:
-    """Yield what a loader's workers run of other files."""
-    functions, objects = _given(call, name, view)
-    for each in functions:
-        effects = effects_of(each, view, _FILES)
+def _run_elsewhere(given: _Given, view: FileView) -> Iterator[tuple[FunctionEffects, bool]]:
+    """Yield what a loader's workers run of other files, and if that is certain."""
+    for each, is_certain in given.functions:
+        effects = _effects(each, view)
         if effects is not None:
-            yield effects
-    for made, methods in objects:
+            yield effects, is_certain
+    for made, methods in given.objects:
         for method in methods:
             effects = method_effects(made, method, view, _FILES)
             if effects is not None:
-                yield effects
+                yield effects, True
 
 
 def _methods(
@@ -291,15 +300,16 @@ def _methods(
 ) -> Iterator[cst.FunctionDef]:
     """Yield the methods of these names that an object has from the class that makes it here."""
     maker = followed(node, view)
-    if not isinstance(maker, cst.Call) or not isinstance(maker.func, cst.Name):
-        return
-    bindings = view.names.bindings(maker.func)
-    made = bindings[0].node if len(bindings) == 1 else None
-    if not isinstance(made, cst.ClassDef):
-        return
-    for statement in made.body.body:
+    made = class_here(maker.func, view) if isinstance(maker, cst.Call) else None
+    for statement in () if made is None else made.body.body:
         if isinstance(statement, cst.FunctionDef) and statement.name.value in names:
             yield statement
+
+
+def _effects(function: cst.BaseExpression, view: FileView) -> FunctionEffects | None:
+    """Return what calling something of another file does: a function, a method, an object."""
+    found = effects_of(function, view, _FILES)
+    return found or method_effects(function, "__call__", view, _FILES)
 
 
 # -- both -----------------------------------------------------------------------------------------
@@ -319,7 +329,7 @@ def _first_in(
         name = view.called(call)
         if name is not None and computes(name):
             return FirstComputation(to, given, name, call, None, is_certain)
-        effects = effects_of(call.func, view, _FILES)
+        effects = _effects(call.func, view)
         if _is_compiled(call.func, view) or (effects is not None and effects.is_traced):
             return FirstComputation(to, given, _COMPILED, call, None, is_certain)
         origin = _origin(effects, computes)

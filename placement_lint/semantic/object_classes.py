@@ -71,13 +71,31 @@ def method_of_object(node: cst.BaseExpression, view: FileView) -> cst.FunctionDe
         node = inner
     if not isinstance(node, cst.Attribute):
         return None
-    made = class_of_object(node.value, view)
-    if not isinstance(made, cst.Name):
+    return _method(class_of_object(node.value, view), node.attr.value, view)
+
+
+def called_method(node: cst.BaseExpression, view: FileView) -> cst.FunctionDef | None:
+    """Return the method that calling an expression runs: of an object of a class of this file.
+
+    `loader.read` runs `read`, and an object that is called itself its `__call__`.
+    """
+    if view.name(node) is not None:
         return None
-    bindings = view.names.bindings(made)
+    method = method_of_object(node, view)
+    return method or _method(class_of_object(node, view), "__call__", view)
+
+
+def class_here(node: cst.BaseExpression | None, view: FileView) -> cst.ClassDef | None:
+    """Return the class of this file that an expression names."""
+    bindings = view.names.bindings(node) if isinstance(node, cst.Name) else []
     cls = bindings[0].node if len(bindings) == 1 else None
-    if not isinstance(cls, cst.ClassDef):
+    return cls if isinstance(cls, cst.ClassDef) else None
+
+
+def _method(made: cst.BaseExpression | None, name: str, view: FileView) -> cst.FunctionDef | None:
+    cls = class_here(made, view)
+    if cls is None:
         return None
-    found = view.names.scope(cls.body).bindings.get(node.attr.value, [])
+    found = view.names.scope(cls.body).bindings.get(name, [])
     only = found[0].node if len(found) == 1 else None
     return only if isinstance(only, cst.FunctionDef) else None

@@ -30,9 +30,10 @@ class JaxInDataWorker(Rule):
     ## What it does
     Finds the first JAX computation in code that a `torch.utils.data.DataLoader` with workers, or a
     `grain` loader, or `mp_prefetch` of grain, runs in its workers: the `collate_fn`, the
-    `worker_init_fn`, the methods of the dataset (`__getitem__`, `__iter__`), the operations. These
-    are functions and classes of the same file or of another file of the run, where it is reported,
-    and what they call. `jnp.array` and `jnp.asarray` count as computations.
+    `worker_init_fn`, the methods of the dataset (`__getitem__`, `__iter__`), what the dataset is
+    given and calls (`transform=`), the operations. These are functions, objects and classes of the
+    same file or of another file of the run, where it is reported, and what they call. `jnp.array`
+    and `jnp.asarray` count as computations.
 
     ## Why is this bad?
     Each worker is a separate process. A forked worker inherits the locks of JAX's threads but not

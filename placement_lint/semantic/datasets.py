@@ -1,0 +1,143 @@
+"""What a data loader of PyTorch is given: the datasets in it, and the functions that they apply."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.semantic.followed import followed
+from placement_lint.semantic.functions import calls_inside
+from placement_lint.semantic.object_classes import class_here
+from placement_lint.semantic.own_attributes import own_attribute
+from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import initializer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.semantic.file_view import FileView
+
+DATASET_METHODS = ("__getitem__", "__getitems__", "__iter__")
+"""The methods of a dataset that the workers of a loader call."""
+
+_TORCH = "torch.utils.data."
+_OF_ONE = frozenset({f"{_TORCH}Subset", f"{_TORCH}dataset.Subset"})
+_OF_SEVERAL = frozenset(f"{_TORCH}{name}" for name in ("ConcatDataset", "ChainDataset"))
+_SPLITTING = f"{_TORCH}random_split"
+_IN_ORDER = frozenset(f"torchvision.transforms.{part}Compose" for part in ("", "v2."))
+_OF_FUNCTION = frozenset(f"torchvision.transforms.{part}Lambda" for part in ("", "v2."))
+_TRANSFORMS = frozenset({"transform", "target_transform", "transforms", "image_transform"})
+"""Parameters of a dataset that is not known: what each item goes through, by convention."""
+_MOST = 16
+"""Datasets and functions in one another."""
+
+
+def datasets_in(node: cst.BaseExpression, view: FileView) -> Iterator[cst.BaseExpression]:
+    """Yield the datasets in an expression: itself, or what it splits, cuts or joins."""
+    pending = [node]
+    for _ in range(_MOST):
+        if not pending:
+            return
+        each = pending.pop()
+        each = _split(each, view) or followed(each, view)
+        name = view.called(each) if isinstance(each, cst.Call) else None
+        if isinstance(each, cst.Call) and (name in _OF_ONE or name == _SPLITTING):
+            inner = Arguments(each).get(0, "dataset")
+            pending += [] if inner is None else [inner]
+        elif isinstance(each, cst.Call) and name in _OF_SEVERAL:
+            pending += _listed(Arguments(each).get(0, "datasets"), view)
+        else:
+            yield each
+
+
+def _split(node: cst.BaseExpression, view: FileView) -> cst.BaseExpression | None:
+    """Return the call of `random_split` of which a name is one of the results."""
+    if not isinstance(node, cst.Name):
+        return None
+    bindings = view.names.bindings(node)
+    bound = bindings[0].node if len(bindings) == 1 else None
+    if not isinstance(bound, cst.Assign) or not isinstance(bound.value, cst.Call):
+        return None
+    return bound.value if view.called(bound.value) == _SPLITTING else None
+
+
+def _listed(node: cst.BaseExpression | None, view: FileView) -> list[cst.BaseExpression]:
+    made = None if node is None else followed(node, view)
+    if not isinstance(made, cst.List | cst.Tuple):
+        return []
+    return [element.value for element in made.elements]
+
+
+def applied_by(
+    dataset: cst.BaseExpression, view: FileView
+) -> Iterator[tuple[cst.BaseExpression, bool]]:
+    """Yield what a dataset is made with and applies to its items, and whether that is certain.
+
+    Of a class of this file: an argument that its initializer keeps, once, in an attribute, and
+    that a method which the workers call calls. Of another one: what is passed as `transform`.
+    """
+    made = followed(dataset, view)
+    if not isinstance(made, cst.Call):
+        return
+    cls = class_here(made.func, view)
+    if cls is not None:
+        for each in _kept_and_called(made, cls, view):
+            yield from ((step, True) for step in _steps(each, view))
+        return
+    for argument in made.args:
+        if argument.keyword is not None and argument.keyword.value in _TRANSFORMS:
+            yield from ((step, False) for step in _steps(argument.value, view))
+
+
+def _steps(node: cst.BaseExpression, view: FileView) -> Iterator[cst.BaseExpression]:
+    """Yield the functions of which one is put together: `Compose([f, Lambda(g)])`."""
+    pending = [node]
+    for _ in range(_MOST):
+        if not pending:
+            return
+        each = followed(pending.pop(), view)
+        name = view.called(each) if isinstance(each, cst.Call) else None
+        if isinstance(each, cst.Call) and name in _IN_ORDER:
+            pending += reversed(_listed(Arguments(each).get(0, "transforms"), view))
+        elif isinstance(each, cst.Call) and name in _OF_FUNCTION:
+            inner = Arguments(each).get(0, "lambd")
+            pending += [] if inner is None else [inner]
+        else:
+            yield each
+
+
+def _kept_and_called(
+    made: cst.Call, cls: cst.ClassDef, view: FileView
+) -> Iterator[cst.BaseExpression]:
+    """Yield the arguments of the call that makes a dataset which its methods call."""
+    arguments = Arguments(made)
+    called = _parameters_called(cls, view)
+    for number, name in enumerate(_parameters(cls, view)):
+        given = arguments.get(number, name) if name in called else None
+        if given is not None:
+            yield given
+
+
+def _parameters(cls: cst.ClassDef, view: FileView) -> list[str]:
+    """Return the names of what a class is made with, in order."""
+    function = initializer(cls, view.names)
+    if function is not None and function.name.value == "__init__":
+        parameters = (*function.params.params[1:], *function.params.kwonly_params)
+        return [each.name.value for each in parameters]
+    return []
+
+
+def _parameters_called(cls: cst.ClassDef, view: FileView) -> set[str]:
+    """Return the parameters of the initializer that methods call which the workers call."""
+    found: set[str] = set()
+    for method in cls.body.body:
+        if not isinstance(method, cst.FunctionDef) or method.name.value not in DATASET_METHODS:
+            continue
+        for call in calls_inside(method, view):
+            kept = own_attribute(call.func, view) if isinstance(call.func, cst.Attribute) else None
+            bindings = [] if not isinstance(kept, cst.Name) else view.names.bindings(kept)
+            bound = bindings[0].node if len(bindings) == 1 else None
+            if isinstance(bound, cst.Param):
+                found.add(bound.name.value)
+    return found
