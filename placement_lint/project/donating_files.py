@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from placement_lint.project.donating_names import donating_names
-
 if TYPE_CHECKING:
+    from placement_lint.project.donating_names import DonatingNames
     from placement_lint.project.modules import Modules
 
 WORD = b"donate"
@@ -17,9 +16,16 @@ NAMES = "donate\njax"
 
 def brings_donation(path: str, modules: Modules) -> bool:
     """Return whether a file uses a name of another one that may donate, also by way of packages."""
-    return bool(modules.donating) and path in modules.fact(donating_names).bringing
+    return bool(modules.donating) and path in _names(modules).bringing
 
 
 def may_donate(path: str, name: str, modules: Modules) -> bool:
     """Return whether a name of a file may donate, or stands for what may, by the words alone."""
-    return bool(modules.donating) and modules.fact(donating_names).may_donate(path, name)
+    return bool(modules.donating) and _names(modules).may_donate(path, name)
+
+
+def _names(modules: Modules) -> DonatingNames:
+    # It loads parsers, which a run without a word of donation does not need.
+    from placement_lint.project.donating_names import donating_names
+
+    return modules.fact(donating_names)
