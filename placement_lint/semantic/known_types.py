@@ -197,9 +197,24 @@ class KnownTypes:
         if cls is None:
             uses = self._names.uses(called, self._names.scope(function))
         elif called == "__init__":
-            uses = self._names.uses(cls.name.value, self._names.scope(cls))
+            uses = [
+                use
+                for use in self._names.uses(cls.name.value, self._names.scope(cls))
+                if not isinstance(self._tree.parent(use), cst.Attribute)
+            ]
+            # In a class method, `cls` is called.
+            uses += [
+                call.func
+                for call in self._tree.every(cst.Call, below=cls)
+                if isinstance(call.func, cst.Name) and call.func.value == "cls"
+            ]
         else:
-            uses = self._facts.fact(_attributes_by_name).get(called, [])
+            owners = {"self", "cls", cls.name.value}
+            uses = [
+                each
+                for each in self._facts.fact(_attributes_by_name).get(called, [])
+                if isinstance(each.value, cst.Name) and each.value.value in owners
+            ]
         found: set[KnownType | None] = set()
         for use in uses[:_MOST_USES]:
             call, first = self._tree.parent(use), 0
@@ -376,7 +391,11 @@ class KnownTypes:
         if called:
             return None
         given = [each for each in places if isinstance(each, cst.BaseExpression)]
-        taken = self._facts.fact(_attributes_by_name).get(name, [])
+        taken = [
+            each
+            for each in self._facts.fact(_attributes_by_name).get(name, [])
+            if isinstance(each.value, cst.Name) and each.value.value in {"self", "cls"}
+        ]
         return self._common(given, steps) or self._taken(taken)
 
     # -- annotations ------------------------------------------------------------------------------
@@ -441,10 +460,10 @@ class KnownTypes:
 
 
 def _attributes_by_name(facts: ModuleFacts) -> dict[str, list[cst.Attribute]]:
-    """Return the attributes that are read of `self` and `cls`, by name."""
+    """Return the attributes of names, by name."""
     found: dict[str, list[cst.Attribute]] = {}
     for node in facts.tree.every(cst.Attribute):
-        if isinstance(node.value, cst.Name) and node.value.value in {"self", "cls"}:
+        if isinstance(node.value, cst.Name):
             found.setdefault(node.attr.value, []).append(node)
     return found
 

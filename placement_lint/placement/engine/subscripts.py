@@ -20,6 +20,7 @@ from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.sharding import DeviceGrid
 from placement_lint.placement.domain.values import (
     ANYTHING,
+    DOUBT,
     DOUBTFUL,
     NONE,
     UNKNOWN,
@@ -63,9 +64,6 @@ class Subscripts:
         held = self.on.evaluate(node.value, state)
         held = held - NONE or held
         held = self.on.program.classes.collections.with_items(held, "__getitem__", state)
-        trees = frozenset(atom for atom in held if isinstance(atom, AnyTree))
-        if trees and is_of_array(node):
-            held = (held - trees).union(DOUBTFUL, *(_arrays_of(tree) for tree in trees))
         indices: list[Operand] = []
         for element in node.slice:
             if isinstance(element.slice, cst.Index):
@@ -74,6 +72,9 @@ class Subscripts:
                 for bound in (element.slice.lower, element.slice.upper, element.slice.step):
                     if bound is not None:
                         indices.append(self.on.operand(bound, state))
+        trees = frozenset(atom for atom in held if isinstance(atom, AnyTree))
+        if trees and (is_of_array(node) or any(_is_array(index) for _, index in indices)):
+            held = (held - trees).union(DOUBTFUL, *(_arrays_of(tree) for tree in trees))
         found: set[Atom] = set()
         key = self.key_of(node, state)
         own = [atom for atom in held if isinstance(atom, Array)]
@@ -223,6 +224,12 @@ def _literal_slice(held: Value, node: cst.Subscript) -> Sequence | None:
     if not isinstance(only, Sequence) or only.items is None or part is None:
         return None
     return of_items(only.items[slice(*part)] if part[2] != 0 else ())
+
+
+def _is_array(index: Value) -> bool:
+    """Return whether an index is an array, which lists do not take, and dicts hardly ever."""
+    sure = frozenset(atom for atom in index if atom != DOUBT)
+    return bool(sure) and all(isinstance(atom, Array | Host) for atom in sure)
 
 
 def _is_whole(node: cst.Subscript) -> bool:

@@ -165,6 +165,9 @@ def compute(call: LibraryCall) -> Value:
         call.operands()
         return UNKNOWN
     operands = call.operands()
+    if call.name in _OF_ONE_TYPE or call.name in _PIECE_BY_PIECE:
+        # Of no array at all they raise, so what follows had some.
+        operands = [(place, _filled(held)) for place, held in operands]
     closed: list[tuple[int, Value]] = []
     for place, held in operands:
         committed = call.on.closed_over(held, call.state)
@@ -192,6 +195,14 @@ def compute(call: LibraryCall) -> Value:
     is_asked = len(operands) > 1 or bool(call.arguments.keywords) or call.arguments.is_open
     are_listed = call.name in SEQUENCES or (call.name in SEQUENCES_UNASKED and not is_asked)
     return value(Sequence(None, made)) if are_listed else tree_of(made)
+
+
+def _filled(held: Value) -> Value:
+    """Return a value without the sequences that are empty, if it may be anything else."""
+    filled = frozenset(
+        atom for atom in held if not (isinstance(atom, Sequence) and atom.items == ())
+    )
+    return filled if any(isinstance(atom, Sequence) for atom in filled) else held
 
 
 @models("equinox.apply_updates", "optax.apply_updates", "optax.incremental_update")

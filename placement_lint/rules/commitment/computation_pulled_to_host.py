@@ -223,8 +223,7 @@ class _Program:
         if is_in_test(node, there):
             return True
         if not found.pull.replaced.isdisjoint(found.pull.pulling):
-            # Of state on the host, that what trains runs there is not what it is kept there for.
-            return not (found.pull.in_loop and trains(node, there, updates=False))
+            return not _trains_state(found.pull, there)
         if self._results is None:
             self._results = Results(self._ctx)
         return self._results.are_taken(found.place)
@@ -244,10 +243,12 @@ def _computation(pull: Pull, ctx: Context) -> _Computation | None:
         operand: [extent(array, ctx) for array in sorted(arrays, key=lambda array: array.order)]
         for operand, arrays in sorted(pull.pulled.items())
     }
+    # What each step of training converts is no number.
+    roles = {OperandRole.DATA} | ({OperandRole.UNKNOWN} if _trains_state(pull, ctx) else set())
     pulled = {
         operand: found
         for operand, found in extents.items()
-        if any(each.role is OperandRole.DATA for each in found)
+        if any(each.role in roles for each in found)
     }
     if not pulled:
         return None
@@ -268,6 +269,15 @@ def _computation(pull: Pull, ctx: Context) -> _Computation | None:
     else:
         is_meant = count <= _SOME or is_same_each_time(pull, ctx)
     return None if is_meant else _Computation(pull, place, pulled, stays)
+
+
+def _trains_state(pull: Pull, ctx: Context) -> bool:
+    """Return whether a loop trains what is on the host, which is not what it is kept there for."""
+    return (
+        pull.in_loop
+        and not pull.replaced.isdisjoint(pull.pulling)
+        and trains(ctx.tree.nodes[pull.node], ctx, updates=False)
+    )
 
 
 def _is_known_to_be_large(extents: Iterable[ArrayExtent]) -> bool:

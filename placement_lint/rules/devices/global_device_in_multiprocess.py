@@ -22,8 +22,11 @@ from placement_lint.syntax.definitions import (
     named_function,
     own_method,
 )
+from placement_lint.syntax.names import BindingKind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.definitions import Function
@@ -246,7 +249,27 @@ def _place_of(call: cst.Call, ctx: Context) -> str | None:
 
 
 def _indexed(place: cst.BaseExpression, ctx: Context) -> cst.Call | None:
-    """Return the call of `jax.devices` where a place is a numbered device of its list."""
+    """Return the call of `jax.devices` where a place is a numbered device of its list.
+
+    Or one of several, of which one is.
+    """
+    return next(filter(None, (_indexed_by(each, ctx) for each in _alternatives(place, ctx))), None)
+
+
+def _alternatives(place: cst.BaseExpression, ctx: Context) -> Iterator[cst.BaseExpression]:
+    """Yield what a place may be: by a condition, or by several assignments of a name."""
+    bindings = ctx.names.bindings(place) if isinstance(place, cst.Name) else ()
+    assigned = [each.value for each in bindings if each.kind is BindingKind.ASSIGNMENT]
+    found = assigned if 1 < len(bindings) == len(assigned) <= _MAX_HOPS else [place]
+    for each in found:
+        made = None if each is None else followed(each, ctx)
+        if isinstance(made, cst.IfExp):
+            yield from (made.body, made.orelse)
+        elif made is not None:
+            yield made
+
+
+def _indexed_by(place: cst.BaseExpression, ctx: Context) -> cst.Call | None:
     for _ in range(_MAX_HOPS):
         held = _held(followed(place, ctx), ctx)
         if held is None:
