@@ -22,7 +22,6 @@ from placement_lint.syntax.definitions import (
     named_function,
     own_method,
 )
-from placement_lint.syntax.names import BindingKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -258,6 +257,9 @@ def _indexed(place: cst.BaseExpression, ctx: Context) -> cst.Call | None:
 
 def _alternatives(place: cst.BaseExpression, ctx: Context) -> Iterator[cst.BaseExpression]:
     """Yield what a place may be: by a condition, or by several assignments of a name."""
+    # This loads LibCST, which a run that parses nothing does without.
+    from placement_lint.syntax.names import BindingKind
+
     bindings = ctx.names.bindings(place) if isinstance(place, cst.Name) else ()
     assigned = [each.value for each in bindings if each.kind is BindingKind.ASSIGNMENT]
     found = assigned if 1 < len(bindings) == len(assigned) <= _MAX_HOPS else [place]
