@@ -46,7 +46,10 @@ _NAMED = frozenset({Access.NAME, Access.CALL, Access.MODULE})
 _CONVERTING = frozenset({"jax.numpy.array", "jax.numpy.asarray"})
 _MESH = "jax.sharding.Mesh"
 _MESHES = frozenset({_MESH, "jax.make_mesh"})
-_ENTERED_MESH = rb"\bwith\b(?:[^:#]{0,200},)?[\s\\(]*[\w.]*mesh\w*[\s\\)]*(?:[,:]|as\b|if\b)"
+_ENTERED_MESH = (
+    rb"(?<![\w.])with\b(?:[^:#]{0,99},)?[\s\\(]{0,40}"
+    rb"[\w.]{0,80}mesh\w{0,40}[\s\\)]{0,40}(?:[,:]|as\b|if\b)"
+)
 """A variable or an attribute that is entered, and is named like a mesh."""
 _ARRAY = "jax.Array."
 _RENAMED_BEHIND = frozenset({"device_local_layout"})

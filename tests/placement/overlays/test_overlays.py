@@ -3,8 +3,8 @@
 A case is named after the functions that it calls. It begins with `HEAD`: `x` was made on the host,
 `y` on the default device, both uncommitted, so that a model that loses `x` misses a move. In
 brackets: how many uses of arrays the interpreter may not know, the Python version that has the
-functions, the versions of the package that have them, or `every` for a slow case, which runs by
-`pytest -m every` only. What the transfer table has a row of is executed by
+functions, the package that they need or its versions that have them, or `every` for a slow case,
+which runs by `pytest -m every` only. What the transfer table has a row of is executed by
 `tests/jaxmodel/test_transfer.py`.
 """
 
@@ -76,6 +76,8 @@ class OverlayCase:
             return f"not installed: {', '.join(absent)}"
         if self.needs:
             needed = Requirement(self.needs)
+            if importlib.util.find_spec(needed.name) is None:
+                return f"not installed: {needed.name}"
             if (installed := metadata.version(needed.name)) not in needed.specifier:
                 return f"needs {needed}; here is {installed}"
         return None
