@@ -143,6 +143,10 @@ class _Judge:
                 directive.start, end, "" if rest.startswith("#") else "# "
             ), True
         if not before.strip():
+            if line > 1 and source.line_text(line - 1).rstrip("\r\n").endswith("\\"):
+                # What the line above goes on with stays a line: else it may go on with nothing.
+                end = begin + len(text.rstrip())
+                return self.editor.replace_offsets(begin, end, ""), not rest
             return self.editor.delete_lines(line, line), not rest
         start = begin + len(before.rstrip())
         return self.editor.replace_offsets(start, begin + len(text.rstrip()), ""), not rest

@@ -166,3 +166,18 @@ def test_they_are_mended_with_the_others(folder: Path) -> None:
 def test_rules_that_are_not_ours_do_not_disturb() -> None:
     result = lint_source(Source("a.py", "x = 1  # noqa: JDP801\n"), options(PutFlagged))
     assert result.findings == ()
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("behind", ["", "y = 2\n"])
+def test_a_comment_behind_a_backslash_leaves_its_line(
+    tmp_path: Path, behind: str, end: str
+) -> None:
+    """Else the line before it would go on with the end of the file, which does not compile."""
+    text = f"x = 1\n\\\n# placement-lint: ignore-file[JDP101]\n{behind}".replace("\n", end)
+    path = tmp_path / "case.py"
+    path.write_bytes(text.encode())
+    Linter(lambda _: Settings(), fix=FixMode.APPLY).check([str(path)])
+    fixed = path.read_bytes().decode()
+    assert "ignore-file" not in fixed
+    compile(fixed.replace("\r\n", "\n"), "case.py", "exec")
