@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.syntax.calls import Arguments, string_value
-from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.environ import settings
 from placement_lint.syntax.guards import is_main_guard
+from placement_lint.syntax.import_statements import modules_named
 
 if TYPE_CHECKING:
     from placement_lint.syntax.names import Names
@@ -63,18 +63,10 @@ def _is_below_import(node: cst.CSTNode, tree: Tree) -> bool:
 
 
 def _imports_jax(statement: cst.CSTNode) -> bool:
-    if not isinstance(statement, cst.SimpleStatementLine):
-        return False
-    for each in statement.body:
-        if isinstance(each, cst.Import):
-            modules = [dotted(alias.name) for alias in each.names]
-        elif isinstance(each, cst.ImportFrom) and not each.relative and each.module is not None:
-            modules = [dotted(each.module)]
-        else:
-            continue
-        if any(module.split(".")[0] == "jax" for module in modules):
-            return True
-    return False
+    return isinstance(statement, cst.SimpleStatementLine) and any(
+        isinstance(each, cst.Import | cst.ImportFrom) and "jax" in modules_named(each)
+        for each in statement.body
+    )
 
 
 def _is_cpu(text: str | None) -> bool:
