@@ -14,7 +14,7 @@ from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import initializer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from placement_lint.semantic.file_view import FileView
 
@@ -35,20 +35,39 @@ _MOST = 16
 
 def datasets_in(node: cst.BaseExpression, view: FileView) -> Iterator[cst.BaseExpression]:
     """Yield the datasets in an expression: itself, or what it splits, cuts or joins."""
+    return _taken_apart(node, _parts_of_dataset, view)
+
+
+def _taken_apart(
+    node: cst.BaseExpression,
+    parts_of: Callable[[cst.BaseExpression, FileView], list[cst.BaseExpression] | None],
+    view: FileView,
+) -> Iterator[cst.BaseExpression]:
+    """Yield what an expression is put together of, in order.
+
+    `parts_of` gives None for what is in one piece.
+    """
     pending = [node]
     for _ in range(_MOST):
         if not pending:
             return
         each = pending.pop()
         each = _split(each, view) or followed(each, view)
-        name = view.called(each) if isinstance(each, cst.Call) else None
-        if isinstance(each, cst.Call) and (name in _OF_ONE or name == _SPLITTING):
-            inner = Arguments(each).get(0, "dataset")
-            pending += [] if inner is None else [inner]
-        elif isinstance(each, cst.Call) and name in _OF_SEVERAL:
-            pending += _listed(Arguments(each).get(0, "datasets"), view)
-        else:
+        parts = parts_of(each, view)
+        if parts is None:
             yield each
+        else:
+            pending += reversed(parts)
+
+
+def _parts_of_dataset(made: cst.BaseExpression, view: FileView) -> list[cst.BaseExpression] | None:
+    name = view.called(made) if isinstance(made, cst.Call) else None
+    if not isinstance(made, cst.Call) or name is None:
+        return None
+    if name in _OF_ONE or name == _SPLITTING:
+        inner = Arguments(made).get(0, "dataset")
+        return [] if inner is None else [inner]
+    return _listed(Arguments(made).get(0, "datasets"), view) if name in _OF_SEVERAL else None
 
 
 def _split(node: cst.BaseExpression, view: FileView) -> cst.BaseExpression | None:
@@ -92,19 +111,19 @@ def applied_by(
 
 def _steps(node: cst.BaseExpression, view: FileView) -> Iterator[cst.BaseExpression]:
     """Yield the functions of which one is put together: `Compose([f, Lambda(g)])`."""
-    pending = [node]
-    for _ in range(_MOST):
-        if not pending:
-            return
-        each = followed(pending.pop(), view)
-        name = view.called(each) if isinstance(each, cst.Call) else None
-        if isinstance(each, cst.Call) and name in _IN_ORDER:
-            pending += reversed(_listed(Arguments(each).get(0, "transforms"), view))
-        elif isinstance(each, cst.Call) and name in _OF_FUNCTION:
-            inner = Arguments(each).get(0, "lambd")
-            pending += [] if inner is None else [inner]
-        else:
-            yield each
+    return _taken_apart(node, _parts_of_transform, view)
+
+
+def _parts_of_transform(
+    made: cst.BaseExpression, view: FileView
+) -> list[cst.BaseExpression] | None:
+    name = view.called(made) if isinstance(made, cst.Call) else None
+    if not isinstance(made, cst.Call) or name is None:
+        return None
+    if name in _OF_FUNCTION:
+        inner = Arguments(made).get(0, "lambd")
+        return [] if inner is None else [inner]
+    return _listed(Arguments(made).get(0, "transforms"), view) if name in _IN_ORDER else None
 
 
 def _kept_and_called(
