@@ -327,8 +327,7 @@ class Targets:
         containers = [atom for atom in held if isinstance(atom, Container)]
         self._change_elsewhere(own, held, change, state, surely=surely)
         if own is not None or isinstance(node, cst.Name | cst.Attribute):
-            new = [change(a) if isinstance(a, Container) else a for a in held]
-            self.assign(node, limited(frozenset(new)), state)
+            self.assign(node, _changed(held, change), state)
         elif any(atom.site is None for atom in containers):
             self.loosen(node, state)
 
@@ -363,8 +362,7 @@ class Targets:
             own = (instance, kind[0])
             held = self.program.held(own, state) or NOTHING
             self._change_elsewhere(own, held, change, state, surely=len(instances) == 1)
-            new = [change(atom) if isinstance(atom, Container) else atom for atom in held]
-            after = limited(frozenset(new))
+            after = _changed(held, change)
             self.program.bind(own, after if len(instances) == 1 else join(held, after), state)
 
     def _variable_of(self, node: cst.BaseExpression, state: State) -> Variable | None:
@@ -440,3 +438,8 @@ def _middle(held: Value, star: int, count: int) -> Value:
     if not isinstance(only, Sequence) or only.items is None:
         return value(Sequence(None, iterated_of(held) or UNKNOWN))
     return value(of_items(only.items[star : len(only.items) - (count - star - 1)]))
+
+
+def _changed(held: Value, change: Change) -> Value:
+    """Return a value with each container in it changed."""
+    return limited(frozenset(change(a) if isinstance(a, Container) else a for a in held))
