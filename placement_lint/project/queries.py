@@ -1,4 +1,4 @@
-"""What one file asks of the other files of its run, and what it was told.
+"""What one file asks of the other files of its run, and what it was answered.
 
 What is found in a file depends on its own text, on the settings, and on these answers alone: so
 long as they stay what they were, there is no need to look at the file again.
@@ -40,8 +40,7 @@ class TrackedQueries:
 
     def name(self, qualified: str) -> str | None:
         """Return the name of JAX that a qualified name in the file stands for."""
-        if not self._modules.may_be_of_run(qualified):
-            self.answers.foreign.add(qualified.partition(".")[0])
+        if self._is_foreign(qualified):
             return None
         names = self.answers.names
         if qualified not in names:
@@ -72,8 +71,7 @@ class TrackedQueries:
 
     def function(self, path: str, name: str, files: int = 1) -> FunctionEffects | None:
         """Return what calling something of another file does."""
-        if not self._modules.may_be_of_run(name):
-            self.answers.foreign.add(name.partition(".")[0])
+        if self._is_foreign(name):
             return None
         answer = self._view().function(path, name, files)
         self.answers.functions[name, files] = answer
@@ -87,8 +85,7 @@ class TrackedQueries:
 
     def tensorflow_by(self, path: str, name: str) -> EffectOrigin | None:
         """Return where TensorFlow is imported by what a file imports."""
-        if not self._modules.may_be_of_run(name):
-            self.answers.foreign.add(name.partition(".")[0])
+        if self._is_foreign(name):
             return None
         answer = self.answers.tensorflow[name] = self._view().tensorflow_by(path, name)
         return answer
@@ -110,8 +107,7 @@ class TrackedQueries:
 
     def donation(self, path: str, name: str) -> DonationElsewhere | None:
         """Return what something of another file donates."""
-        if not self._modules.may_be_of_run(name):
-            self.answers.foreign.add(name.partition(".")[0])
+        if self._is_foreign(name):
             return None
         donations = self.answers.donations
         if name not in donations:
@@ -122,8 +118,7 @@ class TrackedQueries:
         self, path: str, name: str, *, called: bool, file: str = ""
     ) -> KnownType | None:
         """Return the type of what another file defines, or of what calling it gives."""
-        if not file and not self._modules.may_be_of_run(name):
-            self.answers.foreign.add(name.partition(".")[0])
+        if not file and self._is_foreign(name):
             return None
         types, key = self.answers.types, (file, name, called)
         if key not in types:
@@ -132,26 +127,32 @@ class TrackedQueries:
 
     def is_about_version(self, path: str, name: str) -> bool | None:
         """Return whether what another file defines is worked out of the version of JAX."""
-        if not self._modules.may_be_of_run(name):
-            self.answers.foreign.add(name.partition(".")[0])
+        if self._is_foreign(name):
             return None
         answer = self.answers.version_flags[name] = self._view().is_about_version(path, name)
         return answer
+
+    def _is_foreign(self, name: str) -> bool:
+        """Return whether a name is of no file of the run, and note that the file asked for it."""
+        if self._modules.may_be_of_run(name):
+            return False
+        self.answers.foreign.add(name.partition(".")[0])
+        return True
 
 
 def still_hold(
     answers: Dependencies, modules: Modules, path: str, view_of_run: Callable[[], RunView]
 ) -> bool:
-    """Return whether a file would be told the same by the run as it is now."""
+    """Return whether a file would get the same answers from the run as it is now."""
     asked = TrackedQueries(modules, path, view_of_run)
     view = view_of_run()
     return (
         not any(map(modules.may_be_of_run, answers.foreign))
-        and all(asked.name(name) == told for name, told in answers.names.items())
-        and all(view.calls(path, each) == told for each, told in answers.calls.items())
-        and all(view.mentions(path, *each) == told for each, told in answers.words.items())
-        and all(view.importing(path, each) == told for each, told in answers.imports.items())
-        and all(view.importer(each) == told for each, told in answers.importers.items())
+        and all(asked.name(name) == known for name, known in answers.names.items())
+        and all(view.calls(path, each) == known for each, known in answers.calls.items())
+        and all(view.mentions(path, *each) == known for each, known in answers.words.items())
+        and all(view.importing(path, each) == known for each, known in answers.imports.items())
+        and all(view.importer(each) == known for each, known in answers.importers.items())
         and all(
             view.tensorflow_by(path, each) == known for each, known in answers.tensorflow.items()
         )
@@ -160,17 +161,17 @@ def still_hold(
         )
         and (answers.given is None or view.given_elsewhere(path) == answers.given)
         and answers.brings_donation in {None, brings_donation(path, modules)}
-        and all(view.donation(path, each) == told for each, told in answers.donations.items())
-        and all(view.function(path, *each) == told for each, told in answers.functions.items())
+        and all(view.donation(path, each) == known for each, known in answers.donations.items())
+        and all(view.function(path, *each) == known for each, known in answers.functions.items())
         and all(
-            view.object_type(path, name, called=called, file=file) == told
-            for (file, name, called), told in answers.types.items()
+            view.object_type(path, name, called=called, file=file) == known
+            for (file, name, called), known in answers.types.items()
         )
         and all(
-            view.is_about_version(path, each) is told
-            for each, told in answers.version_flags.items()
+            view.is_about_version(path, each) is known
+            for each, known in answers.version_flags.items()
         )
         and all(
-            view.calls_from_elsewhere(path, each) == told for each, told in answers.called.items()
+            view.calls_from_elsewhere(path, each) == known for each, known in answers.called.items()
         )
     )
