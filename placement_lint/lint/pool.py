@@ -51,8 +51,8 @@ def map_isolated(
 ) -> list[R | Died]:
     """Return what `work` makes of each thing, in their order, from up to `jobs` processes.
 
-    `done` is told of each thing and its result, in any order, and gives what is to be done because
-    of it: the results of that come last. `most` is how many things there may be in the end.
+    `done` gets each thing and its result, in any order, and gives what is to be done because of it:
+    the results of that come last. `most` is how many things there may be in the end.
 
     Each process gets `work` once, forked with it or pickled. With one job everything happens in
     this process, and a crash is a crash; so it does where the system allows no processes, or no

@@ -109,7 +109,7 @@ class _Search:
             if imported in self._modules.donating or _is_package(imported):
                 directly |= uses
         if not directly and path not in self._modules.donating:
-            # Whoever imports from it is not told of what that imports from others.
+            # Whoever imports from it does not hear of what that imports from others.
             return frozenset()
         statements, using = self._read(path)
         pending = [number for use in brought for number in using.get(use, ())]
