@@ -48,6 +48,9 @@ TRANSPOSED = frozenset({"T", "mT"})
 
 COPYING = frozenset({"copy.deepcopy", "jax.numpy.array", "jax.numpy.copy"})
 
+MAKING_RECORDS = frozenset({"flax.training.train_state.TrainState.create"})
+"""Class methods that make an object whose fields are what they are given by keyword."""
+
 WITHOUT_DATA = frozenset({
     "builtins.callable", "builtins.dict", "builtins.enumerate", "builtins.getattr",
     "builtins.hasattr", "builtins.id", "builtins.isinstance", "builtins.iter", "builtins.len",

@@ -271,14 +271,34 @@ def _start_before(use: cst.CSTNode, facts: ModuleFacts) -> EffectOrigin | None:
 
 
 def _is_place(use: cst.CSTNode, facts: ModuleFacts) -> bool:
-    """Return whether arrays are put on what a name stands for, or on what calling it returns."""
+    """Return whether arrays are put on what a name stands for, or on what calling it returns.
+
+    There, or where the name stands that this is bound to and nothing else.
+    """
     given = _call_of(use, facts) or use
-    argument = facts.tree.parent(given) if facts.tree.contains(given) else None
+    if not facts.tree.contains(given):
+        return False
+    return any(_is_put_on(each, facts) for each in (given, *_uses_of_bound(given, facts)))
+
+
+def _is_put_on(place: cst.CSTNode, facts: ModuleFacts) -> bool:
+    argument = facts.tree.parent(place)
     call = facts.tree.parent(argument) if isinstance(argument, cst.Arg) else None
     if not isinstance(call, cst.Call):
         return False
     position, keyword = PLACED_BY.get(facts.names.qualified(call.func) or "", (None, ""))
-    return Arguments(call).get(position, keyword) is given
+    return Arguments(call).get(position, keyword) is place
+
+
+def _uses_of_bound(value: cst.CSTNode, facts: ModuleFacts) -> list[cst.Name]:
+    """Return the uses of the name that a value is bound to, if it is bound to nothing else."""
+    assigned = facts.tree.parent(value)
+    if not isinstance(assigned, cst.Assign) or len(assigned.targets) != 1:
+        return []
+    target = assigned.targets[0].target
+    if not isinstance(target, cst.Name) or len(facts.names.bindings(target)) != 1:
+        return []
+    return facts.names.uses(target.value, facts.names.scope(target))
 
 
 def _traced_at(use: cst.CSTNode, facts: ModuleFacts) -> str | None:

@@ -287,7 +287,7 @@ def _indexed_by(place: cst.BaseExpression, ctx: Context) -> cst.Call | None:
 def _held(place: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
     """Return what an attribute of an object is, or what a function of this file returns."""
     if isinstance(place, cst.Call):
-        function = None if place.args else function_of(place.func, ctx.names)
+        function = function_of(place.func, ctx.names)
         is_plain = isinstance(function, cst.FunctionDef) and not function.decorators
         return _returned(function, ctx) if is_plain else None
     if not isinstance(place, cst.Attribute):

@@ -10,6 +10,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel.donation import (
     DONATING,
+    MAKING_RECORDS,
 )
 from placement_lint.placement.facts.annotations import is_plain
 from placement_lint.semantic.donation.buffers import Buffers, Death, Nature, Surety, joined
@@ -73,6 +74,8 @@ class DonationCalls(DonationLibraries):
         if isinstance(node.func, cst.Attribute):
             held = self.evaluate(node.func.value)
             method = node.func.attr.value
+            if self._inherits_maker(held, method):
+                return self.record(self._arguments(node))
             found = self._method(node, held, method)
             if found is not None:
                 return found
@@ -549,6 +552,14 @@ class DonationCalls(DonationLibraries):
             self._outer[key] = NOTHING
             self._outer[key] = self._assigned_in(cls, name) or self._inherited(cls, name)
         return self._outer[key]
+
+    def _inherits_maker(self, held: Things, method: str) -> bool:
+        """Return whether a method is one of a library's class that makes objects of this class."""
+        only = next(iter(held)) if len(held) == 1 else None
+        if not isinstance(only, OfClass) or self._method_named(only.node, method) is not None:
+            return False
+        bases = (self.names.qualified(each.value) for each in only.node.bases)
+        return any(f"{base}.{method}" in MAKING_RECORDS for base in bases)
 
     def _inherited(self, cls: cst.ClassDef, name: str) -> Things:
         """Return what an attribute is that a class has of one of another file."""

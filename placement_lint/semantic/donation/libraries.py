@@ -12,6 +12,7 @@ from placement_lint.jaxmodel.donation import (
     ARRAYS,
     COPYING,
     KEEPING,
+    MAKING_RECORDS,
     METADATA,
     READING,
     READING_FUNCTIONS,
@@ -127,6 +128,8 @@ class DonationLibraries(DonationExpressions):
             return self.fresh(is_foreign=True)
         if name == "dataclasses.replace" and first:
             return self._replaced(first, given[1:])
+        if name in MAKING_RECORDS:
+            return self.record(given)
         if name in WITHOUT_DATA:
             return DATA if name.startswith(("builtins.", "numpy.")) else self._array(name, last)
         if name in READING_FUNCTIONS or name.startswith(READING):
@@ -255,6 +258,14 @@ class DonationLibraries(DonationExpressions):
         return self.like(
             things, {(f".{each.at}",): each.things for each in given if isinstance(each.at, str)}
         )
+
+    def record(self, given: Sequence[Given]) -> Things:
+        """Return an object whose fields are what is given by keyword."""
+        part = self.root(Nature.TREE)
+        self.state.parts[part.root] = {
+            (f".{each.at}",): each.things for each in given if isinstance(each.at, str)
+        }
+        return frozenset({part})
 
     # -- methods ----------------------------------------------------------------------------------
 
