@@ -26,6 +26,7 @@ from placement_lint.semantic.module_summary import (
 )
 from placement_lint.syntax.definitions import (
     INITIALIZERS,
+    initializer,
     initializer_of,
     is_generator,
     named_function,
@@ -165,18 +166,39 @@ class Timeline:
     def _called_as(self, function: cst.FunctionDef) -> str | None:
         """Return the name by which a function is called; None where it may have others.
 
-        It is one at the top of the file, or in the function around.
+        It is one at the top of the file, or in the function around. Of a method it is the class:
+        before it is called an object was made.
         """
         scope = self.names.scope(function)
         if scope is self.names.module_scope or isinstance(scope.node, cst.FunctionDef):
             return function.name.value
         cls = scope.node
-        if function.name.value not in INITIALIZERS or not isinstance(cls, cst.ClassDef):
+        if not isinstance(cls, cst.ClassDef):
             return None
         is_top = self.names.scope(cls) is self.names.module_scope
         return cls.name.value if is_top and not cls.decorators else None
 
+    def _start_of_initializer(self, function: cst.FunctionDef) -> Event | None:
+        """Return the start that an object leaves behind where it is made, of which this is a method.
+
+        None if a class of the file derives from its class, and may leave that out.
+        """
+        cls = self.names.scope(function).node
+        if not isinstance(cls, cst.ClassDef) or function.name.value in INITIALIZERS:
+            return None
+        for use in self.names.uses(cls.name.value, self.names.module_scope):
+            argument = self.tree.parent(use)
+            if isinstance(argument, cst.Arg) and isinstance(
+                self.tree.parent(argument), cst.ClassDef
+            ):
+                return None
+        init = initializer(cls, self.names)
+        return None if init is None else self.start_in(init)
+
     def _before_calls_of(self, function: cst.FunctionDef) -> Event | None:
+        start = self._start_of_initializer(function)
+        if start is not None:
+            return start
         name = self._called_as(function) or ""
         own = {id(function.name), *_names_of_definers(function, self.tree)}
         scope = self.names.scope(function)
