@@ -117,23 +117,50 @@ def _steps(node: cst.BaseExpression, view: FileView) -> Iterator[cst.BaseExpress
 def _parts_of_transform(
     made: cst.BaseExpression, view: FileView
 ) -> list[cst.BaseExpression] | None:
-    name = view.called(made) if isinstance(made, cst.Call) else None
-    if not isinstance(made, cst.Call) or name is None:
+    if not isinstance(made, cst.Call):
         return None
+    name = view.called(made)
     if name in _OF_FUNCTION:
         inner = Arguments(made).get(0, "lambd")
         return [] if inner is None else [inner]
-    return _listed(Arguments(made).get(0, "transforms"), view) if name in _IN_ORDER else None
+    if name in _IN_ORDER:
+        return _listed(Arguments(made).get(0, "transforms"), view)
+    cls = class_here(made.func, view)
+    return None if cls is None else _kept_and_looped_over(made, cls, ("__call__",), view) or None
 
 
 def _kept_and_called(
     made: cst.Call, cls: cst.ClassDef, view: FileView
 ) -> Iterator[cst.BaseExpression]:
-    """Yield the arguments of the call that makes a dataset which its methods call."""
+    """Yield the arguments of the call that makes a dataset which its methods call.
+
+    Or of which they call each item, in a loop.
+    """
+    yield from _given_as(made, cls, _parameters_called(cls, view), view)
+    yield from _kept_and_looped_over(made, cls, DATASET_METHODS, view)
+
+
+def _kept_and_looped_over(
+    made: cst.Call, cls: cst.ClassDef, methods: tuple[str, ...], view: FileView
+) -> list[cst.BaseExpression]:
+    """Return the items of the arguments that make an object, which its methods call in a loop."""
+    looped = {
+        parameter
+        for method in _methods_of(cls, methods)
+        for loop in view.tree.every(cst.For, below=method)
+        if _calls_each(loop, view) and (parameter := _kept_parameter(loop.iter, view)) is not None
+    }
+    lists = _given_as(made, cls, looped, view)
+    return [item for each in lists for item in _listed(each, view)]
+
+
+def _given_as(
+    made: cst.Call, cls: cst.ClassDef, parameters: set[str], view: FileView
+) -> Iterator[cst.BaseExpression]:
+    """Yield what a call that makes an object gives for these parameters."""
     arguments = Arguments(made)
-    called = _parameters_called(cls, view)
     for number, name in enumerate(_parameters(cls, view)):
-        given = arguments.get(number, name) if name in called else None
+        given = arguments.get(number, name) if name in parameters else None
         if given is not None:
             yield given
 
@@ -149,14 +176,32 @@ def _parameters(cls: cst.ClassDef, view: FileView) -> list[str]:
 
 def _parameters_called(cls: cst.ClassDef, view: FileView) -> set[str]:
     """Return the parameters of the initializer that methods call which the workers call."""
-    found: set[str] = set()
-    for method in cls.body.body:
-        if not isinstance(method, cst.FunctionDef) or method.name.value not in DATASET_METHODS:
-            continue
-        for call in calls_inside(method, view):
-            kept = own_attribute(call.func, view) if isinstance(call.func, cst.Attribute) else None
-            bindings = [] if not isinstance(kept, cst.Name) else view.names.bindings(kept)
-            bound = bindings[0].node if len(bindings) == 1 else None
-            if isinstance(bound, cst.Param):
-                found.add(bound.name.value)
-    return found
+    return {
+        parameter
+        for method in _methods_of(cls, DATASET_METHODS)
+        for call in calls_inside(method, view)
+        if (parameter := _kept_parameter(call.func, view)) is not None
+    }
+
+
+def _methods_of(cls: cst.ClassDef, names: tuple[str, ...]) -> Iterator[cst.FunctionDef]:
+    for statement in cls.body.body:
+        if isinstance(statement, cst.FunctionDef) and statement.name.value in names:
+            yield statement
+
+
+def _kept_parameter(node: cst.BaseExpression, view: FileView) -> str | None:
+    """Return the parameter of the initializer that an attribute of the object is, and no other."""
+    kept = own_attribute(node, view) if isinstance(node, cst.Attribute) else None
+    bindings = [] if not isinstance(kept, cst.Name) else view.names.bindings(kept)
+    bound = bindings[0].node if len(bindings) == 1 else None
+    return bound.name.value if isinstance(bound, cst.Param) else None
+
+
+def _calls_each(loop: cst.For, view: FileView) -> bool:
+    """Return whether a loop calls what it takes in turn: `for step in steps: x = step(x)`."""
+    target = loop.target
+    return isinstance(target, cst.Name) and any(
+        isinstance(call.func, cst.Name) and call.func.value == target.value
+        for call in view.tree.every(cst.Call, below=loop.body)
+    )

@@ -179,7 +179,7 @@ class Timeline:
         return cls.name.value if is_top and not cls.decorators else None
 
     def _start_of_initializer(self, function: cst.FunctionDef) -> Event | None:
-        """Return the start that an object leaves behind where it is made, of which this is a method.
+        """Return the start that making an object leaves behind, of which this is a method.
 
         None if a class of the file derives from its class, and may leave that out.
         """

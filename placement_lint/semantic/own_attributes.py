@@ -9,6 +9,7 @@ import libcst as cst
 if TYPE_CHECKING:
     from placement_lint.semantic.file_view import FileView
     from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.syntax.tree import Tree
 
 
 def own_attribute(node: cst.Attribute, ctx: FileView) -> cst.BaseExpression | None:
@@ -42,10 +43,21 @@ def _assigned_attributes(
             elif isinstance(parent, cst.AugAssign):
                 if parent.target is not node:
                     continue
-            elif not isinstance(parent, cst.AsName | cst.Del | cst.Element | cst.For):
+            elif not _is_taken_apart(node, tree):
                 continue
         owner = next(
             (each for each in tree.ancestors(node) if isinstance(each, cst.ClassDef)), None
         )
         found.setdefault((id(owner), name), []).append(value)
     return found
+
+
+def _is_taken_apart(node: cst.Attribute, tree: Tree) -> bool:
+    """Return whether an attribute is set by a loop, `with`, `del`, or together with others."""
+    part: cst.CSTNode = node
+    parent = tree.parent(part)
+    while isinstance(parent, cst.Element | cst.StarredElement | cst.Tuple | cst.List):
+        part, parent = parent, tree.parent(parent)
+    if isinstance(parent, cst.For | cst.CompFor):
+        return parent.target is part
+    return isinstance(parent, cst.AssignTarget | cst.AsName | cst.Del)

@@ -8,24 +8,27 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Confidence, Severity
+from placement_lint.jaxmodel.donation import TREE_MAPS
 from placement_lint.jaxmodel.effects import Effect
 from placement_lint.jaxmodel.transfer import TABLE
 from placement_lint.placement.domain import values
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, differ
-from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Says
+from placement_lint.prefilter.conditions import AllOf, Jax, Says
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
 from placement_lint.semantic.elsewhere import effects_of
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.functions import calls_inside
+from placement_lint.semantic.object_classes import called_method
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments, is_none, string_value
-from placement_lint.syntax.definitions import function_of
+from placement_lint.syntax.definitions import function_of, initializer_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from placement_lint.placement.domain.places import Place
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.semantic.program_queries import EffectOrigin
@@ -78,7 +81,8 @@ class ConfigContextNotInherited(Rule):
     function makes JAX arrays: `threading.Thread` and `Timer` that are started in the block, objects
     of a subclass of `Thread`, `submit` and `map` of an executor or a pool, `asyncio.to_thread` and
     `loop.run_in_executor`; and processes, in a file that selects the start method "spawn" or
-    "forkserver". The function may make them in another function that it calls.
+    "forkserver". The function may make them in another function that it calls, and what starts the
+    thread may be a function, a method or an object of the program that the block calls or makes.
 
     ## Why is this bad?
     The default device of a `with` block belongs to the thread that entered it. Other threads do not
@@ -150,26 +154,10 @@ class ConfigContextNotInherited(Rule):
     needs = AllOf(
         Jax(),
         b"default_device",
-        AnyOf(
-            b"thread",
-            b"Thread",
-            b"Timer",
-            b"Process",
-            b"Pool",
-            b"submit",
-            b"run_in_executor",
-            b"multiprocessing",
-            b"concurrent",
-            b".start(",
-        ),
         Says("default_device"),
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        workers = list(_started(node, ctx))
-        run = None if workers else _run_of_thread(node, ctx)
-        if not workers and run is None:
-            return
         entered = next(
             (
                 context
@@ -180,6 +168,12 @@ class ConfigContextNotInherited(Rule):
         )
         if entered is None or is_pinned_to_cpu(ctx.module) or ctx.module.fact(_sets_default):
             return
+        workers = [(worker, ctx) for worker in _started(node, ctx)]
+        run = None if workers else _run_of_thread(node, ctx)
+        if not workers and run is None:
+            workers = list(_started_by_callee(node, ctx))
+            if not workers:
+                return
         confidence = _is_elsewhere(entered, ctx)
         may_be_forked = _maker(node, ctx) in _PROCESSES and not ctx.module.fact(_spawns)
         if confidence is None or may_be_forked:
@@ -190,10 +184,10 @@ class ConfigContextNotInherited(Rule):
             method, there = run
             made = _first_made(method, there)
             found = None if made is None else (made, there)
-        for worker in workers:
-            made = _first_array(worker, ctx)
-            origin = _made_elsewhere(worker, ctx) if made is None else None
-            found = None if made is None else (made, ctx)
+        for worker, there in workers:
+            made = _first_array(worker, there)
+            origin = _made_elsewhere(worker, there) if made is None else None
+            found = None if made is None else (made, there)
             if found is not None or origin is not None:
                 break
         if found is None and origin is None:
@@ -262,6 +256,51 @@ def _started(call: cst.Call, ctx: Context) -> Iterator[cst.BaseExpression]:
             worker = Arguments(made).get(*position)
             if worker is not None:
                 yield worker
+
+
+def _started_by_callee(
+    call: cst.Call, ctx: Context
+) -> Iterator[tuple[cst.BaseExpression, Context]]:
+    """Yield the threads' functions that a function or a method of the program starts when called.
+
+    With the file that it is in. What it starts in a block of its own is not meant.
+    """
+    callee = _callee(call, ctx)
+    if callee is None:
+        return
+    function, there = callee
+    for inner in calls_inside(function, there):
+        maker = _maker(inner, there)
+        if maker in _PROCESSES or there.inside_with(inner, _CONTEXT):
+            continue
+        for worker in _started(inner, there):
+            yield worker, there
+
+
+def _callee(call: cst.Call, ctx: Context) -> tuple[Function, Context] | None:
+    """Return the function of the program that a call runs, in any of its files."""
+    here = (
+        function_of(call.func, ctx.names)
+        or initializer_of(call.func, ctx.names)
+        or called_method(call.func, ctx)
+    )
+    if here is not None:
+        is_plain = not isinstance(here, cst.FunctionDef) or not here.decorators
+        return (here, ctx) if is_plain else None
+    program, held = ctx.flow.program, ctx.flow.value(call.func)
+    only = next(iter(held)) if len(held) == 1 else None
+    place: Place | None = None
+    if isinstance(only, values.Function):
+        place = only.place
+    elif isinstance(only, values.Method):
+        place = only.function
+    elif isinstance(only, values.Class):
+        place = program.classes.method(only.place, "__init__")
+    function = None if place is None else program.node(place)
+    there = None if place is None else ctx.beside(place.module)
+    if not isinstance(function, cst.FunctionDef) or there is None or function.decorators:
+        return None
+    return function, there
 
 
 def _run_of_thread(call: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Context] | None:
@@ -358,11 +397,17 @@ def _first_made(function: Function, ctx: Context) -> cst.CSTNode | None:
         return None
     for call in calls:
         if not _places(ctx.called(call)):
-            if _made_elsewhere(call.func, ctx) is not None:
+            if _made_elsewhere(call.func, ctx) is not None or _maps_placing(call, ctx):
                 return call
         elif Arguments(call).get(None, "device") is None and not _is_put(call, ctx):
             return call
     return None
+
+
+def _maps_placing(call: cst.Call, ctx: Context) -> bool:
+    """Return whether a call makes arrays of leaves: `jax.tree.map(jnp.asarray, tree)`."""
+    mapped = Arguments(call).get(0, "f") if ctx.called(call) in TREE_MAPS else None
+    return mapped is not None and _places(ctx.name(mapped))
 
 
 def _made_elsewhere(worker: cst.BaseExpression, ctx: Context) -> EffectOrigin | None:
