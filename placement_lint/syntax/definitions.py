@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import libcst as cst
 
 from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -59,6 +60,60 @@ def texts_of(node: cst.Name, names: Names) -> list[str]:
         return []
     texts = [string_value(each.value) for each in listed.elements]
     return [text for text in texts if text is not None] if None not in texts else []
+
+
+_MAX_KEY_STEPS = 4
+"""Calls around what is iterated: `sorted(set(params.keys()))`."""
+_KEEPING_ITEMS = frozenset({
+    "builtins.iter", "builtins.list", "builtins.reversed", "builtins.set", "builtins.sorted",
+    "builtins.tuple",
+})  # fmt: skip
+
+
+def is_key(node: cst.Name, names: Names, container: str) -> bool:
+    """Return whether a variable goes through the keys of a dict, or through parts of a text.
+
+    `for name in params.keys()`, `for name, leaf in params.items()`, `for part in path.split("/")`,
+    and `for name in params`, where it is `params`, the `container`, that is asked for its item.
+    """
+    bindings = names.bindings(node)
+    loops = [each.node for each in bindings if isinstance(each.node, cst.For | cst.CompFor)]
+    return bool(loops) and len(loops) == len(bindings) and all(
+        _gives_keys(loop.iter, loop.target, node.value, names, container) for loop in loops
+    )  # fmt: skip
+
+
+def _gives_keys(
+    iterated: cst.BaseExpression,
+    target: cst.BaseExpression,
+    name: str,
+    names: Names,
+    container: str,
+) -> bool:
+    for _ in range(_MAX_KEY_STEPS):
+        is_call = isinstance(iterated, cst.Call) and bool(iterated.args)
+        called = names.qualified(iterated.func) if isinstance(iterated, cst.Call) else None
+        if is_call and called in _KEEPING_ITEMS and isinstance(iterated, cst.Call):
+            iterated = iterated.args[0].value
+        elif is_call and called == "builtins.enumerate" and isinstance(iterated, cst.Call):
+            if not isinstance(target, cst.Tuple) or len(target.elements) != 2:
+                return False
+            iterated, target = iterated.args[0].value, target.elements[1].value
+        elif isinstance(iterated, cst.Subscript) and isinstance(iterated.slice[0].slice, cst.Slice):
+            iterated = iterated.value
+        else:
+            break
+    method = None
+    if isinstance(iterated, cst.Call) and isinstance(iterated.func, cst.Attribute):
+        method = iterated.func.attr.value
+    if method == "items":
+        first = target.elements[0].value if isinstance(target, cst.Tuple) else None
+        return isinstance(first, cst.Name) and first.value == name
+    if not isinstance(target, cst.Name) or target.value != name:
+        return False
+    return method in {"keys", "rsplit", "split"} or (
+        bool(container) and dotted(iterated) == container
+    )
 
 
 INITIALIZERS = frozenset({"__init__", "__post_init__"})

@@ -101,7 +101,7 @@ CASES = {
     ),
     "recursion": (
         "def f(x, n):\n    return x if n == 0 else f(x, n - 1)\ny = f(on_host, 3)  # reveal: y",
-        f"{ON_HOST} or unknown",
+        ON_HOST,
     ),
     "lambda": ("f = lambda x: [x]\ny = f(on_host)[0]  # reveal: y", ON_HOST),
     "keywords": (

@@ -17,10 +17,13 @@ from placement_lint.placement.domain.values import (
     NOTHING,
     PLAIN,
     UNKNOWN,
+    AnyTree,
+    Array,
     Container,
     Mapping,
     Sequence,
     Value,
+    arrays,
     join,
     value,
 )
@@ -217,11 +220,12 @@ def anonymous_outside(held: Value) -> Value:
 
 def with_item(container: Container, key: Key | None, held: Value) -> Container:
     """Return a container after `container[key] = held`; None: a key that is not known."""
+    held = _unfolded(held, container.site)
     if isinstance(container, Mapping):
         known = dict(container.items)
         if key is not None and (key in known or len(known) < MAX_ITEMS):
             return container.with_item(key, held)
-        element = join(container.element, held)
+        element = _with_element(container.element, held)
         if key is not None:
             return (
                 container if element == container.element else replace(container, element=element)
@@ -237,6 +241,35 @@ def with_item(container: Container, key: Key | None, held: Value) -> Container:
         kept[key] = held
         return replace(container, items=tuple(kept), element=join(*kept))
     return replace(container, items=None, element=join(*(items or ()), container.element, held))
+
+
+def _unfolded(held: Value, site: Site | None) -> Value:
+    """Return what a container of a site is to hold: a tree in the place of what it is in itself.
+
+    A loop or a function that walks down a tree, and makes what is not there, has one expression
+    for the dicts of all depths.
+    """
+    if site is None or not any(True for _ in of_site(held, site)):
+        return held
+    return frozenset(
+        AnyTree(frozenset(arrays(value(atom))))
+        if isinstance(atom, Container) and any(True for _ in of_site(value(atom), site))
+        else atom
+        for atom in held
+    )
+
+
+def _with_element(element: Value, held: Value) -> Value:
+    """Return what items of unknown places are, of which one was set.
+
+    Of what holds trees that are walked down to, it may be a leaf.
+    """
+    trees = [atom for atom in element if isinstance(atom, AnyTree) and not atom.cls]
+    if not trees or not all(isinstance(atom, Array | AnyTree) for atom in held | element):
+        return join(element, held)
+    direct = frozenset(atom for atom in held | element if isinstance(atom, Array))
+    inside = (atom.leaf for atom in held | element if isinstance(atom, AnyTree))
+    return value(AnyTree(join(direct, *inside)))
 
 
 def merged(container: Container, other: Value) -> Container:

@@ -136,6 +136,21 @@ def leaves_of(of: Value, depth: int = MAX_NESTING) -> Iterator[Value]:
             yield from leaves_of(part, depth - 1)
 
 
+_NUMBERS = frozenset({
+    "count", "epoch", "epochs", "global_step", "iteration", "key", "learning_rate", "lr",
+    "num_steps", "num_updates", "prng", "prng_key", "rng", "rng_key", "rngs", "seed", "step",
+    "steps", "update_count",
+})  # fmt: skip
+"""What keys and numbers are called in trees of unknown structure, such as checkpoints."""
+
+
+def named(held: Value, key: Key | None) -> Value:
+    """Return what is found by a name in a tree of unknown structure: numbers and keys are small."""
+    if key not in _NUMBERS:
+        return held
+    return map_arrays(held, lambda array: replace(array, is_small=True))
+
+
 _DATA = (Anything, Array, Host, Plain)
 
 
@@ -178,7 +193,8 @@ def element_of(of: Value, key: Key | None = None) -> Value:
     for atom in of:
         if isinstance(atom, AnyTree):
             # Of an array it is another one, which may be elsewhere.
-            found.append(frozenset({atom}) if isinstance(key, str | Member) else UNKNOWN)
+            tree: Value = frozenset({atom})
+            found.append(named(tree, key) if isinstance(key, str | Member) else UNKNOWN)
         elif isinstance(atom, Sequence):
             if atom.items is not None and isinstance(key, int):
                 # One of another place raises.
@@ -193,7 +209,7 @@ def element_of(of: Value, key: Key | None = None) -> Value:
             if key is None:
                 found.append(join(*known.values(), atom.element))
             else:
-                found.append(known.get(key, atom.element))
+                found.append(known[key] if key in known else named(atom.element, key))
         elif isinstance(atom, Host):
             found.append(frozenset({atom}) if isinstance(key, str | Member) else _part_of(atom))
         elif isinstance(atom, Plain):

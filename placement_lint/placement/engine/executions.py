@@ -115,6 +115,8 @@ class ExecutionLedger:
     recursed: dict[Place, list[tuple[dict[str, Value], State]]] = field(default_factory=dict)
     """Calls of functions from inside of themselves, that are still to be executed."""
     again: dict[Place, int] = field(default_factory=dict)
+    repeated: dict[Place, Value] = field(default_factory=dict)
+    """What calls of functions from inside of themselves give, while that is known."""
     executions: int = 0
     widened: dict[Place, dict[str, Value]] = field(default_factory=dict)
     """For functions that are called in too many ways: what holds for all of those."""

@@ -9,7 +9,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect
-from placement_lint.placement.domain.contents import awaited, without_parts
+from placement_lint.placement.domain.contents import awaited, named, without_parts
 from placement_lint.placement.domain.devices import is_host
 from placement_lint.placement.domain.library_values import AbstractArray, LibraryFunction
 from placement_lint.placement.domain.places import MADE_ON_TRACERS, Place, Taking
@@ -426,7 +426,8 @@ class Expressions:
                 found |= PLAIN
             elif isinstance(atom, AnyTree):
                 computes = name in transfer.COMPUTING_ATTRIBUTES
-                found |= self.iteration.part(node, atom, state) if computes else value(atom)
+                part = self.iteration.part(node, atom, state) if computes else value(atom)
+                found |= named(part, name)
         described = frozenset(atom for atom in held if isinstance(atom, AbstractArray))
         for atom in described:
             found |= described_by(atom, name)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain.containers import anonymous, forget, loosened, sites
-from placement_lint.placement.domain.contents import is_data
+from placement_lint.placement.domain.contents import is_data, leaves_of
 from placement_lint.placement.domain.mesh_contexts import ANY_MESHES
 from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.state import (
@@ -21,9 +21,15 @@ from placement_lint.placement.domain.values import (
     DOUBTFUL,
     MAX_ALTERNATIVES,
     UNKNOWN,
+    AnyTree,
+    Array,
+    Container,
     Value,
+    arrays,
+    is_placed,
     join,
 )
+from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.facts.decorators import caches
 
 if TYPE_CHECKING:
@@ -38,6 +44,8 @@ _MAX_ALIKE = 2
 """Executions of a function for different data, where nothing in it has to do with placements."""
 _MAX_SITED_CONTEXTS = 6
 """Executions of one function in which it matters which list or dict is passed."""
+_MAX_REPETITIONS = 3
+"""How often a function is executed again for what it gave to the calls from inside of itself."""
 _MAX_RECURSIONS = 64
 """How often a function is executed again for what it calls itself with. A list that grows in such
 a call makes each call new, and two calls in one body twice as many: there would be no end."""
@@ -58,33 +66,34 @@ class Memo:
     ) -> Value:
         """Execute a function; one that is being executed is executed again after that.
 
-        What such an inner call gives is unknown: what it does to its arguments is not.
+        What such an inner call gives is unknown, and so is what it does to its arguments, where no
+        placed array comes of it: else the function is executed once more, for what these give.
         """
-        if place in self._program.now.running:
-            self._program.now.recursed.setdefault(place, []).append((bindings, state.copy()))
+        now = self._program.now
+        if place in now.running:
+            now.recursed.setdefault(place, []).append((bindings, state.copy()))
+            if place in now.repeated:
+                return now.repeated[place]
             self._forget_stored(place, bindings, state)
             return DOUBTFUL
         bindings = {name: self._program.containers.named(held) for name, held in bindings.items()}
+        before = self._executions(place) if place in now.recursed else {}
         execution = self._memoized(place, bindings, state)
+        inner = self._recursed(place)
+        written: list[Execution] = []
+        if inner and (known := self._repeated(place, bindings, state, [execution, *inner], before)):
+            execution, *inner = known
+            written = inner
         module, node = self._program.module_of(place), self._program.node(place)
         entered = state.copy() if execution.suspended is not None else state
         if isinstance(node, cst.FunctionDef) and caches(module, node):
             result = self._from_cache(place, execution, state)
         else:
             result = self.reuse(execution, state)
-        moves, touches = execution.moves, execution.touches
-        while self._program.now.recursed.get(place):
-            again, there = self._program.now.recursed[place].pop()
-            if self._program.now.again.get(place, 0) >= _MAX_RECURSIONS:
-                self._program.now.recursed[place].clear()
-                break
-            before = self._program.now.executions
-            inner = self._memoized(place, again, there)
-            moves |= inner.moves
-            touches |= inner.touches
-            self.reuse(inner, there)
-            if self._program.now.executions > before:
-                self._program.now.again[place] = self._program.now.again.get(place, 0) + 1
+        for each in written:
+            self._also_written(each, state)
+        moves = execution.moves or any(each.moves for each in inner)
+        touches = execution.touches or any(each.touches for each in inner)
         if moves:
             self._program.reach.moves()
         elif touches:
@@ -102,6 +111,67 @@ class Memo:
         if frame is not None:
             frame.made.update(site for site in sites(renamed) if site[0] == call)
         return renamed
+
+    def _recursed(self, place: Place) -> list[Execution]:
+        """Execute a function for what it calls itself with, and return these executions."""
+        now = self._program.now
+        found: list[Execution] = []
+        while now.recursed.get(place):
+            bindings, there = now.recursed[place].pop()
+            if now.again.get(place, 0) >= _MAX_RECURSIONS:
+                now.recursed[place].clear()
+                break
+            before = now.executions
+            inner = self._memoized(place, bindings, there)
+            self.reuse(inner, there)
+            found.append(inner)
+            if now.executions > before:
+                now.again[place] = now.again.get(place, 0) + 1
+        return found
+
+    def _executions(self, place: Place) -> dict[CallKey, list[Execution]]:
+        """Return the executions of a function so far, which later ones leave as they are."""
+        return {key: [*each] for key, each in self._program.now.memo.get(place, {}).items()}
+
+    def _repeated(
+        self,
+        place: Place,
+        bindings: dict[str, Value],
+        state: State,
+        first: list[Execution],
+        before: dict[CallKey, list[Execution]],
+    ) -> list[Execution]:
+        """Execute a function where a call from inside of itself gives something that is known.
+
+        `first`: what came of it where that was unknown, and for the calls from inside. Return the
+        same for what these give, or nothing, where that is not known. `before`: its executions
+        before all of these.
+        """
+        now = self._program.now
+        gives = _given_again(first)
+        after = {} if gives is None else self._executions(place)
+        for _ in range(_MAX_REPETITIONS):
+            if gives is None:
+                break
+            now.memo[place] = {key: [*each] for key, each in before.items()}
+            given, now.repeated[place] = gives, gives
+            try:
+                found = [self._memoized(place, bindings, state), *self._recursed(place)]
+            finally:
+                del now.repeated[place]
+            gives = _given_again(found)
+            if gives == given:
+                return found
+        if after:
+            now.memo[place] = after
+        return []
+
+    def _also_written(self, execution: Execution, state: State) -> None:
+        """Note what a call from inside of a function may have done to what is outside of it."""
+        for name, held in execution.writes.items():
+            before = state.variables.get(name)
+            if before != held:
+                state.variables[name] = held if before is None else join(before, held)
 
     def _from_cache(self, place: Place, execution: Execution, state: State) -> Value:
         """Return what a function gives that may have kept what an earlier call gave."""
@@ -270,3 +340,19 @@ class Memo:
             state.forget_default()
         state.blocks = (*state.blocks, *execution.entered)
         return execution.result
+
+
+def _given_again(executions: list[Execution]) -> Value | None:
+    """Return what a call of a function from inside of itself gives, by what others have given.
+
+    None where that is not known, or no placed array is in it or in what they write.
+    """
+    found = frozenset(atom for each in executions for atom in each.result) - DOUBTFUL
+    written = (held for each in executions for held in each.writes.values())
+    if not any(is_placed(array) for held in (found, *written) for array in arrays(held)):
+        return None
+    leaves = frozenset(atom for leaf in leaves_of(found) for atom in leaf) - DOUBTFUL
+    if not all(isinstance(atom, Array) for atom in leaves):
+        return None
+    is_tree = any(isinstance(atom, Container | AnyTree) for atom in found)
+    return tree_of(leaves) if is_tree and leaves else found

@@ -42,7 +42,7 @@ from placement_lint.placement.domain.values import (
 )
 from placement_lint.placement.facts.array_indices import is_of_array
 from placement_lint.syntax.calls import integer_value
-from placement_lint.syntax.definitions import texts_of
+from placement_lint.syntax.definitions import is_key, texts_of
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -104,7 +104,15 @@ class Subscripts:
             argument = join(*(part for _, part in indices)) if indices else UNKNOWN
             found |= self.on.calls.objects.special(instance, "__getitem__", [argument], state)
         others = held - objects
-        if self._is_text(node) and any(isinstance(a, Host) and a.from_file for a in others):
+        is_text = self._is_text(node)
+        if is_text:
+            # What is asked for an item by a text is a dict: a tree is one, an array is none.
+            found |= (trees := frozenset(a for a in others if isinstance(a, AnyTree)))
+            others -= trees
+            if others - frozenset(own):
+                others -= frozenset(own)
+                own = []
+        if is_text and any(isinstance(a, Host) and a.from_file for a in others):
             # Of a file, a text gives all that is kept under it.
             found |= (files := frozenset(a for a in others if isinstance(a, Host) and a.from_file))
             others -= files
@@ -122,19 +130,21 @@ class Subscripts:
             found |= element_of(parts, key)
         if own and not isinstance(key, str | Member):
             found |= self._indexed(node, held, indices, state)
-        elif own:
+        elif own and not found:
+            # Only a leaf of a tree, beside the dicts in it, is not asked for an item by a text.
             found.add(ANYTHING)
         return frozenset(found) or UNKNOWN
 
     def _is_text(self, node: cst.Subscript) -> bool:
         """Return whether something is indexed by a text that is put together, or one of several.
 
-        `f[f"{split}/x"]`, and `f[name]` in a loop over names.
+        `f[f"{split}/x"]`, and `f[name]` in a loop over names, or over the keys of a dict.
         """
         part = node.slice[0].slice if len(node.slice) == 1 else None
         index = part.value if isinstance(part, cst.Index) else None
         if isinstance(index, cst.Name):
-            return bool(texts_of(index, self.on.names))
+            names = self.on.names
+            return bool(texts_of(index, names)) or is_key(index, names, dotted(node.value))
         return isinstance(index, cst.FormattedString)
 
     def _part_of_lists(self, node: cst.Subscript, lists: Value) -> Sequence:

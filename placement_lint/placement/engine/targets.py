@@ -21,7 +21,7 @@ from placement_lint.placement.domain.containers import (
     with_more,
     without_item,
 )
-from placement_lint.placement.domain.contents import iterated_of, map_arrays
+from placement_lint.placement.domain.contents import iterated_of, leaves_of, map_arrays
 from placement_lint.placement.domain.state import State, Variable, variable
 from placement_lint.placement.domain.values import (
     ANYTHING,
@@ -245,7 +245,8 @@ class Targets:
             if isinstance(target.value, cst.Name | cst.Attribute) and isinstance(known, str):
                 self.assign(target.value, _as_dict(container, known, held), state)
                 return
-            self.loosen(target.value, state)
+            if not _is_one_of_leaves(held, container):
+                self.loosen(target.value, state)
         if not is_container(container) and not instances:
             return
         if isinstance(keys[0], cst.Slice):
@@ -398,6 +399,12 @@ class Targets:
             forget(held, state, self.program.containers, unsure)
 
 
+def _is_one_of_leaves(held: Value, trees: Value) -> bool:
+    """Return whether what an item of a tree is set to is what the tree holds anyway."""
+    leaves = [atom.leaf for atom in trees if isinstance(atom, AnyTree) and not atom.cls]
+    return bool(leaves) and all(held <= leaf or not leaf for leaf in leaves)
+
+
 def _as_dict(held: Value, key: str, item: Value) -> Value:
     """Return a tree of unknown structure after an item was set by a text: it is a dict.
 
@@ -421,9 +428,14 @@ def _all_committed(held: Value) -> frozenset[Device | None]:
 
 
 def _are_all(container: Container, devices: frozenset[Device | None]) -> bool:
-    """Return whether a container holds nothing but arrays that are committed to these devices."""
+    """Return whether a container holds nothing but arrays that are committed to these devices,
+    and trees of such.
+    """
     return all(
-        (found := _all_committed(part)) and found <= devices for part in container.parts() if part
+        (found := _all_committed(sure)) and found <= devices
+        for part in container.parts()
+        for leaf in leaves_of(part)
+        if (sure := leaf - DOUBTFUL)
     )
 
 

@@ -24,8 +24,10 @@ from placement_lint.placement.domain.values import (
     DeviceList,
     External,
     Function,
+    Generator,
     Host,
     Instance,
+    Lazy,
     LibraryMethod,
     Mapping,
     Method,
@@ -93,6 +95,31 @@ def type_(call: LibraryCall) -> Value:
     classes = [value(Class(a.cls)) if isinstance(a, Instance) else PLAIN for a in operands[0]]
     is_one = len(operands) == 1 and not call.arguments.is_open
     return join(*classes) if is_one and classes else PLAIN
+
+
+def of_same_type(call: LibraryCall) -> Value | None:
+    """`type(xs)(ys)`: a list, a tuple or a dict of the items of another one.
+
+    None for all else that is made of what `type` gives.
+    """
+    made = call.node.func
+    given = [argument.value for argument in call.node.args if argument.keyword is None]
+    if (
+        not isinstance(made, cst.Call)
+        or call.on.names.qualified(made.func) != "builtins.type"
+        or len(given) != 1
+        or len(call.node.args) != 1
+        or call.node.args[0].star
+        or call.evaluate(made) != PLAIN
+    ):
+        return None
+    held = call.argument(given[0])
+    if not held or not all(isinstance(a, Generator | Lazy | Mapping | Sequence) for a in held):
+        return UNKNOWN
+    dicts = frozenset(atom for atom in held if isinstance(atom, Mapping))
+    others = held - dicts
+    kept = frozenset(replace(atom, site=None) for atom in dicts)
+    return kept | value(Sequence(None, call.iterated(given[0], others))) if others else kept
 
 
 @models("builtins.all", "builtins.any")

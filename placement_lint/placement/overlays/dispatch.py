@@ -35,7 +35,7 @@ from placement_lint.placement.domain.values import (
 )
 from placement_lint.placement.engine.program_calls import ObjectCalls
 from placement_lint.placement.engine.pytrees import tree_of
-from placement_lint.placement.overlays.builtins import builtin, numpy_function
+from placement_lint.placement.overlays.builtins import builtin, numpy_function, of_same_type
 from placement_lint.placement.overlays.higher_order import (
     BoundFunction,
     applied_to,
@@ -89,6 +89,9 @@ class Calls:
                 return sited(held, self.on.targets.made(node)) if is_container(held) else held
         elif isinstance(node.func, cst.Attribute):
             return self.methods.method(node, node.func, Arguments(node), state)
+        made = of_same_type(LibraryCall(self.on, node, state))
+        if made is not None:
+            return sited(made, self.on.targets.made(node)) if is_container(made) else made
         return self.objects.called(node, self.on.evaluate(node.func, state), state)
 
     def at_once(self, node: cst.Call, state: State) -> Value:

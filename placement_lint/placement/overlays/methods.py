@@ -81,6 +81,13 @@ from placement_lint.placement.overlays.jax_devices import devices_of
 from placement_lint.placement.overlays.registry import LibraryCall
 from placement_lint.placement.overlays.stdlib import executed, of_future, of_thread
 from placement_lint.placement.overlays.torch import tensor_method
+from placement_lint.placement.overlays.tree_methods import (
+    ADDING,
+    EXTENDING,
+    OF_COLLECTIONS,
+    tree_method,
+    walks_down,
+)
 from placement_lint.syntax.calls import Arguments, integer_value
 from placement_lint.syntax.dotted import dotted
 
@@ -90,20 +97,11 @@ if TYPE_CHECKING:
     from placement_lint.placement.engine.arguments import Operand
     from placement_lint.placement.engine.protocols import Evaluator
 
-_ADDING = frozenset({"add", "append", "appendleft", "insert", "put", "put_nowait"})
-_EXTENDING = frozenset({"extend", "extendleft", "update"})
 _REMOVING = frozenset({"discard", "popleft", "remove", "reverse", "rotate", "sort"})
 _ENTERING = frozenset({"enter_context", "enter_async_context"})
-_OF_ARRAYS = (
-    transfer.COMPUTING_METHODS | transfer.IDENTITY_METHODS | transfer.SAME_WHEN_EQUAL_METHODS
-)
 _BY_HAND = frozenset({"__enter__", "__exit__"})
-_OF_COLLECTIONS = frozenset({
-    "__getitem__", "__setitem__", "append", "appendleft", "clear", "copy", "extend", "extendleft",
-    "get", "insert", "items", "keys", "pop", "popitem", "popleft", "remove", "reverse",
-    "setdefault", "sort", "update", "values",
-})  # fmt: skip
-"""Methods that a class has of `dict` or `list`."""
+_OF_DICTS = frozenset({"get", "items", "keys", "popitem", "setdefault", "update", "values"})
+"""Methods of a `dict` that no array has."""
 _READING = frozenset({"get", "items", "keys", "lock", "to_dict", "unlock", "unlocked", "values"})
 """Methods of settings that change none of them."""
 _SUPER = "builtins.super"
@@ -157,6 +155,9 @@ class MethodCalls:
     ) -> Value:
         """Call a method of what a value may be; `kept`: the objects whose items are in it."""
         receiver, name = function.value, function.attr.value
+        if name in _OF_DICTS and any(isinstance(atom, Mapping) for atom in held):
+            # An array has no such method: of a leaf of a tree nobody asks for its items.
+            held = frozenset(atom for atom in held if not isinstance(atom, Array))
         objects = frozenset(atom for atom in held if isinstance(atom, Instance | Class))
         found: set[Atom] = set()
         if name == "replace" and objects and all(map(self._has_replace, objects)):
@@ -206,11 +207,14 @@ class MethodCalls:
                 found |= self._atom_method(node, receiver, held, atom, name, operands, state)
         if any(isinstance(atom, Mapping | Sequence) for atom in held):
             self._change(node, receiver, held, name, operands, state, kept)
+            if name == "setdefault" and walks_down(node, receiver, self.on.tree):
+                # What is deeper down is not told apart.
+                return self.on.evaluate(receiver, state)
         return frozenset(found) or UNKNOWN
 
     def _kept(self, instances: frozenset[Instance], name: str) -> frozenset[Instance]:
         """Return objects that are lists or dicts, for a method that those have."""
-        return instances if name in _OF_COLLECTIONS else frozenset()
+        return instances if name in OF_COLLECTIONS else frozenset()
 
     def _namespaces(self, held: Value) -> Value:
         """Return the objects that are only attributes, which methods of theirs may set."""
@@ -285,7 +289,7 @@ class MethodCalls:
         if name in _TO_NUMPY and isinstance(atom, AnyTree) and not any(arrays(atom.leaf)):
             return HOST
         if isinstance(atom, AnyTree):
-            return self._tree_method(node, receiver, atom, name, state)
+            return tree_method(self.on, node, receiver, atom, name, operands, state)
         if name == "as_numpy_iterator":
             return value(Sequence(None, value(AnyTree(HOST))))
         if name in _TO_NUMPY and isinstance(atom, Anything):
@@ -381,7 +385,7 @@ class MethodCalls:
         change: Change | None = None
         arguments = Arguments(node)
         first = arguments.get(0)
-        if name in _ADDING and operands:
+        if name in ADDING and operands:
             new = operands[0 if name.startswith("put") else -1][1]
             at = {"append": -1, "appendleft": 0}.get(name)
             if name == "insert" and first is not None:
@@ -392,10 +396,16 @@ class MethodCalls:
                 more = None if self.on.in_loop else (new,)
                 return with_more(container, more, new, at)
 
-        elif name in _EXTENDING and (operands or arguments.keywords):
+        elif name in EXTENDING and (operands or arguments.keywords):
             change = self._extension(node, name, operands, state)
         elif name == "clear":
             change = emptied
+        elif name == "setdefault" and walks_down(node, receiver, self.on.tree):
+            tree = value(AnyTree(NOTHING))
+
+            def change(container: Container) -> Container:
+                return with_item(container, None, tree)
+
         elif name == "setdefault" and len(arguments.positional) == 2:
             key = None if first is None else self.on.subscripts.key(first, operands[0][1])
             default = operands[-1][1]
@@ -451,10 +461,16 @@ class MethodCalls:
         element = NOTHING
         if first is not None and not (isinstance(only, Mapping) and name == "update"):
             element = self.on.iteration.iterated(first, given, state)
+        if isinstance(only, AnyTree) and name == "update":
+            # It is a dict of such trees.
+            given = value(Mapping((), given))
         is_open = arguments.is_open
         in_loop = self.on.in_loop
 
         def change(container: Container) -> Container:
+            if given == DOUBTFUL and not keywords and not is_open:
+                # What a function that calls itself gives is known later, if at all.
+                return with_item(container, None, DOUBTFUL)
             if isinstance(container, Sequence):
                 more = only.items if isinstance(only, Sequence) and not in_loop else None
                 return with_more(container, more, element, -1 if name == "extend" else None)
@@ -511,7 +527,7 @@ class MethodCalls:
             return join(*every)
         if name == "copy":
             return value(replace(atom, site=self.on.targets.made(node)))
-        if name in _ADDING or name in _EXTENDING or name in _REMOVING or name == "clear":
+        if name in ADDING or name in EXTENDING or name in _REMOVING or name == "clear":
             return PLAIN
         return UNKNOWN
 
@@ -531,31 +547,6 @@ class MethodCalls:
         if name == "copy":
             return value(replace(atom, site=self.on.targets.made(node)))
         return PLAIN if name in {"clear", "update"} else UNKNOWN
-
-    def _tree_method(
-        self,
-        node: cst.Call,
-        receiver: cst.BaseExpression,
-        atom: AnyTree,
-        name: str,
-        state: State,
-    ) -> Value:
-        """Call a method of what may be an array, a dict, a named tuple or any other object."""
-        held = value(atom)
-        if name in transfer.HOST_METHODS:
-            return PLAIN
-        if name in _OF_ARRAYS or name == "get":
-            return self.on.iteration.part(node, atom, state)
-        if name == "values":
-            return value(Sequence(None, held))
-        if name == "items":
-            return value(Sequence(None, value(Sequence((PLAIN, held), join(PLAIN, held)))))
-        if name == "keys":
-            return value(Sequence(None, PLAIN))
-        self.on.escapes(held, state)
-        if name in _ADDING or name in _EXTENDING or name in {"pop", "popitem", "setdefault"}:
-            self.on.targets.loosen(receiver, state)
-        return UNKNOWN
 
     def _exit_stack_method(
         self, node: cst.Call, stack: ExitStack, name: str, operands: list[Operand], state: State

@@ -1,0 +1,104 @@
+"""Methods of trees of unknown structure, and what the methods of their parts are called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.jaxmodel import transfer
+from placement_lint.placement.domain.values import (
+    PLAIN,
+    UNKNOWN,
+    AnyTree,
+    Sequence,
+    Value,
+    arrays,
+    join,
+    value,
+)
+from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.syntax.dotted import dotted
+
+if TYPE_CHECKING:
+    from placement_lint.placement.domain.state import State
+    from placement_lint.placement.engine.arguments import Operand
+    from placement_lint.placement.engine.protocols import Evaluator
+    from placement_lint.syntax.tree import Tree
+
+ADDING = frozenset({"add", "append", "appendleft", "insert", "put", "put_nowait"})
+EXTENDING = frozenset({"extend", "extendleft", "update"})
+_OF_ARRAYS = (
+    transfer.COMPUTING_METHODS | transfer.IDENTITY_METHODS | transfer.SAME_WHEN_EQUAL_METHODS
+)
+OF_COLLECTIONS = frozenset({
+    "__getitem__", "__setitem__", "append", "appendleft", "clear", "copy", "extend", "extendleft",
+    "get", "insert", "items", "keys", "pop", "popitem", "popleft", "remove", "reverse",
+    "setdefault", "sort", "update", "values",
+})  # fmt: skip
+"""Methods that a class has of `dict` or `list`."""
+_OF_OTHERS = frozenset(
+    {"dot", "max", "mean", "min", "std", "sum", "take", "transpose", "var", "view"}
+)
+"""Computing methods that other things than arrays have as well."""
+
+
+def tree_method(
+    on: Evaluator,
+    node: cst.Call,
+    receiver: cst.BaseExpression,
+    atom: AnyTree,
+    name: str,
+    operands: list[Operand],
+    state: State,
+) -> Value:
+    """Call a method of what may be an array, a dict, a named tuple or any other object.
+
+    `operands`: its arguments, which are evaluated already.
+    """
+    held = value(atom)
+    if name in transfer.HOST_METHODS:
+        return PLAIN
+    if atom.leaf and not atom.cls and _is_of_one_array(name, receiver):
+        operand = (on.index(receiver), held)
+        return on.computed(node, [operand, *operands], state)
+    by_name = bool(node.args) and string_value(node.args[0].value) is not None
+    if by_name and name in {"get", "pop"}:
+        return join(held, *(given for _, given in operands[1:]))
+    if name in _OF_ARRAYS or name == "get":
+        return on.iteration.part(node, atom, state)
+    if name == "values":
+        return value(Sequence(None, held))
+    if name == "items":
+        return value(Sequence(None, value(Sequence((PLAIN, held), join(PLAIN, held)))))
+    if name == "keys":
+        return value(Sequence(None, PLAIN))
+    if name == "setdefault" and len(operands) == 2 and not any(arrays(operands[1][1])):
+        return join(held, operands[1][1])
+    on.escapes(held, state)
+    if name in ADDING or name in EXTENDING or name in {"pop", "popitem", "setdefault"}:
+        on.targets.loosen(receiver, state)
+    return UNKNOWN
+
+
+def _is_of_one_array(name: str, receiver: cst.BaseExpression) -> bool:
+    """Return whether a method of an unknown tree is that of an array, which the tree then is.
+
+    Of a distribution or of a metric, which are trees too, there are means: not of an item by name.
+    """
+    if name not in transfer.COMPUTING_METHODS or name in OF_COLLECTIONS:
+        return False
+    index = receiver.slice[0].slice if isinstance(receiver, cst.Subscript) else None
+    is_item = isinstance(index, cst.Index) and string_value(index.value) is not None
+    return is_item or name not in _OF_OTHERS
+
+
+def walks_down(node: cst.Call, receiver: cst.BaseExpression, tree: Tree) -> bool:
+    """Return whether a call is that in `node = node.setdefault(name, {})`."""
+    default = Arguments(node).get(1, "default")
+    is_empty = isinstance(default, cst.Dict) and not default.elements
+    bound = tree.parent(node)
+    if not is_empty or not isinstance(receiver, cst.Name) or not isinstance(bound, cst.Assign):
+        return False
+    target = bound.targets[0].target
+    return len(bound.targets) == 1 and dotted(target) == receiver.value
