@@ -49,6 +49,11 @@ class Dependencies:
     types: dict[tuple[str, str, bool], KnownType | None] = field(default_factory=dict)
     """The types of what other files define: by the file, if that is known, the name, and whether
     it is called."""
+    passed: dict[tuple[str, int | None, str], frozenset[KnownType | None]] = field(
+        default_factory=dict
+    )
+    """The types of what other files pass for a parameter of a function of the file: by the
+    function, the place and the name."""
     version_flags: dict[str, bool | None] = field(default_factory=dict)
     """Whether what other files define is worked out of the version of JAX, by qualified names."""
     brings_donation: bool | None = None

@@ -13,6 +13,7 @@ from placement_lint.jaxmodel.tracing import COMPILING
 from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.file_view import FileView
 from placement_lint.semantic.functions import calls_inside
+from placement_lint.semantic.known_types import KnownTypes
 from placement_lint.semantic.module_summary import Kind
 from placement_lint.semantic.program_queries import (
     UNUSED,
@@ -22,7 +23,7 @@ from placement_lint.semantic.program_queries import (
     JaxCall,
 )
 from placement_lint.semantic.tracing import TracedFunctions
-from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.calls import Arguments, is_none
 from placement_lint.syntax.definitions import applied, function_of, initializer, only_caches
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from placement_lint.project.modules import Modules
     from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.semantic.program_queries import KnownType
     from placement_lint.syntax.definitions import Function
 
 _MOST_STEPS = 8
@@ -60,6 +62,7 @@ class FunctionsElsewhere:
         self._data = data
         self._known: dict[tuple[str, str, int], FunctionEffects | None] = {}
         self._callers: dict[tuple[str, str], CallsFromElsewhere] = {}
+        self._passed: dict[tuple[str, str, int | None, str], frozenset[KnownType | None]] = {}
 
     def effects(self, path: str, name: str, files: int) -> FunctionEffects | None:
         """Return what calling something does that a file names; None where that is not known.
@@ -180,6 +183,45 @@ class FunctionsElsewhere:
                 if any(_is_place(use, facts) for use in self._uses(path, name, importer, facts)):
                     return True
         return False
+
+    def passed_types(
+        self, path: str, function: str, place: int | None, name: str
+    ) -> frozenset[KnownType | None]:
+        """Return the types of what other files pass to a function or class of a file.
+
+        `place` and `name` are those of the parameter. None among them: it is not known.
+        """
+        key = path, function, place, name
+        if key not in self._passed:
+            # What leads back to it while it is looked for says nothing.
+            self._passed[key] = frozenset({None})
+            self._passed[key] = frozenset(self._found_types(*key))
+        return self._passed[key]
+
+    def _found_types(
+        self, path: str, function: str, place: int | None, name: str
+    ) -> Iterator[KnownType | None]:
+        for importer in sorted(self._importing(path)):
+            is_other = importer != path and not is_test_path(importer)
+            if not is_other or function.encode() not in self._data(importer):
+                continue
+            with self._borrowed(importer) as facts:
+                if facts is None:
+                    yield None
+                    return
+                for use in self._uses(path, function, importer, facts):
+                    call = facts.tree.parent(use)
+                    if isinstance(call, cst.Annotation):
+                        continue
+                    given = None
+                    if isinstance(call, cst.Call) and call.func is use:
+                        given = Arguments(call).get(place, name)
+                    if given is not None and is_none(given):
+                        continue
+                    found = None if given is None else facts.fact(KnownTypes).of(given)
+                    yield found
+                    if found is None:
+                        return
 
     def _uses(
         self, path: str, function: str, importer: str, facts: ModuleFacts

@@ -131,6 +131,12 @@ class WholeRun:
         """Return the type of what another file defines, or of what calling it gives."""
         return self._types.of(path, name, called=called, file=file)
 
+    def passed_types(
+        self, path: str, function: str, place: int | None, name: str
+    ) -> frozenset[KnownType | None]:
+        """Return the types of what other files pass to a function or class of a file."""
+        return self._functions.passed_types(path, function, place, name)
+
     def is_about_version(self, path: str, name: str) -> bool | None:
         """Return whether what another file defines is worked out of the version of JAX."""
         return self._types.is_about_version(path, name)

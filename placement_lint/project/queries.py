@@ -125,6 +125,14 @@ class TrackedQueries:
             types[key] = self._view().object_type(path, name, called=called, file=file)
         return types[key]
 
+    def passed_types(
+        self, path: str, function: str, place: int | None, name: str
+    ) -> frozenset[KnownType | None]:
+        """Return the types of what other files pass to a function of a file."""
+        answer = self._view().passed_types(path, function, place, name)
+        self.answers.passed[function, place, name] = answer
+        return answer
+
     def is_about_version(self, path: str, name: str) -> bool | None:
         """Return whether what another file defines is worked out of the version of JAX."""
         if self._is_foreign(name):
@@ -167,6 +175,7 @@ def still_hold(
             view.object_type(path, name, called=called, file=file) == known
             for (file, name, called), known in answers.types.items()
         )
+        and all(view.passed_types(path, *each) == known for each, known in answers.passed.items())
         and all(
             view.is_about_version(path, each) is known
             for each, known in answers.version_flags.items()

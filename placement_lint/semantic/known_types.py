@@ -5,10 +5,12 @@ Nothing is executed. Other files of the run are asked for what they define.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.semantic.own_attributes import class_around, class_of_self
 from placement_lint.semantic.program_queries import KnownType
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 from placement_lint.syntax.definitions import CACHES, PARTIAL, applied, is_generator
@@ -84,6 +86,9 @@ class KnownTypes:
         It is a function, a class, an attribute of one, or a variable.
         """
         top, _, below = name.partition(".")
+        inner = self._facts.fact(_inner_classes).classes.get(top) if below else None
+        if inner is not None:
+            return self._member(inner, below, _STEPS, called=called)
         bindings = self._names.module_scope.bindings.get(top, [])
         if not bindings or below.count("."):
             return None
@@ -160,7 +165,7 @@ class KnownTypes:
         function = None if parameters is None else self._tree.parent(parameters)
         if not isinstance(function, cst.FunctionDef) or not isinstance(parameters, cst.Parameters):
             return None
-        cls, name = self._class_around(function), param.name.value
+        cls, name = class_around(function, self._facts), param.name.value
         names = [each.name.value for each in (*parameters.posonly_params, *parameters.params)]
         how = {self._names.qualified(each.decorator) for each in function.decorators}
         is_bound = cls is not None and "builtins.staticmethod" not in how
@@ -231,11 +236,23 @@ class KnownTypes:
             found.add(None if given is None else self.of(given, steps - 1))
             if None in found or len(found) > 1:
                 return None
-        return found.pop() if found else None
+        if not found and (cls is None or called == "__init__"):
+            of = function if cls is None else cls
+            found |= self._passed_elsewhere(of, place, name)
+        return found.pop() if len(found) == 1 else None
+
+    def _passed_elsewhere(
+        self, of: cst.FunctionDef | cst.ClassDef, place: int | None, name: str
+    ) -> frozenset[KnownType | None]:
+        """Return the types of what calls in other files pass for a parameter."""
+        bindings = self._names.module_scope.bindings.get(of.name.value, [])
+        if len(bindings) != 1 or bindings[0].node is not of:
+            return frozenset()
+        return self._facts.run.passed_types(self._facts.path, of.name.value, place, name)
 
     def _of_attribute(self, node: cst.Attribute, steps: int, *, called: bool) -> KnownType | None:
         """Return the type of an attribute, or of what calling it gives."""
-        cls = self._class_named(node.value) or self._class_of_self(node.value)
+        cls = self._class_named(node.value) or class_of_self(node.value, self._facts)
         if cls is not None:
             return self._member(cls, node.attr.value, steps - 1, called=called)
         qualified = self._names.qualified(node)
@@ -257,6 +274,7 @@ class KnownTypes:
             )
         bindings = self._names.module_scope.bindings.get(owner.name, [])
         cls = bindings[0].node if len(bindings) == 1 else None
+        cls = cls or self._facts.fact(_inner_classes).classes.get(owner.name)
         if not isinstance(cls, cst.ClassDef):
             return None
         return self._member(cls, name, steps, called=called)
@@ -318,9 +336,10 @@ class KnownTypes:
 
     def _class(self, cls: cst.ClassDef) -> KnownType | None:
         bindings = self._names.module_scope.bindings.get(cls.name.value, [])
-        if len(bindings) != 1 or bindings[0].node is not cls:
-            return None
-        return KnownType(cls.name.value, self._facts.path)
+        if len(bindings) == 1 and bindings[0].node is cls:
+            return KnownType(cls.name.value, self._facts.path)
+        inner = self._facts.fact(_inner_classes).names.get(id(cls))
+        return None if inner is None else KnownType(inner, self._facts.path)
 
     def _class_named(self, node: cst.BaseExpression) -> cst.ClassDef | None:
         """Return the class of this file that a name is, or `cls` in one of its methods."""
@@ -333,22 +352,9 @@ class KnownTypes:
         if not isinstance(bound, cst.Param) or node.value != "cls":
             return None
         parameters = self._tree.parent(bound)
-        return None if parameters is None else self._class_around(self._tree.parent(parameters))
-
-    def _class_of_self(self, node: cst.BaseExpression) -> cst.ClassDef | None:
-        """Return the class of this file in whose method a name is the object itself."""
-        if not isinstance(node, cst.Name) or node.value != "self":
-            return None
-        bindings = self._names.bindings(node)
-        bound = bindings[0].node if len(bindings) == 1 else None
-        parameters = self._tree.parent(bound) if isinstance(bound, cst.Param) else None
-        return None if parameters is None else self._class_around(self._tree.parent(parameters))
-
-    def _class_around(self, function: cst.CSTNode | None) -> cst.ClassDef | None:
-        """Return the class that a function is a method of."""
-        block = None if function is None else self._tree.parent(function)
-        cls = None if block is None else self._tree.parent(block)
-        return cls if isinstance(cls, cst.ClassDef) and block is cls.body else None
+        return (
+            None if parameters is None else class_around(self._tree.parent(parameters), self._facts)
+        )
 
     def _member(
         self, cls: cst.ClassDef, name: str, steps: int, *, called: bool
@@ -380,6 +386,9 @@ class KnownTypes:
         said = {self._annotated(each.annotation, steps - 1) for each in annotations} - {None}
         if said:
             return None if called or len(said) > 1 else said.pop()
+        classes = [each for each in places if isinstance(each, cst.ClassDef)]
+        if classes:
+            return self._class(classes[0]) if called and len(places) == 1 else None
         functions = [each for each in places if isinstance(each, cst.FunctionDef)]
         if functions:
             is_property = any(
@@ -459,6 +468,23 @@ class KnownTypes:
         return None
 
 
+@dataclass
+class _InnerClasses:
+    """The classes of a file that are not at its top, by names that no other file can write."""
+
+    names: dict[int, str] = field(default_factory=dict)
+    classes: dict[str, cst.ClassDef] = field(default_factory=dict)
+
+
+def _inner_classes(facts: ModuleFacts) -> _InnerClasses:
+    found = _InnerClasses()
+    for number, cls in enumerate(facts.tree.every(cst.ClassDef)):
+        name = f"{cls.name.value}#{number}"
+        found.names[id(cls)] = name
+        found.classes[name] = cls
+    return found
+
+
 def _attributes_by_name(facts: ModuleFacts) -> dict[str, list[cst.Attribute]]:
     """Return the attributes of names, by name."""
     found: dict[str, list[cst.Attribute]] = {}
@@ -476,7 +502,7 @@ def _attributes_of(cls: cst.ClassDef, facts: ModuleFacts) -> dict[str, list[cst.
     tree = facts.tree
     found: dict[str, list[cst.CSTNode | None]] = {}
     for line in cls.body.body:
-        if isinstance(line, cst.FunctionDef):
+        if isinstance(line, cst.FunctionDef | cst.ClassDef):
             found.setdefault(line.name.value, []).append(line)
         for child in line.body if isinstance(line, cst.SimpleStatementLine) else ():
             if isinstance(child, cst.AnnAssign) and isinstance(child.target, cst.Name):
@@ -486,7 +512,7 @@ def _attributes_of(cls: cst.ClassDef, facts: ModuleFacts) -> dict[str, list[cst.
                     if isinstance(target.target, cst.Name):
                         found.setdefault(target.target.value, []).append(child.value)
     for node in tree.every(cst.Attribute, below=cls):
-        if not isinstance(node.value, cst.Name) or node.value.value not in {"self", "cls"}:
+        if not isinstance(node.value, cst.Name) or not _is_of_class(node.value, cls, facts):
             continue
         parent = tree.parent(node)
         said: cst.CSTNode | None = None
@@ -499,6 +525,14 @@ def _attributes_of(cls: cst.ClassDef, facts: ModuleFacts) -> dict[str, list[cst.
             continue
         found.setdefault(node.attr.value, []).append(said)
     return found
+
+
+def _is_of_class(name: cst.Name, cls: cst.ClassDef, facts: ModuleFacts) -> bool:
+    """Return whether a name in a class is an object of it, or the class itself in a method."""
+    if name.value in {"self", "cls"}:
+        around = (each for each in facts.tree.ancestors(name) if isinstance(each, cst.ClassDef))
+        return next(around, None) is cls
+    return class_of_self(name, facts) is cls
 
 
 def _is_bound(node: cst.Attribute, parent: cst.CSTNode | None, facts: ModuleFacts) -> bool:

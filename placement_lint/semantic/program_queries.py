@@ -216,6 +216,16 @@ class RunView(Protocol):
         """
         ...
 
+    def passed_types(
+        self, path: str, function: str, place: int | None, name: str
+    ) -> frozenset[KnownType | None]:
+        """Return the types of what other files pass to a function or class of a file, tests aside.
+
+        `place` and `name` are those of the parameter, `place` None for one by keyword only. None
+        among them: what a call passes is of no known type. Nothing: none of them calls it.
+        """
+        ...
+
     def is_about_version(self, path: str, name: str) -> bool | None:
         """Return whether what another file defines is worked out of the version of JAX.
 
@@ -265,6 +275,11 @@ class Alone:
         self, path: str, name: str, *, called: bool, file: str = ""
     ) -> KnownType | None:
         return None
+
+    def passed_types(
+        self, path: str, function: str, place: int | None, name: str
+    ) -> frozenset[KnownType | None]:
+        return frozenset()
 
     def is_about_version(self, path: str, name: str) -> bool | None:
         return None

@@ -441,6 +441,8 @@ class Partial(_Holder):
     function: Atom
     positional: tuple[Value, ...]
     keywords: tuple[tuple[str, Value], ...]
+    is_method: bool = False
+    """It is a `functools.partialmethod`: it is given the object first that it is taken from."""
 
 
 @dataclass(frozen=True)

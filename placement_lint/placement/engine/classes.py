@@ -28,6 +28,7 @@ from placement_lint.placement.domain.values import (
     Method,
     NamedTupleType,
     Optimizer,
+    Partial,
     Plain,
     Sequence,
     Value,
@@ -127,6 +128,21 @@ class Classes:
                 replaced = rebound and self.variable(place, name) in rebound
                 return None if replaced else found
         return None
+
+    def registered(self, cls: Place, state: State) -> None:
+        """Call the `__init_subclass__` of a base in the program, as Python does for a new class."""
+        module, node = self._program.module_of(cls), self._program.node(cls)
+        bases = self.bases(cls)[1:] if isinstance(node, cst.ClassDef) and node.bases else []
+        found = (self._methods_of(place).get("__init_subclass__") for place in bases)
+        function = next((each for each in found if each is not None), None)
+        if function is None or not isinstance(node, cst.ClassDef):
+            return
+        arguments: dict[int | str, Value] = {0: value(Class(cls))}
+        for each in node.keywords:
+            if each.keyword is not None and each.keyword.value != "metaclass":
+                held = self._program.expressions(module).evaluate(each.value, state)
+                arguments[each.keyword.value] = held
+        self._program.functions.call(function, arguments, state, bound=True)
 
     def _methods_of(self, cls: Place) -> dict[str, Place]:
         if cls not in self._methods:
@@ -256,7 +272,7 @@ class Classes:
             return self.as_annotated(instance.cls, name, held)
         function = self.method(instance.cls, name)
         if function is None:
-            inherited = self.class_variable(instance.cls, name, state)
+            inherited = _bound(self.class_variable(instance.cls, name, state), instance)
             described = self._described(instance, name, inherited, state)
             if described is not None:
                 return described
@@ -432,6 +448,16 @@ class Classes:
 
 def _method(atom: Sequence | AnyTree, name: str) -> str | None:
     return method_of(atom.library if isinstance(atom, Sequence) else atom.cls, name)
+
+
+def _bound(held: Value, instance: Instance) -> Value:
+    """Return what a class has by a name, as an object gives it: methods are bound to it."""
+    return frozenset(
+        replace(atom, function=Method(atom.function.place, instance), is_method=False)
+        if isinstance(atom, Partial) and atom.is_method and isinstance(atom.function, Function)
+        else atom
+        for atom in held
+    )
 
 
 def _members(node: cst.ClassDef) -> list[cst.CSTNode]:

@@ -304,6 +304,7 @@ class Statements:
         ]
         held = value(Class(self.module.place(node))) if all(decorated) else UNKNOWN
         state.variables[variable(self.names.scope(node), node.name.value)] = held
+        self.program.classes.registered(self.module.place(node), state)
         return state
 
     # -- branches -----------------------------------------------------------------------------

@@ -423,6 +423,18 @@ def vars_(call: LibraryCall) -> Value:
     return UNKNOWN
 
 
+@models("functools.partialmethod")
+def partial_method(call: LibraryCall) -> Value:
+    """`functools.partialmethod(f, …)`: a method that is another one with arguments bound."""
+    passed = call.passed()
+    is_open = passed.rest is not None or passed.more is not None or not passed.positional
+    only = None if is_open else sole(passed.positional[0])
+    if not isinstance(only, Function):
+        return UNKNOWN
+    keywords = tuple(sorted(passed.keywords.items()))
+    return value(Partial(only, tuple(passed.positional[1:]), keywords, is_method=True))
+
+
 @models("functools.partial")
 def partial(call: LibraryCall) -> Value:
     """`functools.partial(f, …)`: of a transformation, a decorator; of a computation, one."""
