@@ -27,7 +27,7 @@ from placement_lint.syntax.bindings_text import Assignments, Way, Ways, read_imp
 from placement_lint.syntax.code_text import code_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from placement_lint.prefilter.name_scan import Exports
     from placement_lint.project.dependencies import CallsMade, Donated, Summarised
@@ -408,12 +408,18 @@ class Modules:
             module = self._places.get(place)
             if module is not None and (module != path or not _is_init(path)):
                 below = self._children.get(place, ())
-                if parts[0] not in below or parts[0] in self._ways_of(module):
+                if parts[0] not in below or self._is_bound_by(module, parts[0]):
                     return place, parts
             elif parts[0] not in self._children.get(place, ()):
                 return None
             place = f"{place.rstrip(os.sep)}{os.sep}{parts.pop(0)}"
         return place, parts
+
+    def _is_bound_by(self, package: str, name: str) -> bool:
+        """Return whether a package binds the name of a module in it, not for type checkers only."""
+        ways = self._ways_of(package).get(name, ())
+        is_idle = all(way.target == name and not self._leads_on(way) for way in ways)
+        return bool(ways) and not (is_idle and "TYPE_CHECKING" in self.store.text(package))
 
     def _named(self, path: str, name: str) -> str | None:
         """Return the place that a dotted name in an import of a file means, if it is a module's."""
@@ -614,7 +620,7 @@ class Modules:
             # Only what is imported is followed, and only where roots are named: whatever
             # else can be assigned stands for nothing that a rule knows.
             is_mentioning = path in self._mentioning
-            facts.assigned = [*_assigned_to(imports, code)] if is_mentioning else []
+            facts.assigned = [*Assignments(code).copies_of(imports)] if is_mentioning else []
         ways = Ways()
         heads: set[str] = set()
         for name, targets in facts.imports.items():
@@ -689,12 +695,3 @@ def _may_lie_near(path: str, target: str) -> bool:
 
 def _is_init(path: str) -> bool:
     return os.path.basename(path).startswith("__init__.")
-
-
-def _assigned_to(heads: Mapping[str, object], code: str) -> Iterator[tuple[str, str]]:
-    """Return each name that may be assigned to what one of these leads to, and what that is."""
-    assignments = Assignments(code)
-    for place, value in assignments.copies():
-        if value.partition(".")[0] in heads:
-            for name in assignments.targets(place) or ():
-                yield name, value

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
 # What may stand between the parts of a dotted name, in brackets and out of them.
 CHAIN = r"[^\W\d]\w*(?:[\s\\)]*\.[\s\\]*[^\W\d]\w*)*"
@@ -116,6 +116,13 @@ class Assignments:
         for match in self._values:
             if match["bracket"] is None:
                 yield match.start(), joined(match["chain"])[-1]
+
+    def copies_of(self, heads: Container[str]) -> Iterator[tuple[str, str]]:
+        """Return each name that may be assigned to what one of these leads to, and what that is."""
+        for place, value in self.copies():
+            if value.partition(".")[0] in heads:
+                for name in self.targets(place) or ():
+                    yield name, value
 
     def calls(self) -> Iterator[tuple[int, list[str]]]:
         """Return the dotted names whose calls something may be assigned to be."""
