@@ -30,6 +30,7 @@ __all__ = [
     "ITERATING_BUILTINS",
     "LIKE_CREATORS",
     "METADATA_ATTRIBUTES",
+    "METHODS_OF_ONE_ARRAY",
     "NUMPY_DISPATCHING",
     "NUMPY_LOADERS",
     "NUMPY_MOVING_TO_HOST",
@@ -131,6 +132,12 @@ COMPUTING_METHODS = frozenset(
 """Methods of an array that run an operation on it."""
 
 SAME_WHEN_EQUAL_METHODS = _short(jax_arrays.METHOD_ROWS, Effect.COMPUTE, certain=False)
+
+METHODS_OF_ONE_ARRAY = SAME_WHEN_EQUAL_METHODS | COMPUTING_METHODS - {
+    "choose", "clip", "compress", "dot", "repeat", "searchsorted", "take",
+}  # fmt: skip
+"""Methods whose arguments by position are types, shapes and axes, and so no arrays that say where
+the result is."""
 """Methods that hand back the same array where type or shape already is as asked."""
 
 ITERATING_BUILTINS = frozenset(

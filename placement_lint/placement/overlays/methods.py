@@ -334,7 +334,8 @@ class MethodCalls:
             return own
         if name in transfer.COMPUTING_METHODS or equal:
             operand = (self.on.index(receiver), without_parts(held))
-            given = [operand, *operands]
+            is_alone = name in transfer.METHODS_OF_ONE_ARRAY and not arguments.keywords
+            given = [operand] if is_alone else [operand, *operands]
             result = self.on.computed(node, given, state, certain=not equal)
             if name in SPLIT_ALIKE_METHODS and self.on.program.running is Running.EAGERLY:
                 result = split_alike(result, given)
