@@ -24,12 +24,13 @@ from placement_lint.syntax.definitions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.definitions import Function
     from placement_lint.syntax.edits import Editor
+    from placement_lint.syntax.names import Binding
 
 # Calls of which an argument has the devices that arrays are spread over.
 _LISTS = {
@@ -263,12 +264,33 @@ def _alternatives(place: cst.BaseExpression, ctx: Context) -> Iterator[cst.BaseE
     bindings = ctx.names.bindings(place) if isinstance(place, cst.Name) else ()
     assigned = [each.value for each in bindings if each.kind is BindingKind.ASSIGNMENT]
     found = assigned if 1 < len(bindings) == len(assigned) <= _MAX_HOPS else [place]
+    if len(assigned) == 1 and len(bindings) == 2 and _is_rebound(place, bindings, ctx):
+        found = assigned
     for each in found:
         made = None if each is None else followed(each, ctx)
         if isinstance(made, cst.IfExp):
             yield from (made.body, made.orelse)
         elif made is not None:
             yield made
+
+
+def _is_rebound(use: cst.BaseExpression, bindings: Sequence[Binding], ctx: Context) -> bool:
+    """Return whether a parameter is always assigned again before it is used.
+
+    `device = jax.devices(device)[0]`, as a statement of the function's own.
+    """
+    if not any(isinstance(each.node, cst.Param) for each in bindings):
+        return False
+    assigned = next((each.node for each in bindings if isinstance(each.node, cst.Assign)), None)
+    line = None if assigned is None else ctx.parent(assigned)
+    block = None if line is None else ctx.parent(line)
+    return (
+        assigned is not None
+        and block is not None
+        and isinstance(ctx.parent(block), cst.FunctionDef)
+        and ctx.tree.index(assigned) < ctx.tree.index(use)
+        and not ctx.tree.is_inside(use, assigned)
+    )
 
 
 def _indexed_by(place: cst.BaseExpression, ctx: Context) -> cst.Call | None:
