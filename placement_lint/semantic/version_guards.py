@@ -179,12 +179,22 @@ def _is_unknown_call(node: cst.CSTNode, ctx: FileView) -> bool:
 def _asks_another_object(node: cst.Call, ctx: FileView) -> bool:
     """Return whether a call asks something for an attribute that has nothing to do with JAX.
 
-    `getattr(config, "dtype", None)`.
+    `getattr(config, "dtype", None)`, also of a variable that holds what another module has, as in
+    `config = settings.config`.
     """
     if ctx.called(node) not in {"builtins.getattr", "builtins.hasattr"} or len(node.args) < 2:
         return False
+    asked = node.args[0].value
     name = string_value(node.args[1].value)
-    return ctx.name(node.args[0].value) is None and name is not None and name not in _OF_JAX
+    if name is None or name in _OF_JAX:
+        return False
+    qualified = ctx.name(asked)
+    return qualified is None or (
+        "." in qualified
+        and not qualified.startswith("jax")
+        and bool(bindings := ctx.names.bindings(asked) if isinstance(asked, cst.Name) else ())
+        and all(isinstance(each.value, cst.Attribute) for each in bindings)
+    )
 
 
 def _is_about_versions(function: Function, ctx: FileView) -> bool:
