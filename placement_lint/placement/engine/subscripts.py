@@ -133,6 +133,9 @@ class Subscripts:
         elif own and not found:
             # Only a leaf of a tree, beside the dicts in it, is not asked for an item by a text.
             found.add(ANYTHING)
+        if own and DOUBT in held and ANYTHING not in held:
+            # What is in an array that is perhaps not there is perhaps not there either.
+            found = {*(found - UNKNOWN), DOUBT}
         return frozenset(found) or UNKNOWN
 
     def _is_text(self, node: cst.Subscript) -> bool:

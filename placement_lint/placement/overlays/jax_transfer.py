@@ -49,6 +49,7 @@ from placement_lint.placement.domain.values import (
     Value,
     arrays,
     join,
+    sole,
     value,
 )
 from placement_lint.placement.engine.operand_layouts import LaidOut, assembled
@@ -75,7 +76,7 @@ from placement_lint.placement.overlays.like_creators import made_like
 from placement_lint.placement.overlays.methods import is_own, ready_pieces
 from placement_lint.placement.overlays.registry import LibraryCall, applies, models
 from placement_lint.placement.overlays.trees_of_shardings import put_to_each
-from placement_lint.syntax.calls import Arguments, is_none, string_value
+from placement_lint.syntax.calls import Arguments, is_none
 from placement_lint.syntax.definitions import named_function
 
 if TYPE_CHECKING:
@@ -509,10 +510,12 @@ def sample(call: LibraryCall) -> Value:
 @applies(Effect.LOAD)
 def load(call: LibraryCall) -> Value:
     """Read a file of arrays onto the default device."""
-    call.operands()
+    operands = dict(call.operands())
     made = call.created()
     if call.name == "jax.numpy.load":
-        path = string_value(call.arguments.get(0, "file"))
+        file = call.arguments.get(0, "file")
+        given = None if file is None else sole(operands.get(call.index(file), UNKNOWN))
+        path = given.text if isinstance(given, Plain) else None
         if path is not None and path.endswith(".npz"):
             return value(Mapping((), HOST))
         return made if path is not None else join(made, DOUBTFUL)
