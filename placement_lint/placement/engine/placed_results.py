@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from placement_lint.jaxmodel.platforms import PLATFORMS
 from placement_lint.placement.domain.contents import leaves_of
+from placement_lint.placement.domain.devices import Device
 from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.placement.domain.values import (
     NONE,
@@ -12,7 +14,9 @@ from placement_lint.placement.domain.values import (
     UNKNOWN,
     Array,
     Mapping,
+    Plain,
     Sequence,
+    TheDevice,
     join,
     sole,
     value,
@@ -41,15 +45,30 @@ def shardings_said(
     """Return the `in_shardings` and the `out_shardings` of a `jax.jit`, where it has one of them.
 
     `calls`: its arguments, and those of the `functools.partial` around it. Not where some of the
-    arguments are static, which have none, and others are said to be somewhere.
+    arguments are static, which have none, and others are said to be somewhere. A `device=` and a
+    `backend=` commit the results as a sharding of one device does (JAX 0.4.30 to 0.12).
     """
     keywords = {key: node for call in calls for key, node in call.keywords.items()}
     given = [keywords.get(name) for name in ("in_shardings", "out_shardings")]
     is_static = any(name.startswith("static") for name in keywords)
-    is_open = any(call.is_open for call in calls)
-    if is_open or not any(given) or (is_static and given[0] is not None):
+    if any(call.is_open for call in calls):
+        return ()
+    if not any(given):
+        on_device = keywords.get("device") or keywords.get("backend")
+        return () if on_device is None else (NONE, _single(evaluate(on_device)))
+    if is_static and given[0] is not None:
         return ()
     return tuple(NONE if node is None else evaluate(node) for node in given)
+
+
+def _single(held: Value) -> Value:
+    """Return the device that a value names: itself, or the first one of a platform."""
+    only = sole(held)
+    if isinstance(only, TheDevice):
+        return held
+    if isinstance(only, Plain) and only.text in PLATFORMS:
+        return value(TheDevice(Device(only.text, 0)))
+    return UNKNOWN
 
 
 def of_decorators(module: Module, node: cst.FunctionDef) -> tuple[Value, ...]:
@@ -83,6 +102,8 @@ def _places(wanted: Value, on_mesh: Sharding | None) -> Places:
     only = sole(wanted)
     if wanted == NONE and on_mesh is not None:
         return _on(on_mesh)
+    if isinstance(only, TheDevice) and only.device is not None:
+        return value(Array(only.device, committed=True))
     shardings = [atom for atom in wanted if isinstance(atom, Sharding)]
     if wanted and len(shardings) == len(wanted):
         # Of several, the leaves of a tree have each one of them.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from placement_lint.jaxmodel.platforms import PLATFORMS
 from placement_lint.placement.domain.devices import Device
 from placement_lint.placement.domain.library_values import AbstractArray
 from placement_lint.placement.domain.sharding import Memory, Sharding
@@ -33,7 +34,6 @@ from placement_lint.placement.overlays.registry import LibraryCall, models
 from placement_lint.syntax.calls import is_none, string_value
 
 _DEVICE_CALLS = frozenset({"jax.devices", "jax.local_devices"})
-_TEXT_PLATFORMS = frozenset({"cpu", "gpu", "tpu"})
 
 
 def devices_of(call: LibraryCall, node: cst.BaseExpression | None) -> Devices:
@@ -53,7 +53,7 @@ def devices_of(call: LibraryCall, node: cst.BaseExpression | None) -> Devices:
     for atom in held:
         if isinstance(atom, TheDevice):
             found.add(atom.device)
-        elif isinstance(atom, Plain) and atom.text in _TEXT_PLATFORMS:
+        elif isinstance(atom, Plain) and atom.text in PLATFORMS:
             found.add(Device(atom.text, 0))
         elif atom in NONE:
             found |= SYSTEM

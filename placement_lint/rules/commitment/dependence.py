@@ -55,6 +55,8 @@ _CURVED = frozenset({
     "softplus", "sqrt", "square", "swish", "tanh", "var",
 })  # fmt: skip
 """Functions of which the derivative depends on the argument too."""
+_REPLACING = frozenset({"_replace", "replace"})
+_MAKING = frozenset({"__init__", "__new__", "__post_init__"})
 _PAIRING = frozenset({"builtins.enumerate", "builtins.reversed", "builtins.zip"})
 _SUMS = frozenset({"add", "concatenate", "stack", "subtract"})
 _PRODUCTS = frozenset({
@@ -415,17 +417,21 @@ class _Reader:
         function = named_function(node, self.names)
         if function is not None:
             return self._defined(function, None)
+        module, bound = self._bound_elsewhere(node) or (self.module, None)
+        if not isinstance(bound, cst.FunctionDef):
+            return _NOTHING
+        with self._inside(module):
+            return self._defined(bound, None)
+
+    def _bound_elsewhere(self, node: cst.BaseExpression) -> tuple[Module, cst.CSTNode] | None:
+        """Return what a name of another module is bound to there, once, and that module."""
         name = self.names.qualified(node)
         located = None if name is None or self._found is None else self._found(self.module, name)
         if located is None:
-            return _NOTHING
+            return None
         module, bound = located
         bindings = module.names.module_scope.bindings.get(bound, [])
-        only = bindings[0].node if len(bindings) == 1 else None
-        if not isinstance(only, cst.FunctionDef):
-            return _NOTHING
-        with self._inside(module):
-            return self._defined(only, None)
+        return (module, bindings[0].node) if len(bindings) == 1 else None
 
     @contextlib.contextmanager
     def _inside(self, module: Module) -> Iterator[None]:
@@ -494,6 +500,9 @@ class _Reader:
             given = arguments.positional if is_loss else arguments.positional[:1]
             operands = self._values(given if row.effect is Effect.COMPUTE else (), env)
             return _curved(operands) if is_loss else _way_of(last)(operands)
+        fields = self._fields_given(node, name)
+        if fields:
+            return _sum(self._values(fields, env))
         called: Known | None = None
         if isinstance(node.func, cst.Name | cst.Call):
             called = self._value(node.func, env)
@@ -517,6 +526,30 @@ class _Reader:
         if method == "apply_gradients" and grads is not None:
             return _rough(self._values([node.func.value, grads], env))
         return _NOTHING
+
+    def _fields_given(self, node: cst.Call, name: str | None) -> list[cst.BaseExpression]:
+        """Return the fields that a call gives to a record: to a new one, or to one like another."""
+        arguments = Arguments(node)
+        is_like = name == "dataclasses.replace" or (
+            isinstance(node.func, cst.Attribute)
+            and node.func.attr.value in _REPLACING
+            and not arguments.positional
+        )
+        if is_like:
+            # What it keeps of the other it hands on, and computes nothing with.
+            return [*arguments.keywords.values()]
+        return [*arguments.values] if name == "builtins.dict" or self._is_record(node.func) else []
+
+    def _is_record(self, node: cst.BaseExpression) -> bool:
+        """Return whether an expression names a class whose objects are made of their fields."""
+        bindings = self.names.bindings(node) if isinstance(node, cst.Name) else []
+        cls = bindings[0].node if len(bindings) == 1 else None
+        if not isinstance(cls, cst.ClassDef):
+            _, cls = self._bound_elsewhere(node) or (self.module, None)
+        return isinstance(cls, cst.ClassDef) and not any(
+            isinstance(each, cst.FunctionDef) and each.name.value in _MAKING
+            for each in cls.body.body
+        )
 
     def _transformed(self, name: str | None, arguments: Arguments, env: Env) -> Known:
         given = arguments.get(0, "fun", "f")
