@@ -109,8 +109,14 @@ def made_before(operand: cst.Name, put: cst.Call, ctx: Context) -> cst.BaseExpre
     name stands for what was put, or is not used.
     """
     made = _reaching(operand, ctx)
-    if made is None or not _assigns(ctx.statement(made), operand.value):
-        # What made the array may have had another name before.
+    statement = None if made is None else ctx.statement(made)
+    if (
+        made is None
+        or statement is None
+        or ctx.parent(made) is not statement
+        or not _assigns(statement, operand.value)
+    ):
+        # What made the array may have had another name before, or is in a dict that is made.
         made = _assigned_just_before(operand, ctx)
     line = None if made is None else ctx.statement_line(made)
     end = ctx.statement_line(put)

@@ -60,6 +60,7 @@ _IN_NUMPY = _FILLING | _PUTTING | {"jax.numpy.load"}
 # Of a parameter of which nothing else is known, its name is what there is to go by.
 _SHARDINGS = re.compile(r"^(?!.*(?:repl|single)).*shardings?$", re.IGNORECASE)
 _NAME_HOPS = 4
+_DISPLAYS = (cst.Dict, cst.DictComp, cst.List, cst.ListComp, cst.Tuple)
 
 
 class StagedThroughDefaultDevice(Rule):
@@ -71,8 +72,9 @@ class StagedThroughDefaultDevice(Rule):
     by the operand itself (`zeros`, `arange`, `jax.random.normal`, `jnp.asarray` or `jnp.stack` of
     NumPy arrays, `jnp.load`, safetensors' `load_file`), also below arithmetic with numbers or a
     method such as `astype`, or by an earlier statement whose result is used for nothing else. The
-    operand may also be a dict or a list of such arrays, or `jnp.stack([x] * n)` that is put to a
-    sharding.
+    operand may also be a dict or a list of such arrays, by its name and as the result of a function
+    too, or `jnp.stack([x] * n)` that is put to a sharding. `jax.tree.map(lambda x:
+    jax.device_put(x, device), tree)` counts as putting each leaf of the tree.
 
     It also finds `jnp.zeros`, `ones`, `full`, `empty`, `arange` and `eye` with `device=`, and
     `jnp.zeros_like` and similar functions of an array that is committed elsewhere, or of each leaf
@@ -176,6 +178,7 @@ class StagedThroughDefaultDevice(Rule):
             self._check_like(node, ctx)
         elif name in TREE_MAPS:
             self._check_like_tree(node, ctx)
+            self._check_put_tree(node, ctx)
         elif name is None and isinstance(node.func, cst.Name):
             self._check_partial(node, ctx)
 
@@ -187,6 +190,16 @@ class StagedThroughDefaultDevice(Rule):
         for part in _parts(operand):
             self._check_operand(part, target, node, ctx)
 
+    def _check_put_tree(self, node: cst.Call, ctx: Context) -> None:
+        """`jax.tree.map(lambda x: jax.device_put(x, device), tree)`."""
+        arguments = Arguments(node).positional
+        if len(arguments) != 2 or len(node.args) != 2 or ctx.flow.is_traced(node):
+            return
+        target = _target_of_each(arguments[0], ctx)
+        if target is not None:
+            for part in _parts(arguments[1]):
+                self._check_operand(part, target, node, ctx)
+
     def _check_operand(
         self, operand: cst.BaseExpression, target: cst.BaseExpression, put: cst.Call, ctx: Context
     ) -> None:
@@ -195,8 +208,19 @@ class StagedThroughDefaultDevice(Rule):
         while isinstance(whole, cst.Name) and hops < _NAME_HOPS:
             whole = made_before(whole, put, ctx)
             hops += 1
+        if hops and isinstance(whole, _DISPLAYS):
+            for part in _parts(whole):
+                if not isinstance(part, cst.Name):
+                    self._check_operand(part, target, put, ctx)
+            return
         made = None if whole is None else creator_of(whole, ctx)
         returned = returned_by(made, ctx)
+        if isinstance(returned, _DISPLAYS):
+            # One of its arrays is enough.
+            found = (creator_of(part, ctx) for part in _parts(returned))
+            returned = next((each for each in found if _is_made(each, target, ctx)), None)
+            if returned is None:
+                return
         at, made = made, returned or made
         name = ctx.called(made)
         if not isinstance(made, cst.Call) or name is None or not isinstance(at, cst.Call):
@@ -429,9 +453,37 @@ def _parts(operand: cst.BaseExpression) -> list[cst.BaseExpression]:
         node = pending.pop()
         if isinstance(node, cst.Dict | cst.List | cst.Tuple):
             pending += [element.value for element in reversed(node.elements)]
+        elif isinstance(node, cst.DictComp):
+            pending.append(node.value)
+        elif isinstance(node, cst.ListComp):
+            pending.append(node.elt)
         else:
             found.append(node)
     return found
+
+
+def _target_of_each(function: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
+    """Return where a function of one leaf puts it: `lambda x: jax.device_put(x, device)`."""
+    if isinstance(function, cst.Call) and ctx.called(function) == "functools.partial":
+        given = Arguments(function)
+        is_put = len(given.positional) == 1 and ctx.name(given.positional[0]) == "jax.device_put"
+        return given.get(None, "device") if is_put else None
+    if not isinstance(function, cst.Lambda) or len(function.params.params) != 1:
+        return None
+    put = function.body
+    if not isinstance(put, cst.Call) or ctx.called(put) != "jax.device_put":
+        return None
+    given = Arguments(put)
+    is_leaf = _is_name(given.get(0, "x"), function.params.params[0].name.value)
+    return given.get(1, "device") if is_leaf else None
+
+
+def _is_made(node: cst.BaseExpression, target: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether a call makes a new array on the default device."""
+    name = ctx.called(node) if isinstance(node, cst.Call) else None
+    if not isinstance(node, cst.Call) or name is None:
+        return False
+    return _made_here(node, name, _is_sharding(target, ctx), ctx) is not None
 
 
 def _repeats_one(node: cst.BaseExpression) -> bool:
