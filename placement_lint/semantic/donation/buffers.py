@@ -20,7 +20,7 @@ from placement_lint.semantic.donation.choices import (
     there_since,
     unlikely,
 )
-from placement_lint.semantic.donation.parts import MAX_KEYS, BufferPart, may_be_same
+from placement_lint.semantic.donation.parts import MAX_KEYS, BufferPart, is_any, may_be_same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -201,7 +201,12 @@ class Buffers:
                 base = roots[part.root].base
                 if base is not None and not part.keys:
                     pending.append((frozenset({base}), sure, but | {keys[0] for keys in known}))
-                elif not below or roots[part.root].nature is not Nature.TREE:
+                elif (
+                    not below
+                    or roots[part.root].nature is not Nature.TREE
+                    # What a comprehension made is read by keys of which nothing is known here.
+                    or all(is_any(BufferPart(part.root, keys)) for keys in known)
+                ):
                     yield Leaf(part, held, is_sure, not below and not but, but)
 
     def set_apart(self, base: BufferPart, keys: Iterable[str], roots: list[Root]) -> None:
