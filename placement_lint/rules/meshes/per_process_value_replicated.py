@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Confidence, Severity
-from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.per_process_values import differs_between_processes
 from placement_lint.rules.meshes.spanning import (
@@ -35,7 +35,8 @@ class PerProcessValueReplicated(Rule):
     ## What it does
     Finds `jax.make_array_from_process_local_data(sharding, x)` and `jax.device_put(x, sharding)` if
     the sharding is certainly replicated over a mesh of `jax.devices()`, and `x` depends on
-    `jax.process_index()`, or on a NumPy generator without a seed. `x` is followed through names,
+    `jax.process_index()`, or on a NumPy generator without a seed, be it NumPy's own
+    (`np.random.randn`) in a program that seeds it nowhere. `x` is followed through names,
     attributes, arithmetic, NumPy and JAX functions, loops, and the functions of the program, in
     other files too. A parameter counts if each call of the function passes such a value.
 
@@ -100,7 +101,14 @@ class PerProcessValueReplicated(Rule):
     needs = AllOf(
         Jax(),
         AnyOf(b"device_put", b"make_array_from_process_local_data"),
-        AnyOf(b"process_index", b"host_id", b"getpid", b"default_rng", b"RandomState"),
+        AnyOf(
+            b"process_index",
+            b"host_id",
+            b"getpid",
+            b"default_rng",
+            b"RandomState",
+            Uses("numpy.random.*"),
+        ),
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:

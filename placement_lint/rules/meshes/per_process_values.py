@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 _INDEX = frozenset({"jax.host_id", "jax.process_index", "os.getpid"})
 _UNSEEDED = frozenset({"numpy.random.default_rng", "numpy.random.RandomState"})
 """Generators that begin anywhere unless they are given a seed."""
+_GLOBAL = frozenset(
+    f"numpy.random.{name}"
+    for name in (
+        "choice", "exponential", "gamma", "normal", "permutation", "poisson", "rand", "randint",
+        "randn", "random", "random_sample", "standard_normal", "uniform",
+    )
+)  # fmt: skip
+"""What draws of the generator that a process has, which begins anywhere unless it is seeded."""
+_SEEDS = (b"random.seed", b"set_state", b"seed_everything", b"set_seed", b"set_random_seed")
 _KEEPING = (
     "builtins.float", "builtins.int", "builtins.str", "jax.numpy.", "jax.random.", "numpy.",
 )  # fmt: skip
@@ -37,6 +46,12 @@ _MOST = 100
 def differs_between_processes(node: cst.BaseExpression, ctx: Context) -> bool:
     """Return whether a value surely depends on the index of the process, or on chance."""
     return _Sources().differs(node, ctx, {})
+
+
+def _may_be_seeded(ctx: Context) -> bool:
+    """Return whether the program may seed NumPy's own generator, in any of its files."""
+    module = ctx.module
+    return module.says(*_SEEDS) or module.run.mentions(module.path, *_SEEDS)
 
 
 class _Sources:
@@ -98,6 +113,8 @@ class _Sources:
         if called in _INDEX:
             return not arguments
         if called in _UNSEEDED and not arguments:
+            return True
+        if called in _GLOBAL and not _may_be_seeded(ctx):
             return True
         if called in _SAME:
             return False

@@ -479,11 +479,16 @@ def _target_of_each(function: cst.BaseExpression, ctx: Context) -> cst.BaseExpre
 
 
 def _is_made(node: cst.BaseExpression, target: cst.BaseExpression, ctx: Context) -> bool:
-    """Return whether a call makes a new array on the default device."""
+    """Return whether a call makes a new array on the default device: of a file, or a large one.
+
+    What a function makes of sizes that it is given may be small, as parameters are in an example.
+    """
     name = ctx.called(node) if isinstance(node, cst.Call) else None
-    if not isinstance(node, cst.Call) or name is None:
+    row = ctx.names.table.get(name or "")
+    if not isinstance(node, cst.Call) or name is None or row is None:
         return False
-    return _made_here(node, name, _is_sharding(target, ctx), ctx) is not None
+    made = _made_here(node, name, _is_sharding(target, ctx), ctx)
+    return bool(made) or (made is False and row.effect in _CONVERTING | {Effect.LOAD})
 
 
 def _repeats_one(node: cst.BaseExpression) -> bool:
