@@ -149,3 +149,17 @@ def test_a_smaller_stack_where_memory_is_short(megabytes: int | None, expected: 
         timeout=120,
     )
     assert done.stdout.strip() == expected, done.stderr
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts the faults of a thread")
+def test_no_depth_of_calls_takes_memory_from_the_system_again_and_again() -> None:
+    import resource
+
+    def most_faults(depth: int) -> int:
+        before = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
+        for _ in range(500):
+            descend(1)
+        faults = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt - before
+        return max(faults, most_faults(depth - 1) if depth else 0)
+
+    assert run_deep(most_faults, 300) < 250
