@@ -115,6 +115,16 @@ _FLAX = [
 TRACINGS: dict[str, Tracing] = {row.name: row for row in (*_JAX, *_EQUINOX, *_FLAX)}
 """Every call that traces a function, by its qualified name."""
 
+LIFTING: dict[str, Tracing] = {
+    row.name: row
+    for row in (
+        *_rows("flax.linen", "checkpoint remat", _REPLAYED, (0, "target")),
+        *_rows("flax.linen", "jit scan", _STAGED, (0, "target")),
+    )
+}
+"""What traces the method `__call__` of the class of a module that it is given, or a method that it
+decorates (measured with flax 0.12.8 on 0.10.2)."""
+
 COMPILING = frozenset({TraceKind.STAGED, TraceKind.SHARDED})
 """What ends as a compiled program."""
 
@@ -131,7 +141,8 @@ not split (measured on JAX 0.4.30 to 0.12.0.1; with Explicit axes it does from 0
 
 
 def _words(kinds: frozenset[TraceKind]) -> tuple[bytes, ...]:
-    names = (row.name for row in TRACINGS.values() if row.kind in kinds)
+    rows = (*TRACINGS.values(), *LIFTING.values())
+    names = (row.name for row in rows if row.kind in kinds)
     return tuple(sorted({name.rpartition(".")[2].encode() for name in names}))
 
 

@@ -20,7 +20,7 @@ WORDS = (
     *(b"jax", b"flax", b"optax", b"xla", b"jdp", b"placement-lint", b"mem_fraction"),
     *(b"device", b"dlpack", b"safetensors", b"safe_open"),
     # What forks in one file hangs because of what another one has started.
-    *(b"multiprocessing", b"processpool", b"fork", b"dataloader", b"mp_prefetch"),
+    *(b"multiprocessing", b"processpool", b"fork", b"dataloader", b"mp_prefetch", b"num_proc"),
 )
 """In small letters. Without one of these in any file of a run, no rule finds anything."""
 

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from placement_lint.project.modules import Modules
     from placement_lint.semantic.model import ModuleFacts
 
-WORDS = (b"pure_callback", b"io_callback", b"debug.callback", b"DataLoader", b"mp_prefetch")
+WORDS = (
+    *(b"pure_callback", b"io_callback", b"debug.callback"),
+    *(b"DataLoader", b"mp_prefetch", b"num_proc"),
+)
 """A file that gives something has one of these."""
 
 _MOST_STEPS = 3

@@ -27,8 +27,12 @@ _OF_SEVERAL = frozenset(f"{_TORCH}{name}" for name in ("ConcatDataset", "ChainDa
 _SPLITTING = f"{_TORCH}random_split"
 _IN_ORDER = frozenset(f"torchvision.transforms.{part}Compose" for part in ("", "v2."))
 _OF_FUNCTION = frozenset(f"torchvision.transforms.{part}Lambda" for part in ("", "v2."))
-_TRANSFORMS = frozenset({"transform", "target_transform", "transforms", "image_transform"})
-"""Parameters of a dataset that is not known: what each item goes through, by convention."""
+_OF_ITEMS = (
+    "augment", "augmentation", "augmentations", "augment_fn", "map_fn", "normalize", "preprocess",
+    "preprocess_fn", "process_fn", "tokenize", "tokenize_fn", "transform", "transform_fn",
+    "transforms",
+)  # fmt: skip
+"""How parameters of a dataset that is not known end: what each item goes through, by convention."""
 _MOST = 16
 """Datasets and functions in one another."""
 
@@ -94,7 +98,8 @@ def applied_by(
     """Yield what a dataset is made with and applies to its items, and whether that is certain.
 
     Of a class of this file: an argument that its initializer keeps, once, in an attribute, and
-    that a method which the workers call calls. Of another one: what is passed as `transform`.
+    that a method which the workers call calls. Of another one: what is passed as `transform`, or
+    by another name of what items go through.
     """
     made = followed(dataset, view)
     if not isinstance(made, cst.Call):
@@ -105,8 +110,13 @@ def applied_by(
             yield from ((step, True) for step in _steps(each, view))
         return
     for argument in made.args:
-        if argument.keyword is not None and argument.keyword.value in _TRANSFORMS:
+        if argument.keyword is not None and _is_of_items(argument.keyword.value):
             yield from ((step, False) for step in _steps(argument.value, view))
+
+
+def _is_of_items(parameter: str) -> bool:
+    """Return whether what is passed for a parameter of a dataset is applied to its items."""
+    return any(parameter == each or parameter.endswith(f"_{each}") for each in _OF_ITEMS)
 
 
 def _steps(node: cst.BaseExpression, view: FileView) -> Iterator[cst.BaseExpression]:

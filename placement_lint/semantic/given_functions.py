@@ -16,7 +16,7 @@ from placement_lint.semantic.followed import followed
 from placement_lint.semantic.functions import calls_inside
 from placement_lint.semantic.object_classes import called_method, class_here
 from placement_lint.semantic.program_queries import GivenTo
-from placement_lint.syntax.calls import Arguments, integer_value, string_value
+from placement_lint.syntax.calls import Arguments, integer_value, is_none, string_value
 from placement_lint.syntax.definitions import function_of, initializer
 
 if TYPE_CHECKING:
@@ -43,6 +43,10 @@ _SOURCES = frozenset(
 _CONVERTING = frozenset({"jax.numpy.array", "jax.numpy.asarray"})
 PREFETCH = "mp_prefetch"
 """The method of a dataset of grain that starts workers."""
+PROCESSES = "num_proc"
+"""The argument of `map` and `filter` of a dataset of Hugging Face that starts processes."""
+_MAPPING = frozenset({"filter", "map"})
+_FORMATTING = "with_format"
 
 _COMPILED = "a compiled function"
 _OPERATION_METHODS = ("map", "random_map", "flat_map", "filter", "map_with_index")
@@ -77,8 +81,11 @@ def computation_given(call: cst.Call, view: FileView) -> FirstComputation | None
         derived = _derived_loader(call, view)
         if derived is not None and _derives_from_loader(derived, view):
             return _of_workers(call, view, TORCH)
-    if isinstance(call.func, cst.Attribute) and call.func.attr.value == PREFETCH:
+    method = call.func.attr.value if isinstance(call.func, cst.Attribute) else None
+    if method == PREFETCH:
         return _of_workers(call, view, PREFETCH)
+    if name is None and method in _MAPPING and Arguments(call).get(None, PROCESSES) is not None:
+        return _of_workers(call, view, PROCESSES)
     return None
 
 
@@ -138,6 +145,11 @@ def _of_workers(call: cst.Call, view: FileView, name: str) -> FirstComputation |
     if _spawns(call) and view.module.fact(_is_kept_off):
         return None
     given = _given(call, name, view)
+    for each, _ in given.objects if name == TORCH else ():
+        made = followed(each, view)
+        if isinstance(made, cst.Call) and gives_jax_arrays(made):
+            is_certain = count is not None
+            return FirstComputation(GivenTo.WORKERS, call, _FORMATTING, made, None, is_certain)
     for effects, is_run in _run_elsewhere(given, view):
         origin = _origin(effects, _computes)
         if origin is not None:
@@ -149,6 +161,13 @@ def _of_workers(call: cst.Call, view: FileView, name: str) -> FirstComputation |
         if found is not None:
             return found
     return None
+
+
+def gives_jax_arrays(call: cst.Call) -> bool:
+    """Return whether a call gives a dataset of Hugging Face whose items are arrays of JAX."""
+    if not isinstance(call.func, cst.Attribute) or call.func.attr.value != _FORMATTING:
+        return False
+    return string_value(Arguments(call).get(0, "type")) == "jax"
 
 
 def _derived_loader(call: cst.Call, view: FileView) -> cst.ClassDef | None:
@@ -195,6 +214,9 @@ def _workers(call: cst.Call, name: str, view: FileView) -> cst.BaseExpression | 
         return arguments.get(5, "num_workers")
     if name in GRAIN:
         return arguments.get(None, "worker_count")
+    if name == PROCESSES:
+        processes = arguments.get(None, PROCESSES)
+        return None if processes is not None and is_none(processes) else processes
     options = arguments.get(0, "options")
     options = None if options is None else followed(options, view)
     return Arguments(options).get(0, "num_workers") if isinstance(options, cst.Call) else options
@@ -234,6 +256,8 @@ def _given(call: cst.Call, name: str, view: FileView) -> _Given:
         transforms = [*_transforms(call, view)]
         functions += transforms
         objects += [(each, _OPERATION_METHODS) for each in transforms]
+    elif name == PROCESSES:
+        functions = [arguments.get(0, "function")]
     elif name == TORCH:
         functions = [arguments.get(6, "collate_fn"), arguments.get(10, "worker_init_fn")]
         dataset = arguments.get(0, "dataset")

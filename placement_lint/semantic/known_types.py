@@ -10,10 +10,15 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.semantic.own_attributes import class_around, class_of_self
 from placement_lint.semantic.program_queries import KnownType
 from placement_lint.syntax.calls import Arguments, is_none, string_value
-from placement_lint.syntax.definitions import CACHES, PARTIAL, applied, is_generator
+from placement_lint.syntax.definitions import (
+    CACHES,
+    PARTIAL,
+    applied,
+    class_of_receiver,
+    is_generator,
+)
 from placement_lint.syntax.names import BindingKind
 
 if TYPE_CHECKING:
@@ -165,7 +170,7 @@ class KnownTypes:
         function = None if parameters is None else self._tree.parent(parameters)
         if not isinstance(function, cst.FunctionDef) or not isinstance(parameters, cst.Parameters):
             return None
-        cls, name = class_around(function, self._facts), param.name.value
+        cls, name = self._class_around(function), param.name.value
         names = [each.name.value for each in (*parameters.posonly_params, *parameters.params)]
         how = {self._names.qualified(each.decorator) for each in function.decorators}
         is_bound = cls is not None and "builtins.staticmethod" not in how
@@ -252,7 +257,7 @@ class KnownTypes:
 
     def _of_attribute(self, node: cst.Attribute, steps: int, *, called: bool) -> KnownType | None:
         """Return the type of an attribute, or of what calling it gives."""
-        cls = self._class_named(node.value) or class_of_self(node.value, self._facts)
+        cls = self._class_named(node.value) or class_of_receiver(node.value, self._names)
         if cls is not None:
             return self._member(cls, node.attr.value, steps - 1, called=called)
         qualified = self._names.qualified(node)
@@ -352,9 +357,13 @@ class KnownTypes:
         if not isinstance(bound, cst.Param) or node.value != "cls":
             return None
         parameters = self._tree.parent(bound)
-        return (
-            None if parameters is None else class_around(self._tree.parent(parameters), self._facts)
-        )
+        return None if parameters is None else self._class_around(self._tree.parent(parameters))
+
+    def _class_around(self, function: cst.CSTNode | None) -> cst.ClassDef | None:
+        """Return the class that a function is a method of."""
+        block = None if function is None else self._tree.parent(function)
+        cls = None if block is None else self._tree.parent(block)
+        return cls if isinstance(cls, cst.ClassDef) and block is cls.body else None
 
     def _member(
         self, cls: cst.ClassDef, name: str, steps: int, *, called: bool
@@ -532,7 +541,7 @@ def _is_of_class(name: cst.Name, cls: cst.ClassDef, facts: ModuleFacts) -> bool:
     if name.value in {"self", "cls"}:
         around = (each for each in facts.tree.ancestors(name) if isinstance(each, cst.ClassDef))
         return next(around, None) is cls
-    return class_of_self(name, facts) is cls
+    return class_of_receiver(name, facts.names) is cls
 
 
 def _is_bound(node: cst.Attribute, parent: cst.CSTNode | None, facts: ModuleFacts) -> bool:

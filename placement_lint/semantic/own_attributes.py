@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.syntax.definitions import class_of_receiver
+
 if TYPE_CHECKING:
     from placement_lint.semantic.file_view import FileView
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.tree import Tree
-
-
-_OF_CLASSES = frozenset({"builtins.classmethod", "builtins.staticmethod"})
-"""Decorators of methods that are not given an object."""
 
 
 def own_attribute(node: cst.Attribute, ctx: FileView) -> cst.BaseExpression | None:
@@ -21,35 +19,11 @@ def own_attribute(node: cst.Attribute, ctx: FileView) -> cst.BaseExpression | No
 
     `self` is the object whose method it is, by any name, also in functions inside of the method.
     """
-    owner = class_of_self(node.value, ctx.module)
+    owner = class_of_receiver(node.value, ctx.names)
     if owner is None:
         return None
     found = ctx.module.fact(_assigned_attributes).get((id(owner), node.attr.value), [])
     return found[0] if len(found) == 1 else None
-
-
-def class_of_self(node: cst.BaseExpression, facts: ModuleFacts) -> cst.ClassDef | None:
-    """Return the class in whose method a name is the object itself: its first parameter."""
-    if not isinstance(node, cst.Name):
-        return None
-    bindings = facts.names.bindings(node)
-    bound = bindings[0].node if len(bindings) == 1 else None
-    parameters = facts.tree.parent(bound) if isinstance(bound, cst.Param) else None
-    method = None if parameters is None else facts.tree.parent(parameters)
-    if not isinstance(method, cst.FunctionDef) or not isinstance(parameters, cst.Parameters):
-        return None
-    first = [*parameters.posonly_params, *parameters.params][:1]
-    is_object = not any(
-        facts.names.qualified(x.decorator) in _OF_CLASSES for x in method.decorators
-    )
-    return class_around(method, facts) if first == [bound] and is_object else None
-
-
-def class_around(function: cst.CSTNode | None, facts: ModuleFacts) -> cst.ClassDef | None:
-    """Return the class that a function is a method of."""
-    block = None if function is None else facts.tree.parent(function)
-    cls = None if block is None else facts.tree.parent(block)
-    return cls if isinstance(cls, cst.ClassDef) and block is cls.body else None
 
 
 def _assigned_attributes(

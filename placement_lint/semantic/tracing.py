@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS
-from placement_lint.jaxmodel.tracing import TRACINGS, TraceKind, Tracing
+from placement_lint.jaxmodel.tracing import LIFTING, TRACINGS, TraceKind, Tracing
 from placement_lint.syntax.calls import Arguments, elements_or_self
 from placement_lint.syntax.definitions import applied, function_of
+from placement_lint.syntax.lifted_classes import lifted_methods
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,6 +67,10 @@ class TracedFunctions:
                         self._by_id.setdefault(id(found), []).append(TracedBy(tracing, True))
             else:
                 given += self._given(found)
+        for lifted in lifted_methods(self.tree, self.names):
+            if lifted.is_always:
+                by = TracedBy(LIFTING[lifted.by], True)
+                self._by_id.setdefault(id(lifted.method), []).append(by)
         pending = given
         while pending:
             # A function that is called in a traced one is known as traced only once that one is.

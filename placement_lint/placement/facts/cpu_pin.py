@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.backend_start import starts_backend
 from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.environ import settings
 from placement_lint.syntax.guards import is_main_guard
 from placement_lint.syntax.import_statements import modules_named
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
 
@@ -23,13 +27,17 @@ _VARIABLES = frozenset({"JAX_PLATFORMS", "JAX_PLATFORM_NAME"})
 def pins_cpu(tree: Tree, names: Names, *, by_intent: bool = False) -> bool:
     """Return whether the module sets the platform to the CPU, unconditionally.
 
-    A variable that is set below `import jax` has no effect (JDP501). It counts only `by_intent`:
-    that of a `conftest.py` says what its tests are meant for.
+    A variable that is set below `import jax` has no effect (JDP501), nor has an option below what
+    surely starts the backend (JDP502). They count only `by_intent`: that of a `conftest.py` says
+    what its tests are meant for.
     """
+    starts = functools.partial(_starts_backend, tree=tree, names=names)
     return any(
         (
-            _configures_cpu(node, names)
-            or (_exports_cpu(node, names) and (by_intent or not _is_below_import(node, tree)))
+            (_configures_cpu(node, names) and (by_intent or not _is_below(node, tree, starts)))
+            or (
+                _exports_cpu(node, names) and (by_intent or not _is_below(node, tree, _imports_jax))
+            )
         )
         and not _is_conditional(node, tree)
         for node in tree.every(cst.Call, cst.Assign, cst.AugAssign)
@@ -52,13 +60,29 @@ def _exports_cpu(node: cst.CSTNode, names: Names) -> bool:
     )
 
 
-def _is_below_import(node: cst.CSTNode, tree: Tree) -> bool:
-    """Return whether a statement above, in a block that the node is in, imports JAX."""
+def _is_below(node: cst.CSTNode, tree: Tree, does: Callable[[cst.CSTNode], bool]) -> bool:
+    """Return whether a statement above, in a block that the node is in, does something."""
     around = {node, *tree.ancestors(node)}
     blocks = (each for each in around if isinstance(each, cst.Module | cst.IndentedBlock))
     return any(
-        any(map(_imports_jax, itertools.takewhile(lambda each: each not in around, block.body)))
+        any(map(does, itertools.takewhile(lambda each: each not in around, block.body)))
         for block in blocks
+    )
+
+
+def _starts_backend(statement: cst.CSTNode, tree: Tree, names: Names) -> bool:
+    """Return whether a statement calls something that starts the backend, whatever else it does."""
+    if not isinstance(statement, cst.SimpleStatementLine):
+        return False
+    # What a lambda or a comprehension contains may not run.
+    later = (cst.Lambda, cst.BaseComp, cst.IfExp, cst.BooleanOperation)
+    return any(
+        starts_backend(names.qualified(call.func) or "") is True
+        and not any(
+            isinstance(each, later)
+            for each in itertools.takewhile(lambda x: x is not statement, tree.ancestors(call))
+        )
+        for call in tree.every(cst.Call, below=statement)
     )
 
 

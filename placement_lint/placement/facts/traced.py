@@ -17,6 +17,7 @@ from placement_lint.placement.facts.traced_results import gives_array
 from placement_lint.syntax.calls import Arguments, elements_or_self, integer_value
 from placement_lint.syntax.definitions import applied, named_function
 from placement_lint.syntax.dotted import said
+from placement_lint.syntax.lifted_classes import lifted_methods
 from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Traced:
             if any(self._tracing(d.decorator) is not None for d in node.decorators):
                 self._nodes.add(id(node))
                 self._decorated.add(id(node))
+        self._nodes.update(id(each.method) for each in lifted_methods(tree, names))
         for call in tree.every(cst.Call):
             if self._traces_arguments(call):
                 for argument in call.args:

@@ -28,6 +28,7 @@ from placement_lint.prefilter.conditions import (
 )
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.semantic.version_guards import deprecation_is_known, is_guarded
+from placement_lint.syntax.definitions import class_of_receiver
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.import_statements import imported_names
 
@@ -72,6 +73,10 @@ _OF_ARRAYS = {
 }
 
 
+_ONLY_OF_ARRAYS = frozenset({"device_buffers"})
+"""Attributes whose names say that what they are read of is an array."""
+
+
 @dataclass(frozen=True)
 class Hit:
     """One use of an old part of JAX."""
@@ -81,6 +86,8 @@ class Hit:
     """The name as it is used, or the imported name."""
     spelled: str
     """What stands there."""
+    is_certain: bool = True
+    """False: only the name of an attribute says that it is one of an array."""
 
 
 def is_removed(api: OldApi, target: TargetVersions) -> bool:
@@ -116,7 +123,8 @@ def _needs(api: OldApi) -> Needs:
         called = AllOf(Uses(*_MESHES), Pattern(rb"\bwith\b[^:#]{1,200}mesh", word=b"mesh"))
         return AnyOf(Enters(*_MESHES), called, Pattern(_ENTERED_MESH, word=b"mesh"))
     if api.use in {Access.ARRAY_ATTRIBUTE, Access.ARRAY_CALL}:
-        return AllOf(ReadOfValue(last, called=api.use is Access.ARRAY_CALL), MAKES_ARRAYS)
+        read = ReadOfValue(last, called=api.use is Access.ARRAY_CALL)
+        return read if last in _ONLY_OF_ARRAYS else AllOf(read, MAKES_ARRAYS)
     return ArgumentMatches((function,), rf"\b{last}\b")
 
 
@@ -200,12 +208,38 @@ def hit_of_array(
     is_called = isinstance(parent, cst.Call) and parent.func is node
     if api.use is Access.ARRAY_CALL and not is_called:
         return None
-    if not _is_array(node.value, ctx) or is_guarded(node, ctx):
+    is_array = _is_array(node.value, ctx)
+    if not (is_array or _is_named_as_of_array(node, ctx)) or is_guarded(node, ctx):
         return None
     shown: cst.CSTNode = node
     if api.use is Access.ARRAY_CALL and parent is not None:
         shown = parent
-    return Hit(api, shown, f".{node.attr.value}" + ("()" if shown is parent else ""))
+    spelled = f".{node.attr.value}" + ("()" if shown is parent else "")
+    return Hit(api, shown, spelled, is_certain=is_array)
+
+
+def _is_named_as_of_array(node: cst.Attribute, ctx: Context) -> bool:
+    """Return whether an attribute has a name that only arrays have, of what may be one.
+
+    Not where the file itself has something of the name, or sets it.
+    """
+    if node.attr.value not in _ONLY_OF_ARRAYS or node.attr.value in ctx.module.fact(_own_names):
+        return False
+    if ctx.name(node.value) is not None or class_of_receiver(node.value, ctx.names) is not None:
+        return False
+    held = ctx.flow.value(node.value) - values.DOUBTFUL
+    return all(isinstance(atom, values.Anything | values.AnyTree) for atom in held)
+
+
+def _own_names(facts: ModuleFacts) -> frozenset[str]:
+    """Return what a file defines, or sets as an attribute, of the names that only arrays have."""
+    found = {each.name.value for each in facts.tree.every(cst.FunctionDef)}
+    for target in facts.tree.every(cst.AssignTarget):
+        if isinstance(target.target, cst.Attribute):
+            found.add(target.target.attr.value)
+    for annotated in facts.tree.every(cst.AnnAssign):
+        found.add(dotted(annotated.target).rpartition(".")[2])
+    return frozenset(found & _ONLY_OF_ARRAYS)
 
 
 def _is_array(node: cst.BaseExpression, ctx: Context) -> bool:
@@ -558,7 +592,11 @@ class OldApiRule(Rule):
             hit.node,
             self.message(hit, ctx.target) + more,
             fix=fix,
-            confidence=confidence(self.version(hit.api), ctx.target),
+            confidence=(
+                confidence(self.version(hit.api), ctx.target)
+                if hit.is_certain
+                else Confidence.LIKELY
+            ),
             related=[
                 (each.node, ctx.module.path, f"{each.spelled} here too")
                 for each in others[:_MOST_RELATED]

@@ -62,7 +62,8 @@ class RemovedPlacementApi(OldApiRule):
     Names that all supported versions still have (for deprecation warnings see JDP602). Code under a
     condition on the version or `hasattr`, or after one that returns; code in a `try` that catches
     the AttributeError or ImportError, or in its handler; what only a type checker reads (`if
-    TYPE_CHECKING:`). An attribute of an object that is not certainly an array.
+    TYPE_CHECKING:`). An attribute of an object that is not certainly an array, other than
+    `.device_buffers`, which nothing else has, of an object of which nothing is known.
 
     ## Verified by
     The proof reads `.device_buffer` of an array, which raises AttributeError. After the fix it

@@ -10,6 +10,7 @@ from placement_lint.rules.base import Rule
 from placement_lint.semantic.given_functions import (
     GRAIN,
     PREFETCH,
+    PROCESSES,
     TORCH,
     computation_given,
     computations_here,
@@ -31,9 +32,10 @@ class JaxInDataWorker(Rule):
     Finds the first JAX computation in code that a `torch.utils.data.DataLoader` with workers, or a
     `grain` loader, or `mp_prefetch` of grain, runs in its workers: the `collate_fn`, the
     `worker_init_fn`, the methods of the dataset (`__getitem__`, `__iter__`), what the dataset is
-    given and calls (`transform=`), the operations. These are functions, objects and classes of the
+    given and calls (`transform=`), the operations; and what `map` and `filter` of a Hugging Face
+    dataset run in the processes of `num_proc=`. These are functions, objects and classes of the
     same file or of another file of the run, where it is reported, and what they call. `jnp.array`
-    and `jnp.asarray` count as computations.
+    and `jnp.asarray` count as computations, and so do the items of a dataset `with_format("jax")`.
 
     ## Why is this bad?
     Each worker is a separate process. A forked worker inherits the locks of JAX's threads but not
@@ -98,6 +100,8 @@ class JaxInDataWorker(Rule):
     needs = AnyOf(
         AllOf(b"DataLoader", Uses(TORCH, *GRAIN)),
         AllOf(PREFETCH.encode(), Uses("grain.*")),
+        AllOf(Jax(), PROCESSES.encode()),
+        AllOf(b"DataLoader", b"with_format", b"jax"),
         AllOf(Jax(), Word(GIVEN.encode())),
     )
 
