@@ -20,8 +20,8 @@ cpu = jax.devices("cpu")[0]
 CPU = Device("cpu", 0)
 
 
-def flow(text: str, *, accelerator: bool = True) -> Flow:
-    tree = Tree(cst.parse_module(HEAD + text))
+def flow(text: str, *, accelerator: bool = True, head: str = HEAD) -> Flow:
+    tree = Tree(cst.parse_module(head + text))
     return interpret_alone("main", tree, Names(tree), accelerator=accelerator)
 
 
@@ -85,8 +85,12 @@ def test_default_devices(text: str, devices: set[Device], is_system: bool) -> No
 def test_without_an_accelerator_the_system_default_is_the_host() -> None:
     found = flow("f()\n", accelerator=False)
     assert not found.runs_on_system_default(the_call(found))
-    pinned = flow('jax.config.update("jax_platforms", "cpu")\nf()\n')
+    pin = 'jax.config.update("jax_platforms", "cpu")\n'
+    pinned = flow(f"{pin}f()\n", head="import jax\n")
     assert not pinned.runs_on_system_default(the_call(pinned))
+    # The backend has started, with the devices of the head: JAX ignores it.
+    late = flow(f"{pin}f()\n")
+    assert late.runs_on_system_default(the_call(late))
 
 
 HAZARD = "with jax.default_device(cpu):\n    x = jnp.ones(3)\n"

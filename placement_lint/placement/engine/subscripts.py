@@ -86,8 +86,7 @@ class Subscripts:
             isinstance(atom, DeviceList) for atom in held
         ):
             return _part_of_devices(held, node) or value(Sequence(None, element_of(held)))
-        grid = sole(held)
-        if isinstance(grid, DeviceGrid) and not isinstance(key, int):
+        if isinstance(grid := sole(held), DeviceGrid) and not isinstance(key, int):
             return value(_part_of_grid(grid, node))
         part = _literal_slice(held, node)
         if part is not None:
@@ -106,12 +105,10 @@ class Subscripts:
         others = held - objects
         is_text = self._is_text(node)
         if is_text:
-            # What is asked for an item by a text is a dict: a tree is one, an array is none.
-            found |= (trees := frozenset(a for a in others if isinstance(a, AnyTree)))
-            others -= trees
-            if others - frozenset(own):
-                others -= frozenset(own)
-                own = []
+            others = _asked_for_by_text(others)
+            found |= frozenset(atom for atom in others if isinstance(atom, AnyTree))
+            others -= found
+            own = [atom for atom in others if isinstance(atom, Array)]
         if is_text and any(isinstance(a, Host) and a.from_file for a in others):
             # Of a file, a text gives all that is kept under it.
             found |= (files := frozenset(a for a in others if isinstance(a, Host) and a.from_file))
@@ -191,6 +188,12 @@ class Subscripts:
         if isinstance(index, cst.Name | cst.Attribute | cst.SimpleString | cst.ConcatenatedString):
             return self.key(index, self.on.evaluate(index, state))
         return integer_value(index)
+
+
+def _asked_for_by_text(held: Value) -> Value:
+    """Return what may be asked for an item by a text: a dict is, where there is one, no array."""
+    others = frozenset(atom for atom in held if not isinstance(atom, Array))
+    return others or held
 
 
 def _arrays_of(tree: AnyTree) -> Value:
