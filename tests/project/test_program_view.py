@@ -229,3 +229,25 @@ def test_only_what_leads_to_jax_is_parsed(tmp_path: Path) -> None:
     assert whole.parsed == 0
     assert whole.importing(str(tmp_path / "main.py"), "a").imports_jax is not None
     assert whole.parsed == 2
+
+
+def test_what_only_fetches_is_known_from_another_file(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    utils = (
+        "import jax\n\n\ndef fetched(tree):\n    return jax.device_get(tree)\n\n\n"
+        "def averaged(tree):\n    return jax.numpy.mean(jax.device_get(tree))\n"
+    )
+    evaluate = (
+        "import jax\n\nimport train_utils\n\n\ndef evaluate(step, state, batches):\n"
+        "    mapped = jax.pmap(step)\n    scores, means = [], []\n    for batch in batches:\n"
+        "        score, other = mapped(state, batch)\n"
+        "        means.append(train_utils.averaged(other))\n"
+        "        scores.append(train_utils.fetched(score))\n    return scores, means\n"
+    )
+    files = {"train_utils.py": utils, "evaluate.py": evaluate}
+    # In a folder whose name is not that of a test.
+    paths = write(tmp_path_factory.mktemp("run"), files)
+    settings = Settings(select=("JDP405",))
+    outcome = Linter(lambda _: settings).check(paths)
+    assert [(Path(f.path).name, f.span.line) for f in outcome.findings] == [("evaluate.py", 12)]

@@ -12,9 +12,12 @@ from placement_lint.prefilter.conditions import AllOf, AnyOf, Identifier, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import in_host_block, is_pinned_to_cpu
 from placement_lint.rules.transfers.jitted_calls import jitted, loop_around, runs_in_each_iteration
+from placement_lint.semantic.elsewhere import effects_of
 from placement_lint.semantic.enclosing import is_in_test
+from placement_lint.semantic.followed import followed
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import applied, named_function
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 _CONVERTING = frozenset({
     "builtins.float", "builtins.int", "jax.device_get", "numpy.array", "numpy.asarray",
 })  # fmt: skip
+_FETCHING = "jax.device_get"
+_PMAP = "jax.pmap"
 _READING_METHODS = frozenset({"item", "tolist"})
 # What takes a value to keep or to show it; any other call may need it to go on.
 _KEEPING_METHODS = frozenset(
@@ -43,9 +48,10 @@ class HostSyncInLoop(Rule):
 
     ## What it does
     Finds `float(loss)`, `int(…)`, `loss.item()`, `.tolist()`, `np.asarray(…)`, `jax.device_get(…)`,
-    `print(loss)` and `f"{loss}"` on the result of a jitted function, on every iteration of a loop
-    that also calls that function, if the value is only kept or shown: appended, summed up, stored
-    in a list or a dictionary, logged, printed.
+    `print(loss)` and `f"{loss}"` on the result of a jitted or pmapped function, on every iteration
+    of a loop that also calls that function, if the value is only kept or shown: appended, summed
+    up, stored in a list or a dictionary, logged, printed. It also finds calls of functions, of any
+    file, that do nothing with JAX but `jax.device_get`.
 
     ## Why is this bad?
     JAX dispatches work to the device and returns at once, so that the host prepares the next step
@@ -115,7 +121,7 @@ class HostSyncInLoop(Rule):
     severity = Severity.INFO
     follows_arrays = False
     pedantic = True
-    needs = AllOf(Jax(), b"jit", AnyOf(Identifier(b"for"), Identifier(b"while")))
+    needs = AllOf(Jax(), AnyOf(b"jit", b"pmap"), AnyOf(Identifier(b"for"), Identifier(b"while")))
 
     def visit_For(self, node: cst.For, ctx: Context) -> None:
         _check_loop(node, node.body, ctx)
@@ -171,9 +177,25 @@ def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
 
 
 def _runs_on_device(call: cst.Call, ctx: Context) -> bool:
-    """Whether a call surely runs a jitted function, and that is not told to run on the CPU."""
+    """Whether a call surely runs a compiled function, and that is not told to run on the CPU."""
     function = jitted(call.func, ctx)
-    return function is not None and not function.runs_on_host
+    return not function.runs_on_host if function is not None else _is_pmapped(call.func, ctx)
+
+
+def _is_pmapped(function: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether a function surely is one that `jax.pmap` gives, on devices of its choice."""
+    made = followed(function, ctx)
+    if not isinstance(made, cst.Call):
+        defined = named_function(function, ctx.names)
+        if not isinstance(defined, cst.FunctionDef) or len(defined.decorators) != 1:
+            return False
+        made = defined.decorators[0].decorator
+    elif ctx.called(made) != _PMAP:
+        return False
+    of, calls = applied(made, ctx.names)
+    return ctx.name(of) == _PMAP and not any(
+        each.is_open or {"backend", "devices"} & each.keywords.keys() for each in calls
+    )
 
 
 def _waited_for(
@@ -211,6 +233,26 @@ def _read(
         yield from Arguments(node).positional
     elif isinstance(node.func, cst.Attribute) and node.func.attr.value in _READING_METHODS:
         yield node.func.value
+    elif len(node.args) == 1 and _only_fetches(node.func, ctx):
+        yield from Arguments(node).positional
+
+
+def _only_fetches(function: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether all that a function of the run does with JAX is to fetch its argument."""
+    defined = named_function(function, ctx.names)
+    if defined is None:
+        effects = effects_of(function, ctx)
+        names = set() if effects is None or effects.is_traced else {c.name for c in effects.calls}
+        return names == {_FETCHING}
+    if not isinstance(defined, cst.FunctionDef) or len(defined.params.params) != 1:
+        return False
+    parameter = defined.params.params[0].name.value
+    returned = [*ctx.tree.every(cst.Return, below=defined.body)]
+    return len(returned) == 1 and any(
+        ctx.called(each) == _FETCHING
+        and any(name.value == parameter for name in ctx.tree.every(cst.Name, below=each))
+        for each in ctx.tree.every(cst.Call, below=returned[0])
+    )
 
 
 def _step_of(
