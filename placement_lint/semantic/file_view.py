@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.syntax.dotted import said, saying
+from placement_lint.semantic.expressed_words import expressed_words
 from placement_lint.syntax.guards import TYPE_CHECKING_NAMES
 from placement_lint.syntax.import_statements import modules_named
 from placement_lint.syntax.imports import importable
@@ -210,13 +210,9 @@ class FileView:
         """Return whether this file, or one that is executed with it, may say one of some words.
 
         Asked before `flow` is, which executes a file that is a program of its own: what such a
-        file says is what it names, and what its texts are.
+        file says is what its expressions stand for, and what its texts and keywords are.
         """
-        return self.module.is_executed or not self.module.fact(_all_said).isdisjoint(words)
-
-
-def _all_said(facts: ModuleFacts) -> frozenset[str]:
-    return frozenset(map(said, facts.tree.every(*saying())))
+        return self.module.is_executed or not self.module.fact(expressed_words).isdisjoint(words)
 
 
 def _called_names(facts: ModuleFacts) -> dict[str, list[cst.Call]]:

@@ -21,6 +21,7 @@ from placement_lint.prefilter.conditions import (
     passed,
 )
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.meshes.shardings import is_unknown_alone
 from placement_lint.semantic.enclosing import failure_is_expected, is_caught
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
@@ -194,6 +195,8 @@ def _problem(call: cst.Call, argument: cst.BaseExpression, name: str, ctx: Conte
     be one.
     """
     is_default = name == "jax.default_device"
+    if not is_default and _is_other(argument, ctx):
+        return None
     texts = _texts(argument, ctx)
     if texts:
         return _string_problem(texts, is_default=is_default)
@@ -210,6 +213,14 @@ def _problem(call: cst.Call, argument: cst.BaseExpression, name: str, ctx: Conte
     ):
         return "a list of devices"
     return None
+
+
+def _is_other(argument: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether an expression certainly is a sharding, or nothing is known of it."""
+    if is_unknown_alone(argument, ctx):
+        return True
+    name = ctx.called(followed(argument, ctx)) or ""
+    return name == "jax.NamedSharding" or name.startswith("jax.sharding.")
 
 
 def _texts(argument: cst.BaseExpression, ctx: Context) -> list[str]:

@@ -23,6 +23,7 @@ from placement_lint.prefilter.conditions import (
 )
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import names_device
+from placement_lint.rules.meshes.shardings import is_unknown_alone, may_know_devices
 from placement_lint.semantic.enclosing import is_asserted_to_fail
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import string_value
@@ -196,6 +197,8 @@ def _is_device(node: cst.BaseExpression, ctx: Context) -> bool:
         return True
     if isinstance(followed(node, ctx), cst.Call):
         # A sharding of one device is such a value as well.
+        return False
+    if not may_know_devices(ctx) or is_unknown_alone(node, ctx):
         return False
     held = ctx.flow.value(node)
     return bool(held) and all(isinstance(atom, values.TheDevice) for atom in held)

@@ -13,7 +13,7 @@ from placement_lint.placement.domain.mesh_contexts import MeshSource, is_none
 from placement_lint.placement.domain.sharding import Mesh, Spec
 from placement_lint.rules.commitment.mixtures import calls_by_name
 from placement_lint.rules.meshes.constraints import CONSTRAINT, names_set_mesh, sets_for_good
-from placement_lint.rules.meshes.shardings import calls_at
+from placement_lint.rules.meshes.shardings import calls_at, may_know_specs
 from placement_lint.semantic.enclosing import (
     ancestors_in_function,
     failure_is_expected,
@@ -108,6 +108,11 @@ def without_mesh(node: cst.Call, ctx: Context) -> list[ShardedCall]:
 
     None where something may set a mesh that nothing here leads to, or a condition asks for one.
     """
+    if not may_know_specs(ctx):
+        return []
+    if not ctx.module.is_executed and ctx.module.fact(_names_others):
+        # Executed alone, it has read none of them.
+        return []
     constrains = ctx.called(node) == CONSTRAINT
     found = [
         call
@@ -189,11 +194,17 @@ def _asks_for_mesh(node: cst.CSTNode, ctx: Context) -> bool:
 def _imports_others(facts: ModuleFacts) -> bool:
     """Return whether a file imports what is not read here, and may set a mesh."""
     module, linking = facts.flow.module, facts.flow.program.linking
-    return any(
-        name.partition(".")[0] not in _HARMLESS and linking.found(module, name) is None
+    return any(linking.found(module, name) is None for name in facts.fact(_names_others))
+
+
+def _names_others(facts: ModuleFacts) -> list[str]:
+    """Return what a file imports that may set a mesh, where nobody knows more of it."""
+    return [
+        name
         for node in facts.tree.every(cst.Import, cst.ImportFrom)
         for name in imported_names(node)
-    )
+        if name.partition(".")[0] not in _HARMLESS
+    ]
 
 
 _ASKING = ("axes", "device", "distributed", "empty", "mesh", "shard")

@@ -9,7 +9,7 @@ import libcst as cst
 from placement_lint.findings import Confidence, Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Pattern, Uses
 from placement_lint.rules.base import Rule
-from placement_lint.rules.meshes.shardings import made_at
+from placement_lint.rules.meshes.shardings import made_at, may_know_meshes, may_split
 from placement_lint.rules.meshes.spanning import (
     held_in_part,
     is_silent_at,
@@ -185,12 +185,19 @@ def _check(
     *,
     in_trees: bool = True,
 ) -> None:
-    # Most programs have one process: then nobody has to know where this array is.
-    if isinstance(array, cst.SimpleString | cst.Integer) or not says_it_has_several_processes(ctx):
+    if isinstance(array, cst.SimpleString | cst.Integer):
+        return
+    if not may_split(ctx) or not may_know_meshes(ctx):
+        return
+    # Most programs have one process: then nobody has to know where this array is. To find out takes
+    # the files that say so, which is more than to look up what is known already.
+    if not ctx.module.is_executed and not says_it_has_several_processes(ctx):
         return
     held = ctx.flow.value(array)
     split = held_in_part(held, in_trees=in_trees) if held else None
-    if split is None or is_silent_at(array, node, ctx, _FAILURES):
+    if split is None or not says_it_has_several_processes(ctx):
+        return
+    if is_silent_at(array, node, ctx, _FAILURES):
         return
     is_made_of_parts = ctx.called(followed(array, ctx)) in _MAKERS
     ctx.report(

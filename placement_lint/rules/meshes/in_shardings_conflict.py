@@ -10,7 +10,7 @@ from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.sharding import UNKNOWN_PART, Mesh, Sharding, Spec
 from placement_lint.prefilter.conditions import SHARDS, AllOf, Jax
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.meshes.shardings import made_at, name_at
+from placement_lint.rules.meshes.shardings import made_at, may_know_meshes, may_split, name_at
 from placement_lint.semantic.enclosing import failure_is_expected, is_caught
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.spelling import needed
@@ -103,7 +103,7 @@ class InShardingsConflict(Rule):
     needs = AllOf(Jax(), SHARDS)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        if not ctx.may_say({"in_shardings"}):
+        if not ctx.may_say({"in_shardings"}) or not may_split(ctx) or not may_know_meshes(ctx):
             return
         calls = ctx.flow.record.sharded_calls.compiled.get(ctx.tree.index(node), set())
         if not calls or any(argument.keyword or argument.star for argument in node.args):

@@ -8,7 +8,7 @@ from placement_lint.findings import Confidence, Severity
 from placement_lint.prefilter.conditions import Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.per_process_values import differs_between_processes
-from placement_lint.rules.meshes.shardings import made_at
+from placement_lint.rules.meshes.shardings import made_at, may_know_meshes
 from placement_lint.rules.meshes.spanning import (
     is_over_all,
     is_silent_at,
@@ -100,7 +100,7 @@ class LocalArrayToGlobalSharding(Rule):
     needs = Uses("jax.device_put")
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        if not ctx.is_call(node, "jax.device_put"):
+        if not ctx.is_call(node, "jax.device_put") or not may_know_meshes(ctx):
             return
         arguments = Arguments(node)
         given, target = arguments.get(0, "x"), arguments.get(1, "device")

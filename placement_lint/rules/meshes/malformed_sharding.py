@@ -14,7 +14,10 @@ from placement_lint.rules.devices.queries import names_device
 from placement_lint.rules.meshes.device_grids import count, dimensions
 from placement_lint.rules.meshes.shardings import (
     calls_at,
+    is_unknown_alone,
     made_of,
+    may_know_devices,
+    may_know_meshes,
 )
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
 from placement_lint.semantic.followed import followed
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from placement_lint.syntax.edits import Editor
 
 _SPEC = "jax.sharding.PartitionSpec"
+_SPECS = frozenset({_SPEC, "jax.P"})
 _CAUGHT = frozenset({
     "builtins.AttributeError", "builtins.BaseException", "builtins.Exception",
     "builtins.TypeError", "builtins.ValueError",
@@ -122,8 +126,10 @@ Found: TypeAlias = "tuple[cst.CSTNode, str, FixPlan | None]"
 
 def _named_sharding(node: cst.Call, arguments: Arguments, ctx: Context) -> Found | None:
     mesh, spec = arguments.get(0, "mesh"), arguments.get(1, "spec")
+    if mesh is None or spec is None or not _may_be_exchanged(spec, ctx):
+        return None
     seen = calls_at(node, ctx)
-    if mesh is None or spec is None or not seen:
+    if not seen:
         return None
     meshes = [call.given[0] for call in seen]
     specs = [call.given[1] for call in seen]
@@ -136,6 +142,16 @@ def _named_sharding(node: cst.Call, arguments: Arguments, ctx: Context) -> Found
         return None
     message = f"NamedSharding takes a PartitionSpec, not {what}: {_RAISING}"
     return spec, message, _spec_plan(spec, node, ctx)
+
+
+def _may_be_exchanged(spec: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether something else may be passed for a mesh or a spec, as far as that is known.
+
+    Where a spec is made, what is known of the mesh is a mesh, unless the file knows devices.
+    """
+    written = followed(spec, ctx)
+    is_spec = ctx.called(written) in _SPECS or is_unknown_alone(written, ctx)
+    return not is_spec or may_know_devices(ctx)
 
 
 def _devices() -> tuple[type, ...]:
@@ -194,7 +210,7 @@ def _spec_plan(spec: cst.BaseExpression, node: cst.Call, ctx: Context) -> FixPla
 
 def _mesh(node: cst.Call, arguments: Arguments, ctx: Context) -> Found | None:
     devices, names = arguments.get(0, "devices"), arguments.get(1, "axis_names")
-    if devices is None or names is None:
+    if devices is None or names is None or is_unknown_alone(followed(names, ctx), ctx):
         return None
     wanted = 1 if string_value(followed(names, ctx)) is not None else count(names, ctx)
     known = dimensions(devices, ctx)
@@ -255,10 +271,9 @@ def _jit(_node: cst.Call, arguments: Arguments, ctx: Context) -> Found | None:
         given = arguments.get(None, keyword)
         if given is None:
             continue
-        held = ctx.flow.value(given)
         if names_device(given, ctx):
             return given, f"{keyword} takes shardings, not a device: TypeError", None
-        if _all_are([held], Mesh):
+        if may_know_meshes(ctx) and _all_are([ctx.flow.value(given)], Mesh):
             return given, f"{keyword} takes shardings, not a mesh: TypeError", None
     given = arguments.get(None, "out_shardings")
     function = named_function(arguments.get(0, "fun"), ctx.names)
@@ -284,8 +299,10 @@ def _is_sharding(node: cst.BaseExpression, ctx: Context) -> bool:
 
 def _put(node: cst.Call, arguments: Arguments, ctx: Context) -> Found | None:
     target = arguments.get(1, "device", "shardings")
+    if target is None or not may_know_meshes(ctx):
+        return None
     seen = calls_at(node, ctx)
-    if target is None or not seen or not _all_are([call.given[0] for call in seen], Mesh):
+    if not seen or not _all_are([call.given[0] for call in seen], Mesh):
         return None
     return target, "a mesh does not say how to split the array: pass a NamedSharding", None
 

@@ -4,25 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from placement_lint.findings import Confidence, Severity
 from placement_lint.placement.domain.sharding import Mesh, Spec
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.iterated_specs import meets_each
 from placement_lint.rules.meshes.shardings import (
+    MAKERS_OF_SPECS,
     calls_at,
+    is_unknown_alone,
     made_of,
+    may_know_specs,
 )
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
+from placement_lint.semantic.followed import followed
+from placement_lint.syntax.calls import Arguments, is_none, string_value
+from placement_lint.syntax.dotted import said
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    import libcst as cst
-
     from placement_lint.rules.context import Context
+    from placement_lint.semantic.model import ModuleFacts
 
 _SHARDING = ("jax.NamedSharding", "jax.sharding.NamedSharding")
+_SPECS = frozenset({"jax.P", "jax.sharding.PartitionSpec"})
 _MESH = ("jax.make_mesh", "jax.sharding.Mesh")
 _CAUGHT = frozenset({
     "builtins.BaseException", "builtins.Exception", "builtins.ValueError",
@@ -89,6 +97,8 @@ class MeshAxisRepeated(Rule):
         is_sharding = ctx.is_call(node, *_SHARDING)
         if not is_sharding and not ctx.is_call(node, *_MESH):
             return
+        if not ctx.module.is_executed and not _may_repeat(node, ctx, is_sharding=is_sharding):
+            return
         given = [call.given[1] for call in calls_at(node, ctx)] if is_sharding else []
         every = given if is_sharding else [ctx.flow.value(node)]
         in_turn = is_sharding and meets_each(node, ctx)
@@ -104,6 +114,67 @@ class MeshAxisRepeated(Rule):
             confidence=Confidence.LIKELY if None in repeated else Confidence.DEFINITE,
             related=made_of(node, ctx, *every),
         )
+
+
+def _may_repeat(node: cst.Call, ctx: Context, *, is_sharding: bool) -> bool:
+    """Return whether one axis may be named twice, by what a file writes, executed for itself."""
+    if is_sharding:
+        return may_know_specs(ctx) and ctx.module.fact(_has_specs_that_may)
+    names = Arguments(node).get(1, "axis_names")
+    if names is None:
+        return Arguments(node).is_open
+    written = followed(names, ctx)
+    return not is_unknown_alone(written, ctx) and not _are_apart([written])
+
+
+def _has_specs_that_may(facts: ModuleFacts) -> bool:
+    """Return whether a file makes a spec otherwise than of literals which all differ."""
+    names, called = facts.names, set()
+    for call in facts.tree.every(cst.Call):
+        if names.qualified(call.func) in _SPECS:
+            called.add(id(call.func))
+            if any(each.star or each.keyword for each in call.args):
+                return True
+            if not _are_apart([each.value for each in call.args]):
+                return True
+    # It may be called by another name, or by what it is given to.
+    handed_on = (
+        node
+        for node in facts.tree.every(cst.Name, cst.Attribute)
+        if names.qualified(node) in _SPECS and id(node) not in called
+    )
+    named = (each for each in facts.tree.every(cst.SimpleString) if said(each) in MAKERS_OF_SPECS)
+    return any(True for _ in named) or not all(_is_asked(each, facts) for each in handed_on)
+
+
+def _is_asked(node: cst.CSTNode, facts: ModuleFacts) -> bool:
+    """Return whether a class is only the type of something: `isinstance(x, P)`, an annotation."""
+    for ancestor in facts.tree.ancestors(node):
+        if isinstance(ancestor, cst.Annotation):
+            return True
+        if isinstance(ancestor, cst.Call):
+            return facts.names.qualified(ancestor.func) == "builtins.isinstance"
+        if not isinstance(ancestor, cst.Arg | cst.Tuple | cst.Element | cst.BinaryOperation):
+            return False
+    return False
+
+
+def _are_apart(parts: list[cst.BaseExpression]) -> bool:
+    """Return whether some expressions are literal names of axes, or None, and all names differ."""
+    texts: list[str] = []
+    pending = list(parts)
+    while pending:
+        part = pending.pop()
+        text = string_value(part)
+        if text is not None:
+            texts.append(text)
+        elif isinstance(part, cst.Tuple | cst.List):
+            if any(isinstance(each, cst.StarredElement) for each in part.elements):
+                return False
+            pending += [each.value for each in part.elements]
+        elif not is_none(part):
+            return False
+    return len(texts) == len(set(texts))
 
 
 def _repeated(held: Iterable[object], *, in_turn: bool) -> tuple[str, str] | None:

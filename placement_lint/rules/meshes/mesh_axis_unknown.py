@@ -20,7 +20,12 @@ from placement_lint.rules.meshes.bare_specs import (
 )
 from placement_lint.rules.meshes.constraints import CONSTRAINT
 from placement_lint.rules.meshes.iterated_specs import meets_each
-from placement_lint.rules.meshes.shardings import calls_at, may_know_meshes, related_places
+from placement_lint.rules.meshes.shardings import (
+    calls_at,
+    may_know_meshes,
+    may_know_specs,
+    related_places,
+)
 from placement_lint.semantic.enclosing import (
     ancestors_in_function,
     is_asserted_to_fail,
@@ -112,7 +117,7 @@ class MeshAxisUnknown(Rule):
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        if not may_know_meshes(ctx):
+        if not may_know_meshes(ctx) or not may_know_specs(ctx):
             return
         if ctx.is_call(node, *_SHARDING, *_SHARD_MAP):
             calls = calls_at(node, ctx)

@@ -16,7 +16,7 @@ from placement_lint.rules.commitment.commitment_lost import is_certain
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
 from placement_lint.rules.meshes.compiled_calls import arguments_of, kept_by, leaves_some
 from placement_lint.rules.meshes.constraints import names_set_mesh
-from placement_lint.rules.meshes.shardings import name_at, split_over
+from placement_lint.rules.meshes.shardings import may_split, name_at, split_over
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count, size_text
 from placement_lint.rules.transfers.jitted_calls import loop_around, runs_in_each_iteration
 from placement_lint.semantic.enclosing import is_in_test
@@ -126,7 +126,7 @@ class ReplicatedAtEveryCall(Rule):
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         inner = loop_around(node, ctx)
-        if not isinstance(inner, cst.For | cst.While):
+        if not isinstance(inner, cst.For | cst.While) or not may_split(ctx):
             return
         taken = arguments_of(node, ctx)
         if not taken or not runs_in_each_iteration(node, inner, ctx):

@@ -9,7 +9,7 @@ import libcst as cst
 from placement_lint.findings import Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.base import Rule
-from placement_lint.rules.meshes.shardings import made_at
+from placement_lint.rules.meshes.shardings import made_at, may_split
 from placement_lint.semantic.enclosing import is_in_test
 
 if TYPE_CHECKING:
@@ -114,7 +114,9 @@ class ShardedArrayIterated(Rule):
 def _check(node: cst.BaseExpression, ctx: Context) -> None:
     from placement_lint.placement.domain.values import Array
 
-    if isinstance(node, cst.Tuple | cst.List | cst.SimpleString | cst.Integer):
+    if isinstance(node, cst.Tuple | cst.List | cst.SimpleString | cst.Integer) or not may_split(
+        ctx
+    ):
         return
     held = ctx.flow.value(node)
     shardings = [atom.sharding if isinstance(atom, Array) else None for atom in held]

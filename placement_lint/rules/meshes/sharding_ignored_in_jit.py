@@ -25,6 +25,7 @@ from placement_lint.rules.meshes.shardings import (
     is_auto,
     leaves,
     made_at,
+    may_know_shardings,
     may_run_at_compile_time,
     names_memories,
 )
@@ -138,7 +139,9 @@ class ShardingIgnoredInJit(Rule):
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         put = _put(node, ctx)
-        if put is None or is_asserted_to_fail(node, ctx) or not _may_be_compiled(ctx):
+        if put is None or not may_know_shardings(ctx):
+            return
+        if is_asserted_to_fail(node, ctx) or not _may_be_compiled(ctx):
             return
         seen = calls_at(node, ctx)
         if not seen or any(call.running is not Running.COMPILED for call in seen):

@@ -10,7 +10,7 @@ from placement_lint.rules.base import Rule
 from placement_lint.rules.commitment.commitment_lost import optimizer_of, shapes_taken
 from placement_lint.rules.commitment.putting import is_put
 from placement_lint.rules.meshes.constraints import names_set_mesh
-from placement_lint.rules.meshes.shardings import made_at, split_over
+from placement_lint.rules.meshes.shardings import made_at, may_split, split_over
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
 
@@ -96,7 +96,9 @@ class ShardingLost(Rule):
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         arguments = Arguments(node)
-        if arguments.is_open or not arguments.positional or not ctx.may_say(_TRANSFORMING):
+        if arguments.is_open or not arguments.positional:
+            return
+        if not may_split(ctx) or not ctx.may_say(_TRANSFORMING):
             return
         if ctx.flow.is_traced(node):
             return

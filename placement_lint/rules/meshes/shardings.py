@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain.sharding import AxisType, Mesh, Sharding, Spec
-from placement_lint.syntax.dotted import said, saying
+from placement_lint.semantic.expressed_words import annotated_words
+from placement_lint.semantic.set_attributes import may_set_attribute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -52,25 +53,56 @@ def calls_at(node: cst.CSTNode, ctx: Context) -> frozenset[ShardedCall]:
 def may_know_meshes(ctx: Context) -> bool:
     """Return whether the axes of a mesh may be known in a file: if it does what makes one.
 
-    A file is executed for itself only then. Imports and annotations make none.
+    A file is executed for itself only then, and so it is for what follows.
     """
-    return ctx.module.is_executed or ctx.module.fact(_makes_meshes)
+    return ctx.may_say(_MAKERS_OF_MESHES)
 
 
-def _makes_meshes(facts: ModuleFacts) -> bool:
-    for node in facts.tree.every(*saying()):
-        if said(node) not in _MAKERS_OF_MESHES:
-            continue
-        if isinstance(node, cst.ImportAlias) and node.asname is None:
-            # Where it is used, it has the name too.
-            continue
-        if not any(isinstance(each, cst.Annotation) for each in facts.tree.ancestors(node)):
-            return True
-    return False
+def may_know_specs(ctx: Context) -> bool:
+    """Return whether a spec may be known in a file."""
+    return ctx.may_say(MAKERS_OF_SPECS)
+
+
+def may_know_shardings(ctx: Context) -> bool:
+    """Return whether a named sharding may be known in a file, be it that of an array."""
+    return ctx.may_say(_MAKERS_OF_SHARDINGS | _MAKERS_OF_MESHES)
+
+
+def may_know_devices(ctx: Context) -> bool:
+    """Return whether a device may be known in a file, or a list of some."""
+    return ctx.may_say(_GIVING_DEVICES) or "Device" in ctx.module.fact(annotated_words)
+
+
+def is_unknown_alone(node: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether executing a file for itself says nothing of an expression: it is an attribute
+    that no object of the file has, nor one of JAX's.
+    """
+    return (
+        not ctx.module.is_executed
+        and isinstance(node, cst.Attribute)
+        and node.attr.value not in _KNOWN_ATTRIBUTES
+        and not may_set_attribute(ctx.module, node.attr.value)
+    )
+
+
+def may_split(ctx: Context) -> bool:
+    """Return whether it may be known in a file how an array is split."""
+    return may_know_specs(ctx) and ctx.may_say(_MAKERS_OF_SHARDINGS)
 
 
 _MAKERS_OF_MESHES = frozenset({"AbstractMesh", "Mesh", "make_mesh"})
 """The last parts of the names of what makes a mesh; see `overlays.jax_sharding`."""
+_GIVING_DEVICES = frozenset({
+    "create_device_mesh", "device", "devices", "jax_default_device", "local_devices",
+})  # fmt: skip
+_KNOWN_ATTRIBUTES = frozenset({
+    "T", "abstract_mesh", "at", "axis_names", "devices", "init",
+    "jax_default_device", "mesh", "mT", "sharding", "spec", "update", "value",
+})  # fmt: skip
+"""What the interpreter knows of objects of libraries; see `engine.classes`."""
+MAKERS_OF_SPECS = frozenset({"P", "PartitionSpec"})
+_MAKERS_OF_SHARDINGS = frozenset({"NamedSharding", "host_local_array_to_global_array"})
+"""Those of what makes a sharding of a mesh and a spec, or an array that has one."""
 
 
 def leaves(held: Value, depth: int = 4) -> Iterator[Atom]:

@@ -98,9 +98,11 @@ class SpecWithoutMesh(Rule):
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         calls = without_mesh(node, ctx)
+        if not calls:
+            return
         every = ctx.flow.record.sharded_calls
         seen = every.at(ctx.tree.index(node)) or every.compiled.get(ctx.tree.index(node), set())
-        if not calls or len(calls) != len(seen) or any(map(was_left, calls)):
+        if len(calls) != len(seen) or any(map(was_left, calls)):
             return
         specs = (frozenset(bare_specs(call)) for call in calls)
         ctx.report(

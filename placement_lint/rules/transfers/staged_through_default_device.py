@@ -185,7 +185,7 @@ class StagedThroughDefaultDevice(Rule):
     def _check_put(self, node: cst.Call, ctx: Context) -> None:
         arguments = Arguments(node)
         operand, target = arguments.get(0, "x"), arguments.get(1, "device")
-        if operand is None or target is None or arguments.is_open or ctx.flow.is_traced(node):
+        if operand is None or target is None or arguments.is_open:
             return
         for part in _parts(operand):
             self._check_operand(part, target, node, ctx)
@@ -224,6 +224,11 @@ class StagedThroughDefaultDevice(Rule):
         at, made = made, returned or made
         name = ctx.called(made)
         if not isinstance(made, cst.Call) or name is None or not isinstance(at, cst.Call):
+            return
+        # What follows asks where arrays are, for which the file is executed.
+        if name not in TREE_MAPS and ctx.names.table.get(name) is None:
+            return
+        if ctx.flow.is_traced(put):
             return
         is_spread = _is_sharding(target, ctx)
         mapped = _mapped_by(made, name, ctx)
