@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.syntax.dotted import said
+from placement_lint.syntax.dotted import said, saying
 from placement_lint.syntax.names import Ambiguous, BindingKind, Known
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.names import Names
 
-_SAYING = (cst.Attribute, cst.Arg, cst.SimpleString, cst.FormattedStringText)
 _LIBRARIES = frozenset(sys.stdlib_module_names) | {"jax", "numpy"}
 """Packages of which no other file of the run passes on a name."""
 _IMPORTING = frozenset({"import_module", "importorskip"})
@@ -47,10 +46,11 @@ class _Words:
         self._imported, self._from_others = _imported(names)
         self._has_star = names.module_scope.has_star_import
         annotations = _annotations(names)
+        kinds = frozenset(saying()) - {cst.ImportAlias}
         expressed: set[str] = set()
         annotated: set[str] = set()
         for place, node in enumerate(names.tree.nodes):
-            if type(node) not in _KINDS:
+            if type(node) not in kinds:
                 continue
             if not annotations[place]:
                 expressed.update(self._of(node))
@@ -78,7 +78,6 @@ class _Words:
 
 
 _WORD = re.compile(r"\w+")
-_KINDS = frozenset({cst.Name, *_SAYING})
 
 
 def _annotations(names: Names) -> bytearray:

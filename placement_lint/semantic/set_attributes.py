@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.syntax.tree import Tree
 
 _ANSWERING = ("__getattr__", "__getattribute__")
-_TARGETS = (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.For, cst.CompFor, cst.AsName)
 
 
 def may_set_attribute(facts: ModuleFacts, name: str) -> bool:
@@ -37,21 +39,15 @@ def _is_of_name(letter: str) -> bool:
 
 
 def _stored(facts: ModuleFacts) -> frozenset[str]:
-    """Return the attributes that are assigned, or that stand beside one that is."""
+    """Return the attributes that are assigned, or that stand in a target beside one that is."""
+    targets = [*_targets(facts.tree)]
+    below = (each for target in targets for each in facts.tree.every(cst.Attribute, below=target))
     return frozenset(
-        each.attr.value
-        for node in facts.tree.every(*_TARGETS)
-        for each in facts.tree.every(cst.Attribute, below=_target(node))
-    ) | {
-        target.attr.value
-        for node in facts.tree.every(*_TARGETS)
-        if isinstance(target := _target(node), cst.Attribute)
-    }
+        each.attr.value for each in (*targets, *below) if isinstance(each, cst.Attribute)
+    )
 
 
-def _target(node: cst.CSTNode) -> cst.CSTNode:
-    if isinstance(node, cst.AsName):
-        return node.name
-    if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign | cst.For | cst.CompFor):
-        return node.target
-    raise TypeError(node)
+def _targets(tree: Tree) -> Iterator[cst.CSTNode]:
+    yield from (each.target for each in tree.every(cst.AssignTarget, cst.AnnAssign, cst.AugAssign))
+    yield from (each.target for each in tree.every(cst.For, cst.CompFor))
+    yield from (each.name for each in tree.every(cst.AsName))

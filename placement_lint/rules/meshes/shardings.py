@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain.sharding import AxisType, Mesh, Sharding, Spec
-from placement_lint.semantic.expressed_words import annotated_words
 from placement_lint.semantic.set_attributes import may_set_attribute
 
 if TYPE_CHECKING:
@@ -70,7 +69,9 @@ def may_know_shardings(ctx: Context) -> bool:
 
 def may_know_devices(ctx: Context) -> bool:
     """Return whether a device may be known in a file, or a list of some."""
-    return ctx.may_say(_GIVING_DEVICES) or "Device" in ctx.module.fact(annotated_words)
+    from placement_lint.semantic.expressed_words import annotated_words
+
+    return ctx.may_say(_GIVING_DEVICES) or "Device" in annotated_words(ctx.module)
 
 
 def is_unknown_alone(node: cst.BaseExpression, ctx: Context) -> bool:
