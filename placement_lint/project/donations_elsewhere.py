@@ -42,6 +42,8 @@ class DonationsElsewhere:
         self._opened = opened
         self._known: dict[_Place, DonationElsewhere | None] = {}
         self._learned: dict[str, Donated] = {}
+        self._texts: dict[str, str] = {}
+        """Those of the files of which something was learned."""
         self._answers: dict[str, dict[int, Dependencies]] = {}
         self._recalled = _Recalled(project.known_donations, still_gives, self._forget)
         self._executed: list[_Place] = []
@@ -83,6 +85,8 @@ class DonationsElsewhere:
     def take_learned(self) -> dict[str, Donated]:
         """Return what files donate, as far as it was found out, or found to hold, since then."""
         learned, self._learned = self._learned, {}
+        for path, donated in learned.items():
+            donated.code = code_digest(self._texts.pop(path))
         for path, by_identity in self._answers.items():
             for answers in by_identity.values():
                 if path in learned:
@@ -101,8 +105,10 @@ class DonationsElsewhere:
     ) -> None:
         known = self._learned.get(path)
         if known is None:
-            known = self._learned[path] = Donated(code_digest(facts.text))
-        known.add(Donated(known.code, dict(donations or {}), dict(targets or {})))
+            # Only who keeps it asks for its digest.
+            known = self._learned[path] = Donated("")
+            self._texts[path] = facts.text
+        known.add(Donated("", dict(donations or {}), dict(targets or {})))
         got = [*self._opened(path)]
         if isinstance(facts.run, TrackedQueries):
             got.append(facts.run.answers)
@@ -113,6 +119,7 @@ class DonationsElsewhere:
         for located in self._executed[count:]:
             self._known.pop(located, None)
             self._learned.pop(located[0], None)
+            self._texts.pop(located[0], None)
         del self._executed[count:]
 
 

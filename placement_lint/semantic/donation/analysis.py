@@ -172,19 +172,21 @@ class Donations:
         """
         users: dict[str, set[int]] = {}
         pending: list[str] = []
-        for node in self._tree.every(cst.Name, cst.Attribute):
+        owners = self._owners()
+        index = self._tree.index
+        named = [*self._tree.every(cst.Name, cst.Attribute)]
+        for node in named:
             text = node.attr.value if isinstance(node, cst.Attribute) else node.value
-            for owner in self._around(node):
-                users.setdefault(str(text), set()).add(owner)
+            users.setdefault(str(text), set()).add(owners[index(node)])
         found: set[int] = set()
         fresh: set[int] = set()
         for call in self._tree.every(cst.Call):
             if any(each.keyword is not None and each.keyword.value in _WORDS for each in call.args):
-                fresh |= set(self._around(call))
+                fresh.add(owners[index(call)])
                 pending += self._names_of(call)
-        for node in self._tree.every(cst.Name, cst.Attribute):
+        for node in named:
             if self._run.elsewhere(self._facts.names.qualified(node)):
-                fresh |= set(self._around(node))
+                fresh.add(owners[index(node)])
                 pending += self._names_of(node)
         seen: set[str] = set()
         names_by_owner = self._function_names()
@@ -239,15 +241,19 @@ class Donations:
                 break
         return []
 
-    def _around(self, node: cst.CSTNode) -> Iterator[int]:
-        """Yield the function that a node is in, or the module."""
-        child = node
-        for ancestor in self._tree.ancestors(node):
-            if isinstance(ancestor, cst.FunctionDef) and not isinstance(child, cst.Decorator):
-                yield id(ancestor)
-                return
-            child = ancestor
-        yield id(self._tree.module)
+    def _owners(self) -> list[int]:
+        """Return for each node the function that it is in, or the module, as `id`.
+
+        A decorator is outside of what it decorates.
+        """
+        nodes, found = self._tree.nodes, [id(self._tree.module)]
+        for place, parent in enumerate(self._tree.parents):
+            if not place:
+                continue
+            around = nodes[parent]
+            is_inside = type(around) is cst.FunctionDef and type(nodes[place]) is not cst.Decorator
+            found.append(id(around) if is_inside else found[parent])
+        return found
 
 
 def _last_parts(target: cst.BaseExpression) -> list[str]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from placement_lint.semantic.donation.choices import (
     either,
     is_decided_by,
+    likely,
     rather,
     there_since,
     unlikely,
@@ -320,9 +321,11 @@ class Buffers:
 
         Each thing is looked into once, however many names lead to it.
         """
+        if not self.dead:
+            return
         pending = [(held, frozenset[str]()) for held in self.names.values() if len(held) == 1]
         passed: set[tuple[BufferPart, frozenset[str]]] = set()
-        while pending and self.dead:
+        while pending:
             held, but = pending.pop()
             for part in sorted_parts(held):
                 if (part, but) in passed:
@@ -436,6 +439,8 @@ class Meeting:
 
     def rather(self, things: Things, before: Things) -> Things:
         """Return the same where the other way is that of a loop without iteration."""
+        if before <= likely(things):
+            return things
         return rather(things, before, self._since(things, before))
 
     def _since(self, one: Things, other: Things) -> dict[Thing, int]:

@@ -81,9 +81,10 @@ def either(one: Things, other: Things, since: dict[Thing, int] | None = None) ->
 
 
 def rather(things: Things, before: Things, since: dict[Thing, int]) -> Things:
-    """Return what a loop has left, or what there was before, where it had no iteration."""
-    if before <= likely(things):
-        return things
+    """Return what a loop has left, or what there was before, where it had no iteration.
+
+    That is something else than what surely is left.
+    """
     return Choice(things | before, (things | before) - likely(things), since=since)
 
 
