@@ -262,3 +262,68 @@ def test_attributes_that_a_file_may_set(text: str) -> None:
 @pytest.mark.parametrize("text", ["f(cfg.axes)\n", "cfg.other = my_axes\n", ""])
 def test_attributes_that_it_does_not(text: str) -> None:
     assert not may_set_attribute(facts_of(text), "axes")
+
+
+HEAD = """\
+import collections, dataclasses, types
+import jax
+import ml_collections
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+devices = np.array(jax.devices()).reshape(4, 2)
+mesh = Mesh(devices, ("data", "model"))
+"""
+SETTINGS = (
+    "class Config:\n    axes = {value}\nconfig = Config()\n",
+    "class Config:\n    def __init__(self):\n        self.axes = {value}\nconfig = Config()\n",
+    "class Config: ...\nconfig = Config()\nconfig.axes, config.size = {value}, 8\n",
+    "class Config:\n    @property\n    def axes(_):\n        return {value}\nconfig = Config()\n",
+    "class Config:\n    def __getattr__(self, name):\n        return {value}\nconfig = Config()\n",
+    "@dataclasses.dataclass\nclass Config:\n    axes: tuple\nconfig = Config({value})\n",
+    "Config = collections.namedtuple('Config', 'size axes')\nconfig = Config(8, {value})\n",
+    "config = types.SimpleNamespace(axes={value})\n",
+    "config = ml_collections.ConfigDict({{'axes': {value}}})\n",
+)
+"""Ways to give an object an attribute."""
+READ = {
+    "JDP108": ('"cpu"', "jax.device_put(np.ones(8), config.axes)\n"),
+    "JDP303": ("jax.devices()[0]", 'config.axes == "cpu"\n'),
+    "JDP702": ('("x", "x")', "Mesh(devices, config.axes)\n"),
+    "JDP704": ('("x", "y")', "Mesh(jax.devices(), config.axes)\n"),
+}
+"""By rule: what the attribute is, and what is wrong with it."""
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("code", READ)
+def test_an_attribute_that_a_file_sets_is_known(
+    code: str, setting: str, asks_nothing: Callable[[str, str], list[str]]
+) -> None:
+    held, use = READ[code]
+    text = HEAD + setting.format(value=held) + use
+    assert findings(text, code) == asks_nothing(text, code)
+    if code in {"JDP702", "JDP704"}:
+        assert findings(text, code)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'AXIS = "model"\nNamedSharding(mesh, P(AXIS, AXIS))\n',
+        'AXES = ("model", "model")\nNamedSharding(mesh, P(AXES))\n',
+        'AXES = ("model", "model")\nNamedSharding(mesh, P(*AXES))\n',
+        'NamedSharding(mesh, P(("model", "data"), "model"))\n',
+        'AXIS = "x"\nMesh(devices, (AXIS, AXIS))\n',
+        'AXES = ["x", "x"]\nMesh(devices, AXES)\n',
+        'Mesh(devices, axis_names=("x", "x"))\n',
+        'Mesh(*(devices, ("x", "x")))\n',
+        'make = P\nNamedSharding(mesh, make("model", "model"))\n',
+    ],
+)
+def test_an_axis_may_be_named_twice_without_a_literal(
+    text: str, asks_nothing: Callable[[str, str], list[str]]
+) -> None:
+    found = findings(HEAD + text, "JDP702")
+    assert found == asks_nothing(HEAD + text, "JDP702")
+    assert found or "*(" in text
