@@ -58,7 +58,11 @@ def main(arguments: Sequence[str]) -> int:
         environment.add_from(os.environ, args, parser)
 
     if not args.watch:
-        return _run(args, parser)
+        from placement_lint.lint.gc_pause import collection_paused
+
+        # To the end: a search when all is done would go through all of it.
+        with collection_paused():
+            return _run(args, parser)
     from placement_lint.cli.watch import demand_sense, stamps_of, watch
 
     demand_sense(args, parser, from_stdin=_is_stdin(args))

@@ -151,9 +151,10 @@ class ComponentCheck:
         program = self.program
         read = self.analyses if program is None else program.modules
         analyses = {path: self.analyses[path] for path in sorted(read)}
+        siblings = {path: analysis.facts for path, analysis in analyses.items()}
         for path, analysis in analyses.items():
             analysis.siblings = analyses
-            analysis.facts.siblings = {name: each.facts for name, each in analyses.items()}
+            analysis.facts.siblings = siblings
             if program is not None:
                 analysis.facts.flow = Flow(program, program.modules[path])
         return analyses
