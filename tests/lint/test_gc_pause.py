@@ -29,9 +29,11 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def collector_as_it_was() -> Iterator[None]:
-    enabled = gc.isenabled()
+    enabled, frozen = gc.isenabled(), gc.get_freeze_count()
     gc.enable()
     yield
+    if frozen:
+        gc.freeze()
     (gc.enable if enabled else gc.disable)()
 
 
