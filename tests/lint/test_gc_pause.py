@@ -29,11 +29,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def collector_as_it_was() -> Iterator[None]:
-    enabled, frozen = gc.isenabled(), gc.get_freeze_count()
+    enabled = gc.isenabled()
     gc.enable()
     yield
-    if frozen:
-        gc.freeze()
     (gc.enable if enabled else gc.disable)()
 
 
