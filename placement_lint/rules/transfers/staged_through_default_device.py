@@ -60,7 +60,6 @@ _IN_NUMPY = _FILLING | _PUTTING | {"jax.numpy.load"}
 # Of a parameter of which nothing else is known, its name is what there is to go by.
 _SHARDINGS = re.compile(r"^(?!.*(?:repl|single)).*shardings?$", re.IGNORECASE)
 _NAME_HOPS = 4
-_DISPLAYS = (cst.Dict, cst.DictComp, cst.List, cst.ListComp, cst.Tuple)
 
 
 class StagedThroughDefaultDevice(Rule):
@@ -193,7 +192,7 @@ class StagedThroughDefaultDevice(Rule):
     def _check_put_tree(self, node: cst.Call, ctx: Context) -> None:
         """`jax.tree.map(lambda x: jax.device_put(x, device), tree)`."""
         arguments = Arguments(node).positional
-        if len(arguments) != 2 or len(node.args) != 2 or ctx.flow.is_traced(node):
+        if len(arguments) != 2 or len(node.args) != 2:
             return
         target = _target_of_each(arguments[0], ctx)
         if target is not None:
@@ -208,14 +207,14 @@ class StagedThroughDefaultDevice(Rule):
         while isinstance(whole, cst.Name) and hops < _NAME_HOPS:
             whole = made_before(whole, put, ctx)
             hops += 1
-        if hops and isinstance(whole, _DISPLAYS):
+        if hops and whole is not None and _is_display(whole):
             for part in _parts(whole):
                 if not isinstance(part, cst.Name):
                     self._check_operand(part, target, put, ctx)
             return
         made = None if whole is None else creator_of(whole, ctx)
         returned = returned_by(made, ctx)
-        if isinstance(returned, _DISPLAYS):
+        if returned is not None and _is_display(returned):
             # One of its arrays is enough.
             found = (creator_of(part, ctx) for part in _parts(returned))
             returned = next((each for each in found if _is_made(each, target, ctx)), None)
@@ -328,6 +327,10 @@ class StagedThroughDefaultDevice(Rule):
             return
         if _differ_from_default([array.device for array in arrays], node, ctx):
             _report_filling(node, False, ctx, None, name, like=tree)
+
+
+def _is_display(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Dict | cst.DictComp | cst.List | cst.ListComp | cst.Tuple)
 
 
 def _is_name(node: cst.BaseExpression | None, name: str) -> bool:
