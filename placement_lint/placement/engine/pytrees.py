@@ -16,13 +16,18 @@ from placement_lint.placement.domain.values import (
     Anything,
     AnyTree,
     Array,
+    Computation,
     Container,
     External,
     Host,
     Instance,
+    LibraryMethod,
     Mapping,
+    Method,
+    Partial,
     Plain,
     Sequence,
+    Thread,
     join,
     limited,
     order_of,
@@ -205,10 +210,36 @@ def objects_in(held: Value, depth: int = MAX_DEPTH) -> Iterator[Instance]:
 
 
 def with_objects(held: Value, others: dict[Instance, Instance], depth: int = MAX_DEPTH) -> Value:
-    """Return a value with other objects in the place of some."""
-    if not has_object(held, depth):
-        return held
-    return map_atoms(held, lambda a: others.get(a, a) if isinstance(a, Instance) else a, depth)
+    """Return a value with other objects in the place of some, also where their methods are kept."""
+    return map_atoms(held, lambda atom: _with_others(atom, others, depth), depth)
+
+
+def _with_others(atom: Atom, others: dict[Instance, Instance], depth: int) -> Atom:
+    if isinstance(atom, Instance):
+        return others.get(atom, atom)
+    if depth == 0:
+        return atom
+    inner = depth - 1
+    if isinstance(atom, Method | LibraryMethod):
+        receiver = _with_others(atom.receiver, others, inner)
+        return atom if receiver == atom.receiver else replace(atom, receiver=receiver)
+    if isinstance(atom, Thread):
+        target = _with_others(atom.target, others, inner)
+        return replace(atom, target=target) if isinstance(target, Partial) else atom
+    if isinstance(atom, Partial):
+        return replace(
+            atom,
+            function=_with_others(atom.function, others, inner),
+            positional=tuple(with_objects(held, others, inner) for held in atom.positional),
+            keywords=tuple((k, with_objects(held, others, inner)) for k, held in atom.keywords),
+        )
+    if isinstance(atom, Computation):
+        return replace(
+            atom,
+            of=with_objects(atom.of, others, inner),
+            bound=tuple(with_objects(held, others, inner) for held in atom.bound),
+        )
+    return atom
 
 
 def tree_of(leaf: Value) -> Value:

@@ -130,10 +130,7 @@ class Subscripts:
         elif own and not found:
             # Only a leaf of a tree, beside the dicts in it, is not asked for an item by a text.
             found.add(ANYTHING)
-        if own and DOUBT in held and ANYTHING not in held:
-            # What is in an array that is perhaps not there is perhaps not there either.
-            found = {*(found - UNKNOWN), DOUBT}
-        return frozenset(found) or UNKNOWN
+        return _as_doubtful(frozenset(found), own, held) or UNKNOWN
 
     def _is_text(self, node: cst.Subscript) -> bool:
         """Return whether something is indexed by a text that is put together, or one of several.
@@ -200,6 +197,13 @@ def _arrays_of(tree: AnyTree) -> Value:
     """Return what a tree is that is one array."""
     found = frozenset(atom for atom in tree.leaf if isinstance(atom, Array | Host))
     return found or value(tree)
+
+
+def _as_doubtful(found: Value, own: list[Array], held: Value) -> Value:
+    """Return what is in an array that is perhaps not there, and so is perhaps not there either."""
+    if own and DOUBT in held and ANYTHING not in held:
+        return found - UNKNOWN | DOUBTFUL
+    return found
 
 
 def _part_of_devices(held: Value, node: cst.Subscript) -> Value | None:
