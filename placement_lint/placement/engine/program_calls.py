@@ -588,6 +588,21 @@ class ObjectCalls(SuperCalls):
             held = frozenset(self._closed_over(atom, before) for atom in held)
         return held
 
+    def decorated_class(self, node: cst.ClassDef, state: State) -> Value:
+        """Return what a class is after decorators of the program, such as those that register."""
+        place = self.on.module.place(node)
+        held = value(Class(place))
+        for decorator in reversed(node.decorators):
+            if self.on.program.classes.keeps_class(self.on.module, decorator):
+                continue
+            made = self.on.evaluate(decorator.decorator, state)
+            if self.on.module.puts_arrays(node):
+                made = self.read(decorator.decorator, made, state)
+            if not made or not all(isinstance(atom, Function | Method) for atom in made):
+                return UNKNOWN
+            held = self.called_with(decorator.decorator, made, CallArguments([held]), state)
+        return held
+
     def _closed_over(self, made: Atom, given: Value) -> Atom:
         """Return what a decorator gave that was given a function; in whose body it is.
 

@@ -16,7 +16,6 @@ from placement_lint.placement.domain.values import (
     NONE,
     UNKNOWN,
     Array,
-    Class,
     DefaultDeviceContext,
     ExitStack,
     External,
@@ -298,11 +297,7 @@ class Statements:
         after = self.suite(node.body, state)
         self._loops = loops
         state = state if after is None else after
-        decorated = [
-            self.program.classes.keeps_class(self.module, decorator)
-            for decorator in node.decorators
-        ]
-        held = value(Class(self.module.place(node))) if all(decorated) else UNKNOWN
+        held = self.expressions.calls.objects.decorated_class(node, state)
         state.variables[variable(self.names.scope(node), node.name.value)] = held
         self.program.classes.registered(self.module.place(node), state)
         return state
