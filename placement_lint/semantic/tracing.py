@@ -216,12 +216,46 @@ class TracedFunctions:
             name = node.name.value
         found: list[cst.CSTNode] = []
         if not isinstance(node, cst.Lambda) and self._is_method(node):
-            found += self._attributes.get(name, ())
+            attributes = self._attributes.get(name, ())
+            found += (each for each in attributes if not self._is_of_library(each.value))
         found += (
             each
             for each in self.names.uses(name, self.names.scope(node))
             if not isinstance(self.tree.parent(each), cst.AssignTarget)
         )
+        return found
+
+    def _is_of_library(self, node: cst.BaseExpression) -> bool:
+        """Return whether an object surely is one that a function of another module makes.
+
+        So is `self.tx` where the file sets no attribute of that name to anything but what
+        `optax.adam(…)` and the like give: `self.tx.update` is no method of the file.
+        """
+        if isinstance(node, cst.Name):
+            made = [each.value for each in self.names.bindings(node)]
+        elif isinstance(node, cst.Attribute):
+            made = self._assigned.get(node.attr.value, [])
+        else:
+            made = [node]
+        return bool(made) and all(
+            isinstance(each, cst.Call) and self.names.qualified(each.func) is not None
+            for each in made
+        )
+
+    @cached_property
+    def _assigned(self) -> dict[str, list[cst.BaseExpression | None]]:
+        """What is assigned to attributes, by their names; None: not by a plain assignment."""
+        found: dict[str, list[cst.BaseExpression | None]] = {}
+        for node in self.tree.every(cst.Attribute):
+            target = self.tree.parent(node)
+            if isinstance(target, cst.AssignTarget):
+                statement = self.tree.parent(target)
+                value = statement.value if isinstance(statement, cst.Assign) else None
+                found.setdefault(node.attr.value, []).append(value)
+            elif isinstance(target, cst.AnnAssign) and target.target is node:
+                found.setdefault(node.attr.value, []).append(target.value)
+            elif isinstance(target, cst.Element | cst.AugAssign | cst.For | cst.AsName):
+                found.setdefault(node.attr.value, []).append(None)
         return found
 
     def _is_private(self, node: Function) -> bool:

@@ -13,6 +13,7 @@ from placement_lint.semantic.donation.buffers import Buffers, Nature, Surety
 from placement_lint.semantic.donation.expressions import OutOfStepsError
 from placement_lint.semantic.donation.statements import DonationStatements
 from placement_lint.semantic.tracing import TracedFunctions
+from placement_lint.syntax.definitions import initializer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.names import Scope
 
+_SETTING = (cst.AssignTarget, cst.AugAssign, cst.Element)
 _WORDS = frozenset({"donate", "donate_argnames", "donate_argnums"})
 _TRACED = frozenset({
     TraceKind.STAGED, TraceKind.SHARDED, TraceKind.REPLAYED, TraceKind.ABSTRACT, TraceKind.VARYING,
@@ -142,6 +144,10 @@ class Donations:
         if owner is not None and params:
             run.state.names[frame, params[0].name.value] = frozenset({owner})
             params = params[1:]
+            run.state.parts[owner.root] = {
+                (f".{name}",): frozenset({owner.at(f".{other}")})
+                for name, other in self._same_at_first(function).items()
+            }
         for param in (*params, *function.params.kwonly_params):
             name = param.name.value
             nature = Nature.DATA if is_plain(param.annotation, names) else Nature.UNKNOWN
@@ -162,6 +168,31 @@ class Donations:
         if decorators & {"builtins.staticmethod", "builtins.classmethod"}:
             return None
         return self._run.root(Nature.UNKNOWN, cls=cls)
+
+    def _same_at_first(self, function: cst.FunctionDef) -> dict[str, str]:
+        """Return which attributes of a new object are one thing, when a method is called first.
+
+        `self.target = self.params` in the initializer, where no other method than this one sets
+        either of them: a target network that begins as the parameters themselves.
+        """
+        cls = self._facts.names.scope(function).node
+        init = None if not isinstance(cls, cst.ClassDef) else initializer(cls, self._facts.names)
+        if init is None or init is function or not isinstance(cls, cst.ClassDef):
+            return {}
+        set_by: dict[str, list[int]] = {}
+        for attribute in self._tree.every(cst.Attribute, below=cls):
+            if isinstance(self._tree.parent(attribute), _SETTING):
+                set_by.setdefault(attribute.attr.value, []).extend(self._around(attribute))
+
+        def is_set_once(name: str) -> bool:
+            others = [each for each in set_by.get(name, ()) if each != id(function)]
+            return others == [id(init)]
+
+        return {
+            name: other
+            for name, other in _aliases_in(init)
+            if name != other and is_set_once(name) and is_set_once(other)
+        }
 
     # -- what is worth it -------------------------------------------------------------------------
 
@@ -254,6 +285,33 @@ class Donations:
             is_inside = type(around) is cst.FunctionDef and type(nodes[place]) is not cst.Decorator
             found.append(id(around) if is_inside else found[parent])
         return found
+
+
+def _aliases_in(init: cst.FunctionDef) -> Iterator[tuple[str, str]]:
+    """Yield the attributes that an initializer sets to what another one is, with that one.
+
+    By its own statements: what it does under a condition may not be done.
+    """
+    held: dict[str, str] = {}
+    lines = (each for each in init.body.body if isinstance(each, cst.SimpleStatementLine))
+    for statement in (each for line in lines for each in line.body):
+        if not isinstance(statement, cst.Assign):
+            continue
+        names = [name for each in statement.targets if (name := _own_name(each.target, init))]
+        source = _own_name(statement.value, init)
+        if source is None and isinstance(statement.value, cst.Name):
+            source = held.setdefault(statement.value.value, names[0]) if names else None
+        for name in names:
+            yield name, source or names[0]
+
+
+def _own_name(node: cst.BaseExpression, init: cst.FunctionDef) -> str | None:
+    """Return the name of an attribute of the object that an initializer makes."""
+    if not isinstance(node, cst.Attribute) or not isinstance(node.value, cst.Name):
+        return None
+    parameters = [*init.params.posonly_params, *init.params.params]
+    is_own = bool(parameters) and parameters[0].name.value == node.value.value
+    return node.attr.value if is_own else None
 
 
 def _last_parts(target: cst.BaseExpression) -> list[str]:
