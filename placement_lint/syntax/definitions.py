@@ -147,6 +147,16 @@ def initializer(cls: cst.ClassDef, names: Names) -> cst.FunctionDef | None:
     return None
 
 
+def keeps_fields(cls: cst.ClassDef) -> bool:
+    """Return whether an object of a class is made of the fields that a call gives, as far as the
+    class itself says: it has no method that makes objects.
+    """
+    return not any(
+        isinstance(each, cst.FunctionDef) and each.name.value in {*INITIALIZERS, "__new__"}
+        for each in cls.body.body
+    )
+
+
 def _applied(decorator: cst.BaseExpression) -> cst.BaseExpression:
     return decorator.func if isinstance(decorator, cst.Call) else decorator
 

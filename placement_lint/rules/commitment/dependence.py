@@ -17,7 +17,7 @@ from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.rules.commitment.combining import COMBINING, COMBINING_TREES
 from placement_lint.rules.commitment.putting import TREE_MAPS
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
-from placement_lint.syntax.definitions import applied, named_function
+from placement_lint.syntax.definitions import applied, keeps_fields, named_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -56,7 +56,6 @@ _CURVED = frozenset({
 })  # fmt: skip
 """Functions of which the derivative depends on the argument too."""
 _REPLACING = frozenset({"_replace", "replace"})
-_MAKING = frozenset({"__init__", "__new__", "__post_init__"})
 _PAIRING = frozenset({"builtins.enumerate", "builtins.reversed", "builtins.zip"})
 _SUMS = frozenset({"add", "concatenate", "stack", "subtract"})
 _PRODUCTS = frozenset({
@@ -546,10 +545,7 @@ class _Reader:
         cls = bindings[0].node if len(bindings) == 1 else None
         if not isinstance(cls, cst.ClassDef):
             _, cls = self._bound_elsewhere(node) or (self.module, None)
-        return isinstance(cls, cst.ClassDef) and not any(
-            isinstance(each, cst.FunctionDef) and each.name.value in _MAKING
-            for each in cls.body.body
-        )
+        return isinstance(cls, cst.ClassDef) and keeps_fields(cls)
 
     def _transformed(self, name: str | None, arguments: Arguments, env: Env) -> Known:
         given = arguments.get(0, "fun", "f")

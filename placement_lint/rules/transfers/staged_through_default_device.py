@@ -34,11 +34,14 @@ from placement_lint.rules.transfers.putting_later import (
 )
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.followed import assigned_value, followed
+from placement_lint.semantic.object_classes import class_here
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import applied
+from placement_lint.syntax.definitions import applied, keeps_fields
 from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
+    from typing import TypeGuard
+
     from placement_lint.placement.domain.values import Value
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
@@ -186,7 +189,7 @@ class StagedThroughDefaultDevice(Rule):
         operand, target = arguments.get(0, "x"), arguments.get(1, "device")
         if operand is None or target is None or arguments.is_open:
             return
-        for part in _parts(operand):
+        for part in _parts(operand, ctx):
             self._check_operand(part, target, node, ctx)
 
     def _check_put_tree(self, node: cst.Call, ctx: Context) -> None:
@@ -196,7 +199,7 @@ class StagedThroughDefaultDevice(Rule):
             return
         target = _target_of_each(arguments[0], ctx)
         if target is not None:
-            for part in _parts(arguments[1]):
+            for part in _parts(arguments[1], ctx):
                 self._check_operand(part, target, node, ctx)
 
     def _check_operand(
@@ -207,16 +210,16 @@ class StagedThroughDefaultDevice(Rule):
         while isinstance(whole, cst.Name) and hops < _NAME_HOPS:
             whole = made_before(whole, put, ctx)
             hops += 1
-        if hops and whole is not None and _is_display(whole):
-            for part in _parts(whole):
+        if hops and whole is not None and _is_display(whole, ctx):
+            for part in _parts(whole, ctx):
                 if not isinstance(part, cst.Name):
                     self._check_operand(part, target, put, ctx)
             return
         made = None if whole is None else creator_of(whole, ctx)
         returned = returned_by(made, ctx)
-        if returned is not None and _is_display(returned):
+        if returned is not None and _is_display(returned, ctx):
             # One of its arrays is enough.
-            found = (creator_of(part, ctx) for part in _parts(returned))
+            found = (creator_of(part, ctx) for part in _parts(returned, ctx))
             returned = next((each for each in found if _is_made(each, target, ctx)), None)
             if returned is None:
                 return
@@ -327,10 +330,6 @@ class StagedThroughDefaultDevice(Rule):
             return
         if _differ_from_default([array.device for array in arrays], node, ctx):
             _report_filling(node, False, ctx, None, name, like=tree)
-
-
-def _is_display(node: cst.BaseExpression) -> bool:
-    return isinstance(node, cst.Dict | cst.DictComp | cst.List | cst.ListComp | cst.Tuple)
 
 
 def _is_name(node: cst.BaseExpression | None, name: str) -> bool:
@@ -454,7 +453,7 @@ def _is_handled(operand: cst.BaseExpression, put: cst.Call, ctx: Context) -> boo
     )
 
 
-def _parts(operand: cst.BaseExpression) -> list[cst.BaseExpression]:
+def _parts(operand: cst.BaseExpression, ctx: Context) -> list[cst.BaseExpression]:
     """Return the leaves of a tree that is written out; of all else there is one part."""
     pending, found = [operand], []
     while pending:
@@ -465,9 +464,23 @@ def _parts(operand: cst.BaseExpression) -> list[cst.BaseExpression]:
             pending.append(node.value)
         elif isinstance(node, cst.ListComp):
             pending.append(node.elt)
+        elif _is_record(node, ctx):
+            pending += reversed(Arguments(node).values)
         else:
             found.append(node)
     return found
+
+
+def _is_display(node: cst.BaseExpression | None, ctx: Context) -> bool:
+    """Return whether an expression writes out a tree: a dict, a list, an object by its fields."""
+    is_tree = isinstance(node, cst.Dict | cst.DictComp | cst.List | cst.ListComp | cst.Tuple)
+    return is_tree or _is_record(node, ctx)
+
+
+def _is_record(node: cst.BaseExpression | None, ctx: Context) -> TypeGuard[cst.Call]:
+    """Return whether an expression makes an object of a class that keeps what it is given."""
+    cls = class_here(node.func, ctx) if isinstance(node, cst.Call) else None
+    return cls is not None and keeps_fields(cls)
 
 
 def _target_of_each(function: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
