@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
@@ -182,7 +183,8 @@ class Donations:
         set_by: dict[str, list[int]] = {}
         for attribute in self._tree.every(cst.Attribute, below=cls):
             if isinstance(self._tree.parent(attribute), _SETTING):
-                set_by.setdefault(attribute.attr.value, []).extend(self._around(attribute))
+                owner = self._owners[self._tree.index(attribute)]
+                set_by.setdefault(attribute.attr.value, []).append(owner)
 
         def is_set_once(name: str) -> bool:
             others = [each for each in set_by.get(name, ()) if each != id(function)]
@@ -203,8 +205,7 @@ class Donations:
         """
         users: dict[str, set[int]] = {}
         pending: list[str] = []
-        owners = self._owners()
-        index = self._tree.index
+        owners, index = self._owners, self._tree.index
         named = [*self._tree.every(cst.Name, cst.Attribute)]
         for node in named:
             text = node.attr.value if isinstance(node, cst.Attribute) else node.value
@@ -272,6 +273,7 @@ class Donations:
                 break
         return []
 
+    @cached_property
     def _owners(self) -> list[int]:
         """Return for each node the function that it is in, or the module, as `id`.
 
