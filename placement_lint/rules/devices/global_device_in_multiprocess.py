@@ -97,8 +97,9 @@ class GlobalDeviceInMultiprocess(Rule):
     ## What it does not flag
     Programs that never call `jax.distributed.initialize`. An index that is not a number, such as
     `jax.devices()[jax.process_index()]`. Code under a condition on the process, the number of
-    processes or a single device. Devices that are listed for a mesh of several devices, or only
-    inspected. `memory_stats()` in a `try` that catches the exception.
+    processes or a single device, or where all devices are those of this process
+    (`jax.device_count() == jax.local_device_count()`). Devices that are listed for a mesh of
+    several devices, or only inspected. `memory_stats()` in a `try` that catches the exception.
 
     ## Verified by
     The proof runs two processes. In the second one the array is on a device of the first, and not

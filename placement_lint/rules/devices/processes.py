@@ -24,6 +24,9 @@ _COUNTS = frozenset({"jax.device_count", "jax.process_count"})
 # names of types, of a library that is imported late.
 _ONE_IF = {"Equal": 1, "LessThan": 2, "LessThanEqual": 1}
 _ONE_UNLESS = {"NotEqual": 1, "GreaterThan": 1, "GreaterThanEqual": 2}
+# By how all devices compare with those of this process, where there is no other one.
+_ALL_ARE_OWN = frozenset({"Equal", "GreaterThan", "LessThanEqual", "NotEqual"})
+_EITHER_WAY = frozenset({"Equal", "NotEqual"})
 _WORDS = ("process", "rank", "host_id", "hosts", "distributed", "multihost")
 
 
@@ -42,7 +45,7 @@ def depends_on_process(node: cst.CSTNode, ctx: Context) -> bool:
 
 
 def has_one_device(node: cst.CSTNode, ctx: Context) -> bool:
-    """Return whether code runs only where there is but one device, and so one process."""
+    """Return whether code runs only where there is one process: with one device, or all devices."""
     child = node
     for ancestor in ctx.ancestors(node):
         if isinstance(ancestor, cst.If | cst.IfExp) and child is not ancestor.test:
@@ -57,7 +60,14 @@ def _compares_count(test: cst.BaseExpression, meaning: dict[str, int], ctx: Cont
     if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
         return False
     (target,) = test.comparisons
-    number = meaning.get(type(target.operator).__name__)
+    operator = type(target.operator).__name__
+    number = meaning.get(operator)
+    if number is not None and operator in _ALL_ARE_OWN:
+        left, right = followed(test.left, ctx), followed(target.comparator, ctx)
+        if _counts_devices(left, ctx) and _counts_own(right, ctx):
+            return True
+        if operator in _EITHER_WAY and _counts_own(left, ctx) and _counts_devices(right, ctx):
+            return True
     return (
         number is not None
         and integer_value(target.comparator) == number
@@ -66,12 +76,19 @@ def _compares_count(test: cst.BaseExpression, meaning: dict[str, int], ctx: Cont
 
 
 def _counts_devices(node: cst.BaseExpression, ctx: Context) -> bool:
-    if ctx.called(node) in _COUNTS:
-        return True
+    return ctx.called(node) in _COUNTS or _is_length_of(node, "jax.devices", ctx)
+
+
+def _counts_own(node: cst.BaseExpression, ctx: Context) -> bool:
+    own = ctx.called(node) == "jax.local_device_count"
+    return own or _is_length_of(node, "jax.local_devices", ctx)
+
+
+def _is_length_of(node: cst.BaseExpression, listing: str, ctx: Context) -> bool:
     if not isinstance(node, cst.Call) or ctx.called(node) != "builtins.len":
         return False
     counted = Arguments(node).get(0)
-    return counted is not None and ctx.called(followed(counted, ctx)) == "jax.devices"
+    return counted is not None and ctx.called(followed(counted, ctx)) == listing
 
 
 def _asks(test: cst.CSTNode, ctx: Context) -> bool:
