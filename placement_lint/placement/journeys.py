@@ -21,12 +21,14 @@ from placement_lint.placement.domain.values import (
     Function,
     Future,
     Generator,
+    Instance,
     Lazy,
     Method,
     Partial,
     arrays,
 )
 from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import class_of_receiver
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.names import BindingKind
 from placement_lint.syntax.tree import children
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from placement_lint.placement.domain.places import Place
-    from placement_lint.placement.domain.values import Atom
+    from placement_lint.placement.domain.values import Atom, Value
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
     from placement_lint.syntax.names import Binding
@@ -64,14 +66,31 @@ class Journeys:
 
     def __init__(self, program: Interpreter) -> None:
         self._program = program
+        self._holders: frozenset[Instance] = frozenset()
+        """The objects that are followed as if they were the array which they hold."""
 
     def of(self, made: Place, use: Place) -> list[JourneyStep] | None:
         """Return the steps from the expression that made or committed an array to a use of it.
 
         In the order of the way, of the shortest one; without the two ends. None: it is not known.
+        An object that holds the array is followed, if its way is known.
         """
         if made.module not in self._program.modules:
             return None
+        self._holders = self._holding(made)
+        found = self._shortest(made, use) if self._holders else None
+        self._holders = frozenset()
+        return found if found is not None else self._shortest(made, use)
+
+    def _holding(self, made: Place) -> frozenset[Instance]:
+        """Return the objects of which an attribute holds an array that was made there."""
+        return frozenset(
+            owner
+            for (owner, _), held in self._program.now.final.items()
+            if isinstance(owner, Instance) and _is_from(made, held)
+        )
+
+    def _shortest(self, made: Place, use: Place) -> list[JourneyStep] | None:
         came_to: dict[Place, tuple[Place, JourneyStep | None] | None] = {use: None}
         pending = deque([use])
         while pending:
@@ -95,11 +114,9 @@ class Journeys:
         held = (record.values.get(place.node, NOTHING), record.trees.get(place.node, NOTHING))
         if place == made or any(isinstance(atom, _RUNNING_LATER) for atom in held[0]):
             return True
-        return any(
-            made in array.via or (array.origin is not None and array.origin.created == made)
-            for each in held
-            for array in arrays(each)
-        )
+        if self._holders and any(atom in self._holders for atom in held[0]):
+            return True
+        return any(_is_from(made, each) for each in held)
 
     # -- one step back ----------------------------------------------------------------------------
 
@@ -114,8 +131,19 @@ class Journeys:
             yield from self._before_call(node, module, made)
         elif isinstance(node, cst.Attribute):
             yield from self._before_attribute(node, module, made)
-        if not isinstance(node, cst.Lambda):
+        if not isinstance(node, cst.Lambda) and not (
+            self._holders and self._leads_in(node, module)
+        ):
             yield from ((each, None) for each in self._carrying(_parts(node), module, made))
+
+    def _leads_in(self, node: cst.CSTNode, module: Module) -> bool:
+        """Return whether an expression runs code of the program, by which the way leads."""
+        if isinstance(node, cst.Attribute):
+            return node.attr.value in self._accessors
+        if not isinstance(node, cst.Call):
+            return False
+        held = module.record.values.get(module.tree.index(node.func), NOTHING)
+        return any(isinstance(atom, Class) for atom in held) or any(True for _ in _functions(held))
 
     def _carrying(
         self, nodes: Iterable[cst.CSTNode | None], module: Module, made: Place
@@ -181,6 +209,18 @@ class Journeys:
         held = module.record.values.get(module.tree.index(node.func), NOTHING)
         for function in _functions(held):
             yield from self._returned(function, module.place(node), made)
+        if self._holders and any(isinstance(atom, Class) for atom in held):
+            yield from self._put_into_objects(made)
+
+    def _put_into_objects(self, made: Place) -> Iterator[_Before]:
+        """Yield what is stored in the attributes of the objects that are followed."""
+        names = {
+            name
+            for (owner, name), held in self._program.now.final.items()
+            if owner in self._holders and _is_from(made, held)
+        }
+        for name in sorted(names):
+            yield from self._stored_as(name, made)
 
     def _returned(self, function: Place, at: Place, made: Place) -> Iterator[_Before]:
         other = self._program.modules.get(function.module)
@@ -206,6 +246,19 @@ class Journeys:
         if qualified is not None:
             yield from self._in_other_module(module, qualified, None, made)
         name = node.attr.value
+        if not (self._holders and self._is_passed_on(node.value, module)):
+            yield from self._stored_as(name, made)
+        for function in self._accessors.get(name, ()):
+            yield from self._returned(function, module.place(node), made)
+
+    def _is_passed_on(self, receiver: cst.BaseExpression, module: Module) -> bool:
+        """Return whether an expression is an object that is followed, not in its own methods."""
+        held = module.record.values.get(module.tree.index(receiver), NOTHING)
+        is_followed = any(atom in self._holders for atom in held)
+        return is_followed and class_of_receiver(receiver, module.names) is None
+
+    def _stored_as(self, name: str, made: Place) -> Iterator[_Before]:
+        """Yield what was stored in attributes of a name, also by constructors."""
         for storing, target, given in self._stores.get(name, ()):
             for stored in self._carrying([given], storing, made):
                 text = f"stored here in `{dotted(target) or name}`"
@@ -220,8 +273,6 @@ class Journeys:
                         passed,
                         JourneyStep(passed, f"passed here to `{dotted(call.func)}` as `{name}`"),
                     )
-        for function in self._accessors.get(name, ()):
-            yield from self._returned(function, module.place(node), made)
 
     # -- what leads where, found once -------------------------------------------------------------
 
@@ -299,6 +350,14 @@ def _steps(
         if step is not None:
             yield step
         led = came_to[place]
+
+
+def _is_from(made: Place, held: Value) -> bool:
+    """Return whether an array in a value was made, or committed, by an expression."""
+    return any(
+        made in array.via or (array.origin is not None and array.origin.created == made)
+        for array in arrays(held)
+    )
 
 
 def _functions(held: Iterable[Atom]) -> Iterator[Place]:

@@ -70,6 +70,7 @@ CASES: dict[str, tuple[dict[str, str], Way]] = {
             ("train.py", 9, "returned here by `everything`"),
             ("train.py", 10, "passed here to `Batches` as `images`"),
             ("data.py", 16, "stored here in `self.images`"),
+            ("train.py", 10, "passed here to `run` as `batches`"),
         ],
     ),
     "imported": (

@@ -105,9 +105,8 @@ class Subscripts:
         others = held - objects
         is_text = self._is_text(node)
         if is_text:
-            others = _asked_for_by_text(others)
-            found |= frozenset(atom for atom in others if isinstance(atom, AnyTree))
-            others -= found
+            named, others = _asked_for_by_text(others)
+            found |= named
             own = [atom for atom in others if isinstance(atom, Array)]
         if is_text and any(isinstance(a, Host) and a.from_file for a in others):
             # Of a file, a text gives all that is kept under it.
@@ -187,10 +186,14 @@ class Subscripts:
         return integer_value(index)
 
 
-def _asked_for_by_text(held: Value) -> Value:
-    """Return what may be asked for an item by a text: a dict is, where there is one, no array."""
-    others = frozenset(atom for atom in held if not isinstance(atom, Array))
-    return others or held
+def _asked_for_by_text(held: Value) -> tuple[Value, Value]:
+    """Return the trees, and the rest, of what may be asked for an item by a text.
+
+    That is a dict, where there may be one, and no array.
+    """
+    left = frozenset(atom for atom in held if not isinstance(atom, Array)) or held
+    trees = frozenset(atom for atom in left if isinstance(atom, AnyTree))
+    return trees, left - trees
 
 
 def _arrays_of(tree: AnyTree) -> Value:

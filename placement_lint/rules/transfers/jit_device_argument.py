@@ -136,8 +136,23 @@ class JitDeviceArgument(Rule):
                 argument,
                 _message(name, keyword),
                 confidence=confidence,
+                related=_named_at(argument.value, keyword, ctx),
                 fix=None if name in _REFUSED else _plan(node, argument, ctx),
             )
+
+
+def _named_at(
+    given: cst.BaseExpression, keyword: str, ctx: Context
+) -> list[tuple[cst.CSTNode, str, str]]:
+    """Return where the device or the backend is named that a variable holds."""
+    made: cst.BaseExpression | None = followed(given, ctx)
+    bindings = ctx.names.bindings(made) if isinstance(made, cst.Name) else []
+    bound = bindings[0].node if len(bindings) == 1 else None
+    if isinstance(bound, cst.Param):
+        made = bound.default
+    if made is None or made is given or not ctx.tree.contains(made):
+        return []
+    return [(made, ctx.module.path, f"the {keyword} is named here")]
 
 
 def _message(name: str, keyword: str) -> str:
