@@ -43,6 +43,7 @@ from placement_lint.placement.engine.context_managers import Suspensions
 from placement_lint.placement.engine.executions import ExecutionLedger
 from placement_lint.placement.engine.expressions import Expressions
 from placement_lint.placement.engine.functions import Functions
+from placement_lint.placement.engine.lifted_classes import note_lifted
 from placement_lint.placement.engine.linking import Linking
 from placement_lint.placement.engine.memo import Memo
 from placement_lint.placement.engine.objects import Objects
@@ -150,6 +151,7 @@ class Program:
         else:
             self._base_of_functions = None
         given = list(self.modules)
+        note_lifted(self.modules, self.linking.find)
         imported = {name for module in self.modules.values() for name in self._imports_of(module)}
         for name in sorted(given, key=imported.__contains__):
             self._imported = {name}

@@ -10,6 +10,7 @@ import libcst as cst
 from placement_lint.jaxmodel.tracing import LIFTING
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import applied
+from placement_lint.syntax.import_statements import modules_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +35,8 @@ class LiftedMethod:
 
 def lifted_methods(tree: Tree, names: Names) -> Iterator[LiftedMethod]:
     """Yield the methods of a file that Flax traces."""
+    if not _imports_flax(names):
+        return
     lifted: dict[int, tuple[cst.ClassDef, str, list[cst.CSTNode]]] = {}
     for node in tree.every(cst.Call):
         by = names.qualified(node.func)
@@ -45,7 +48,7 @@ def lifted_methods(tree: Tree, names: Names) -> Iterator[LiftedMethod]:
         if cls is not None:
             lifted.setdefault(id(cls), (cls, by, []))[2].append(target)
     for cls, by, targets in lifted.values():
-        method = _method(cls)
+        method = method_of(cls)
         if method is not None:
             uses = names.uses(cls.name.value, names.scope(cls))
             others = [x for x in uses if x not in targets and not tree.is_inside(x, cls)]
@@ -56,17 +59,37 @@ def lifted_methods(tree: Tree, names: Names) -> Iterator[LiftedMethod]:
             by = None if made is None else names.qualified(made)
             if by not in LIFTING or by is None:
                 continue
-            method = _method(definition) if isinstance(definition, cst.ClassDef) else definition
+            method = method_of(definition) if isinstance(definition, cst.ClassDef) else definition
             if method is not None:
                 yield LiftedMethod(method, by, is_always=True)
+
+
+def lifted_names(tree: Tree, names: Names) -> Iterator[str]:
+    """Yield the qualified names of what a file gives to `nn.remat` and its like."""
+    for node in tree.every(cst.Call) if _imports_flax(names) else ():
+        if names.qualified(node.func) in LIFTING:
+            target = Arguments(node).get(0, "target")
+            name = None if target is None else names.qualified(target)
+            if name is not None:
+                yield name
+
+
+def _imports_flax(names: Names) -> bool:
+    """Return whether a file imports Flax, or from its own package what may be it."""
+    return any(
+        name.partition(".")[0] in {"", "flax"}
+        for statement in names.import_statements
+        for name in modules_named(statement)
+    )
+
+
+def method_of(cls: cst.ClassDef) -> cst.FunctionDef | None:
+    """Return the method of the class of a module that is traced where none is named."""
+    found = (line for line in cls.body.body if isinstance(line, cst.FunctionDef))
+    return next((each for each in found if each.name.value == _CALLED), None)
 
 
 def _class_of(node: cst.BaseExpression | None, names: Names) -> cst.ClassDef | None:
     bindings = names.bindings(node) if isinstance(node, cst.Name) else []
     bound = bindings[0].node if len(bindings) == 1 else None
     return bound if isinstance(bound, cst.ClassDef) else None
-
-
-def _method(cls: cst.ClassDef) -> cst.FunctionDef | None:
-    found = (line for line in cls.body.body if isinstance(line, cst.FunctionDef))
-    return next((each for each in found if each.name.value == _CALLED), None)

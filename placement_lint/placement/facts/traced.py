@@ -17,7 +17,7 @@ from placement_lint.placement.facts.traced_results import gives_array
 from placement_lint.syntax.calls import Arguments, elements_or_self, integer_value
 from placement_lint.syntax.definitions import applied, named_function
 from placement_lint.syntax.dotted import said
-from placement_lint.syntax.lifted_classes import lifted_methods
+from placement_lint.syntax.lifted_classes import lifted_methods, method_of
 from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
@@ -76,6 +76,13 @@ class Traced:
                 id(ancestor) in self._nodes for ancestor in self.tree.ancestors(function)
             )
         return self._traced[key]
+
+    def lift(self, cls: cst.ClassDef) -> None:
+        """Note that another module has a class traced by `nn.remat` and its like."""
+        method = method_of(cls)
+        if method is not None:
+            self._nodes.add(id(method))
+            self._traced.clear()
 
     def is_decorated(self, function: cst.CSTNode) -> bool:
         """Return whether a decorator traces a function, or one around it: calls never run it.

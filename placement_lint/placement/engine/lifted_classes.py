@@ -1,0 +1,33 @@
+"""Classes that one module of a program has Flax trace, and another one defines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.syntax.lifted_classes import lifted_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from placement_lint.placement.facts.module import Module
+
+
+def note_lifted(
+    modules: Mapping[str, Module], find: Callable[[str, str], tuple[str, str] | None]
+) -> None:
+    """Note, in the modules that define them, which classes others give to `nn.remat` and its like.
+
+    `find` returns the module that a name in another one leads into, and the rest of the name.
+    """
+    for module in modules.values():
+        for name in lifted_names(module.tree, module.names):
+            found = find(module.name, name)
+            there = None if found is None else modules.get(found[0])
+            if found is None or there is None:
+                continue
+            bindings = there.names.module_scope.bindings.get(found[1], [])
+            cls = bindings[0].node if len(bindings) == 1 else None
+            if isinstance(cls, cst.ClassDef):
+                there.traced.lift(cls)
