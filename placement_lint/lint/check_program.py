@@ -42,8 +42,10 @@ _FEW = 8
 """Files that are executed again rather than one more that need not be."""
 _MOST_LIKELY = 8
 """Files that are executed for each one to which a placement surely gets."""
-_MOST_IMPORTING = 2
+_MOST_IMPORTING = 1.25
 """Files that are executed for each one that is a member, or to which names are passed on."""
+_HANDING_ON = "__init__.py"
+"""Files that mostly hand names on to others: to execute one takes next to no time."""
 
 
 def check_together(
@@ -356,8 +358,9 @@ def _expected(
     """Return the files to execute with the members: more than a placement surely gets to.
 
     Each round executes all files again. All files that import members, in any number of steps, save
-    the most rounds, then those to which names are passed on (`likely`): as long as there are not
-    many times as many as are needed surely. A few files are executed again quickly.
+    the most rounds, then those to which names are passed on (`likely`), with all that hand names on
+    to others: as long as there are not many times as many as are needed surely. A few files are
+    executed again quickly.
     """
     if len(members | surely) <= _FEW:
         return surely
@@ -365,7 +368,9 @@ def _expected(
     every = closure(known, importers)
     if len(every) <= _MOST_IMPORTING * len(known):
         return every
-    return likely if len(likely) <= _MOST_LIKELY * len(surely) else surely
+    if len(likely - members) > _MOST_LIKELY * len(surely):
+        return surely
+    return likely | {path for path in every if Path(path).name == _HANDING_ON}
 
 
 def _leads_to(imported: str, names: Collection[str], importer: str, asked: ProgramTexts) -> bool:
@@ -376,4 +381,4 @@ def _leads_to(imported: str, names: Collection[str], importer: str, asked: Progr
     """
     if imported or not names:
         return imported in names or (imported == "*" and bool(names))
-    return Path(importer).name == "__init__.py" or asked.says_one(importer, names)
+    return Path(importer).name == _HANDING_ON or asked.says_one(importer, names)
