@@ -203,3 +203,15 @@ def test_a_program_of_many_files_is_executed_in_two_rounds(
     assert rounds == [1, 31]
     found = {Path(finding.path).stem for finding in outcome.findings}
     assert found >= {f"used{number}" for number in range(10)}
+
+
+def test_packages_that_hand_names_on_join_with_the_files_to_which_names_are_passed_on() -> None:
+    members = {f"member{number}" for number in range(10)}
+    importing = {f"importing{number}" for number in range(10)}
+    importers = {"member0": {*importing, "likely", "pkg/__init__.py"}, "sure": {"likely"}}
+    surely, likely = {"sure"}, {"sure", "likely"}
+    expected = check_program._expected(members, surely, likely, importers)
+    assert expected == {"sure", "likely", "pkg/__init__.py"}
+    few = {"member0": {"likely", "importing0", "pkg/__init__.py"}}
+    every = check_program._expected(members, surely, likely, few)
+    assert every >= {"importing0", "pkg/__init__.py"}

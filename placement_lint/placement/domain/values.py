@@ -150,6 +150,9 @@ class _Holder(Sized):
         """Leave out what is too much, or too deep."""
         size, depth = 1, 0
         for name, given in list(vars(self).items()):
+            if not given or given is True:
+                # Most attributes are: what follows need not look at them.
+                continue
             held = [part for _, part in _values_in(given)]
             if held:
                 if size + size_of(*held) > MAX_SIZE or depth_of(*held) >= _MAX_HOLDERS:
