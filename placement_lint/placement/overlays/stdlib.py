@@ -24,6 +24,7 @@ from placement_lint.placement.domain.values import (
     Mapping,
     Method,
     Partial,
+    PlainContext,
     Sequence,
     Thread,
     Value,
@@ -221,6 +222,17 @@ def executed(call: LibraryCall, name: str) -> Value:
             result = apply(call, given[0].value, function, elements)
     call.state.blocks, call.state.meshes = blocks, meshes
     return value(Sequence(None, result) if name == "map" else Future(result))
+
+
+@models(*(
+    f"{module}.{name}"
+    for module in ("asyncio", "multiprocessing", "threading")
+    for name in ("BoundedSemaphore", "Condition", "Lock", "Semaphore")
+), "multiprocessing.RLock", "threading.RLock")  # fmt: skip
+def lock(call: LibraryCall) -> Value:
+    """`threading.Lock()`: entering it changes no placement, wherever it is kept."""
+    call.operands()
+    return value(PlainContext())
 
 
 @models("threading.Thread")

@@ -50,6 +50,7 @@ class Donations:
         self._facts = facts
         self._tree = facts.tree
         self._run = DonationStatements(facts)
+        self._setting: dict[int, dict[str, list[int]]] = {}
         if not is_executed:
             return
         try:
@@ -180,11 +181,7 @@ class Donations:
         init = None if not isinstance(cls, cst.ClassDef) else initializer(cls, self._facts.names)
         if init is None or init is function or not isinstance(cls, cst.ClassDef):
             return {}
-        set_by: dict[str, list[int]] = {}
-        for attribute in self._tree.every(cst.Attribute, below=cls):
-            if isinstance(self._tree.parent(attribute), _SETTING):
-                owner = self._owners[self._tree.index(attribute)]
-                set_by.setdefault(attribute.attr.value, []).append(owner)
+        set_by = self._set_by(cls)
 
         def is_set_once(name: str) -> bool:
             others = [each for each in set_by.get(name, ()) if each != id(function)]
@@ -195,6 +192,17 @@ class Donations:
             for name, other in _aliases_in(init)
             if name != other and is_set_once(name) and is_set_once(other)
         }
+
+    def _set_by(self, cls: cst.ClassDef) -> dict[str, list[int]]:
+        """Return the methods, as `id`, that set an attribute, once for each place that does."""
+        known = self._setting.get(id(cls))
+        if known is None:
+            known = self._setting[id(cls)] = {}
+            for attribute in self._tree.every(cst.Attribute, below=cls):
+                if isinstance(self._tree.parent(attribute), _SETTING):
+                    owner = self._owners[self._tree.index(attribute)]
+                    known.setdefault(attribute.attr.value, []).append(owner)
+        return known
 
     # -- what is worth it -------------------------------------------------------------------------
 
