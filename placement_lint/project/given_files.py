@@ -64,7 +64,7 @@ def given_computations(
                 given = computation_given(call, view)
                 if given is None or given.origin is None or given.origin.path == path:
                     continue
-                by = EffectOrigin(path, facts.line_of(call), view.called(call) or "")
+                by = EffectOrigin(path, facts.line_of(call), view.called(call) or "a data loader")
                 at = given.origin
                 one = GivenComputation(at.line, at.what, given.to, by, given.is_certain)
                 found.setdefault(at.path, []).append(one)
