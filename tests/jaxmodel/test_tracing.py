@@ -9,7 +9,13 @@ import pytest
 
 from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS
 from placement_lint.jaxmodel.effects import Effect
-from placement_lint.jaxmodel.tracing import TRACING_WORDS, TRACINGS, TraceKind, Tracing
+from placement_lint.jaxmodel.tracing import (
+    LIFTING,
+    TRACING_WORDS,
+    TRACINGS,
+    TraceKind,
+    Tracing,
+)
 from placement_lint.jaxmodel.transfer import TABLE
 from tests.marks import NEEDS_JAX
 
@@ -189,3 +195,53 @@ def test_the_words_are_those_of_the_rows() -> None:
     assert b"jit" in TRACING_WORDS
     assert b"scan" in TRACING_WORDS
     assert b"vmap" not in TRACING_WORDS
+
+
+LIFTED = """
+import json, os, sys
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
+import flax.linen as nn, jax, jax.numpy as jnp
+
+other, found = jax.devices()[1], {}
+for name in json.load(sys.stdin):
+    lift = getattr(nn, name)
+    more = {"length": 2} if name == "scan" else {}
+
+    class Entering(nn.Module):
+        def __call__(self, x, *_):
+            with jax.default_device(other):
+                made = jnp.ones(3) * 2.0
+            return (made, None) if more else made
+
+    class Putting(nn.Module):
+        def __call__(self, x, *_):
+            put = jax.device_put(x, other) * 2.0
+            return (put, None) if more else put
+
+    moved = []
+    for cls in (Entering, Putting):
+        given = lift(cls, **more)().apply({}, jnp.ones(3))
+        moved.append(jax.tree.leaves(given)[0].devices() == {other})
+    found[name] = moved
+json.dump(found, sys.stdout)
+"""
+
+
+@NEEDS_JAX
+@pytest.mark.every
+def test_classes_are_lifted_as_flax_does_it() -> None:
+    """A block of a default device has no effect in any, `jax.device_put` where it is replayed."""
+    pytest.importorskip("flax")
+    names = {name.rpartition(".")[2]: row.kind for name, row in LIFTING.items()}
+    run = subprocess.run(
+        [sys.executable, "-c", LIFTED],
+        input=json.dumps(sorted(names)),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout) == {
+        name: [False, kind is TraceKind.REPLAYED] for name, kind in names.items()
+    }
