@@ -65,8 +65,8 @@ def merged(
     }
 
 
-def _place(run: Mapping[str, Any]) -> tuple[tuple[int, ...], str]:
-    return release(run["jax"]), run["devices"]
+def _place(run: Mapping[str, Any]) -> tuple[tuple[int, ...], str, str]:
+    return release(run["jax"]), run["devices"], run.get("accelerator", "")
 
 
 def table(record: Mapping[str, Any]) -> str:

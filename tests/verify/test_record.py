@@ -77,3 +77,12 @@ def test_the_command_adds_to_the_record_of_today(
     assert path.name == f"{record['date']}-verify.json"
     assert [run["jax"] for run in record["runs"]] == ["0.5.3", "0.6.2"]
     assert f"JDP101  {'NO' if status else 'yes'}" in capsys.readouterr().out
+
+
+def test_runs_on_two_accelerators_are_kept_beside_one_another() -> None:
+    one, other = printed("0.10.2", JDP101={}), printed("0.10.2", JDP101={})
+    for value, kind in ((one, "NVIDIA H100"), (other, "NVIDIA H200")):
+        value["devices"]["kind"] = "gpu"
+        value["environment"]["device_kind"] = kind
+    whole = merged(merged(None, [as_run(one)], "2026-01-31"), [as_run(other)], "2026-01-31")
+    assert [run["accelerator"] for run in whole["runs"]] == ["NVIDIA H100", "NVIDIA H200"]
