@@ -382,6 +382,9 @@ class DonationCalls(DonationLibraries):
             if root.nature is Nature.DATA:
                 continue
             found, at = surety, where
+            if taking is Takeover.UNKNOWN and root.nature is Nature.TREE:
+                # Of its items by any key: whether the outputs take one is not known.
+                found, at = Surety.MAYBE, None
             if leaf.part.root in self.state.viewed:
                 found = min(found, Surety.LIKELY)
             chosen, among = found, None
