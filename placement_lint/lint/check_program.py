@@ -364,6 +364,8 @@ def _expected(
     """
     if len(members | surely) <= _FEW:
         return surely
+    # What a placement surely gets to is always among them: the rounds would have no end.
+    likely = likely | surely
     known = members | likely
     every = closure(known, importers)
     if len(every) <= _MOST_IMPORTING * len(known):

@@ -215,3 +215,11 @@ def test_packages_that_hand_names_on_join_with_the_files_to_which_names_are_pass
     few = {"member0": {"likely", "importing0", "pkg/__init__.py"}}
     every = check_program._expected(members, surely, likely, few)
     assert every >= {"importing0", "pkg/__init__.py"}
+
+
+def test_what_a_placement_surely_gets_to_is_executed_next() -> None:
+    members = {f"m{number}.py" for number in range(20)}
+    surely = {"a.py", "b.py"}
+    importers = {"m0.py": {"a.py", "b.py", *(f"u{number}.py" for number in range(50))}}
+    for likely in (set[str](), {"u0.py"}, {f"u{number}.py" for number in range(50)}):
+        assert surely <= check_program._expected(members, surely, likely, importers)
