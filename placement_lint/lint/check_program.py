@@ -42,7 +42,7 @@ _FEW = 8
 """Files that are executed again rather than one more that need not be."""
 _MOST_LIKELY = 8
 """Files that are executed for each one to which a placement surely gets."""
-_MOST_IMPORTING = 1.25
+_MOST_IMPORTING = 1.35
 """Files that are executed for each one that is a member, or to which names are passed on."""
 _HANDING_ON = "__init__.py"
 """Files that mostly hand names on to others: to execute one takes next to no time."""
