@@ -223,7 +223,7 @@ def lines(files: dict[str, Text]) -> set[Place]:
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="co_positions is new in Python 3.11")
 @pytest.mark.parametrize("program", RUNNABLE, ids=lambda program: program.id)
-@pytest.mark.sampled(one_in=18)
+@pytest.mark.sampled(one_in=24)
 def test_run(program: ProgramCase) -> None:
     """JAX copies arrays at the lines that are flagged, and nowhere once they are fixed.
 

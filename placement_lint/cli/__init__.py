@@ -5,8 +5,6 @@ Nothing is imported before it is known to be needed: `--help` and `--version` lo
 
 from __future__ import annotations
 
-import atexit
-import gc
 import os
 import sys
 
@@ -24,8 +22,6 @@ _INTERRUPTED = 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command, and give its exit code. `argv` is without the program's name."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    # Python's last search for garbage takes a second after a large program. The system frees all.
-    atexit.register(gc.freeze)
     try:
         return _run(arguments)
     except SystemExit as stop:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 from typing import TYPE_CHECKING
@@ -38,3 +39,8 @@ def collect_if_many() -> None:
     """Look for cyclic garbage in a pause, where there may be much: called between two files."""
     if not gc.isenabled() and gc.get_count()[0] > MOST_UNSEARCHED:
         gc.collect()
+
+
+def skip_last_collection() -> None:
+    """Let Python end without its last search, a second after a large program: all is freed."""
+    atexit.register(gc.freeze)
