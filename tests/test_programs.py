@@ -227,7 +227,7 @@ def lines(files: dict[str, Text]) -> set[Place]:
 def test_run(program: ProgramCase) -> None:
     """JAX copies arrays at the lines that are flagged, and nowhere once they are fixed.
 
-    One program in eighteen; the others with `pytest -m every tests/test_programs.py -k test_run`.
+    One program in twenty-four; the others with `pytest -m every tests/test_programs.py -k test_run`.
     """
     if program.missing:
         pytest.skip(f"there is no {', '.join(program.missing)}")
