@@ -540,7 +540,7 @@ def test_what_the_format_does_not_allow_is_refused(tmp_path: Path, name: str, te
         all_cases(write(tmp_path, text, name))
 
 
-@pytest.mark.sampled(one_in=8)
+@pytest.mark.sampled(one_in=16)
 @pytest.mark.parametrize(
     "case",
     # Which comments silence nothing depends on the rules that are selected.

@@ -223,11 +223,11 @@ def lines(files: dict[str, Text]) -> set[Place]:
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="co_positions is new in Python 3.11")
 @pytest.mark.parametrize("program", RUNNABLE, ids=lambda program: program.id)
-@pytest.mark.sampled(one_in=24)
+@pytest.mark.sampled(one_in=48)
 def test_run(program: ProgramCase) -> None:
     """JAX copies arrays at the lines that are flagged, and nowhere once they are fixed.
 
-    One program in twenty-four; the others with `pytest -m every tests/test_programs.py -k test_run`.
+    One program in 48; the others with `pytest -m every tests/test_programs.py -k test_run`.
     """
     if program.missing:
         pytest.skip(f"there is no {', '.join(program.missing)}")

@@ -142,7 +142,7 @@ def test_what_is_asked_first_hides_nothing(
     code: str, asks_nothing: Callable[[str, str], list[str]]
 ) -> None:
     found = 0
-    for number, case in enumerate([each for each in CASES if each.code == code][::3]):
+    for number, case in enumerate([each for each in CASES if each.code == code][::6]):
         for text in texts(case, number, 1):
             every = asks_nothing(text, code)
             assert findings(text, code) == every, text

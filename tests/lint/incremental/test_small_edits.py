@@ -157,7 +157,7 @@ def test_files_that_ask_one_another_what_they_donate(seed: int) -> None:
     follow(DONATING, seed, 15)
 
 
-@pytest.mark.sampled(one_in=60)
+@pytest.mark.sampled(one_in=120)
 @pytest.mark.parametrize("number", range(len(PROGRAMS)), ids=lambda at: PROGRAMS[at].id)
 def test_programs(number: int) -> None:
     follow(PROGRAMS[number].texts(), number)
