@@ -135,7 +135,7 @@ def test_every_method_of_a_library_has_a_model() -> None:
     assert methods() <= registry.models_of_objects().keys()
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.sampled(one_in=6)
 @pytest.mark.parametrize(
     "case",
     [
