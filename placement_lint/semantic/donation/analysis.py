@@ -14,7 +14,7 @@ from placement_lint.semantic.donation.buffers import Buffers, Nature, Surety
 from placement_lint.semantic.donation.expressions import OutOfStepsError
 from placement_lint.semantic.donation.statements import DonationStatements
 from placement_lint.semantic.tracing import TracedFunctions
-from placement_lint.syntax.definitions import initializer
+from placement_lint.syntax.definitions import class_of_receiver, initializer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from placement_lint.semantic.donation.parts import BufferPart
     from placement_lint.semantic.donation.readings import Idle, Reading, Repeat
     from placement_lint.semantic.model import ModuleFacts
-    from placement_lint.syntax.names import Scope
+    from placement_lint.syntax.names import Names, Scope
 
 _SETTING = (cst.AssignTarget, cst.AugAssign, cst.Element)
 _WORDS = frozenset({"donate", "donate_argnames", "donate_argnums"})
@@ -189,7 +189,7 @@ class Donations:
 
         return {
             name: other
-            for name, other in _aliases_in(init)
+            for name, other in _aliases_in(init, self._facts.names)
             if name != other and is_set_once(name) and is_set_once(other)
         }
 
@@ -297,7 +297,7 @@ class Donations:
         return found
 
 
-def _aliases_in(init: cst.FunctionDef) -> Iterator[tuple[str, str]]:
+def _aliases_in(init: cst.FunctionDef, names: Names) -> Iterator[tuple[str, str]]:
     """Yield the attributes that an initializer sets to what another one is, with that one.
 
     By its own statements: what it does under a condition may not be done.
@@ -307,21 +307,18 @@ def _aliases_in(init: cst.FunctionDef) -> Iterator[tuple[str, str]]:
     for statement in (each for line in lines for each in line.body):
         if not isinstance(statement, cst.Assign):
             continue
-        names = [name for each in statement.targets if (name := _own_name(each.target, init))]
-        source = _own_name(statement.value, init)
+        own = [name for each in statement.targets if (name := _own_name(each.target, names))]
+        source = _own_name(statement.value, names)
         if source is None and isinstance(statement.value, cst.Name):
-            source = held.setdefault(statement.value.value, names[0]) if names else None
-        for name in names:
-            yield name, source or names[0]
+            source = held.setdefault(statement.value.value, own[0]) if own else None
+        for name in own:
+            yield name, source or own[0]
 
 
-def _own_name(node: cst.BaseExpression, init: cst.FunctionDef) -> str | None:
+def _own_name(node: cst.BaseExpression, names: Names) -> str | None:
     """Return the name of an attribute of the object that an initializer makes."""
-    if not isinstance(node, cst.Attribute) or not isinstance(node.value, cst.Name):
-        return None
-    parameters = [*init.params.posonly_params, *init.params.params]
-    is_own = bool(parameters) and parameters[0].name.value == node.value.value
-    return node.attr.value if is_own else None
+    is_own = isinstance(node, cst.Attribute) and class_of_receiver(node.value, names) is not None
+    return node.attr.value if isinstance(node, cst.Attribute) and is_own else None
 
 
 def _last_parts(target: cst.BaseExpression) -> list[str]:
