@@ -156,7 +156,7 @@ def _kept_and_looped_over(
     """Return the items of the arguments that make an object, which its methods call in a loop."""
     looped = {
         parameter
-        for method in _methods_of(cls, methods)
+        for method in methods_of(cls, methods)
         for loop in view.tree.every(cst.For, below=method)
         if _calls_each(loop, view) and (parameter := _kept_parameter(loop.iter, view)) is not None
     }
@@ -188,13 +188,14 @@ def _parameters_called(cls: cst.ClassDef, view: FileView) -> set[str]:
     """Return the parameters of the initializer that methods call which the workers call."""
     return {
         parameter
-        for method in _methods_of(cls, DATASET_METHODS)
+        for method in methods_of(cls, DATASET_METHODS)
         for call in calls_inside(method, view)
         if (parameter := _kept_parameter(call.func, view)) is not None
     }
 
 
-def _methods_of(cls: cst.ClassDef, names: tuple[str, ...]) -> Iterator[cst.FunctionDef]:
+def methods_of(cls: cst.ClassDef, names: tuple[str, ...]) -> Iterator[cst.FunctionDef]:
+    """Yield the methods of these names that a class has itself."""
     for statement in cls.body.body:
         if isinstance(statement, cst.FunctionDef) and statement.name.value in names:
             yield statement

@@ -9,7 +9,12 @@ import libcst as cst
 
 from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS, runs_on_device
 from placement_lint.jaxmodel.transfer import TABLE, Effect
-from placement_lint.semantic.datasets import DATASET_METHODS, applied_by, datasets_in
+from placement_lint.semantic.datasets import (
+    DATASET_METHODS,
+    applied_by,
+    datasets_in,
+    methods_of,
+)
 from placement_lint.semantic.elsewhere import effects_of, method_effects
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.semantic.followed import followed
@@ -325,9 +330,8 @@ def _methods(
     """Yield the methods of these names that an object has from the class that makes it here."""
     maker = followed(node, view)
     made = class_here(maker.func, view) if isinstance(maker, cst.Call) else None
-    for statement in () if made is None else made.body.body:
-        if isinstance(statement, cst.FunctionDef) and statement.name.value in names:
-            yield statement
+    if made is not None:
+        yield from methods_of(made, names)
 
 
 def _effects(function: cst.BaseExpression, view: FileView) -> FunctionEffects | None:
