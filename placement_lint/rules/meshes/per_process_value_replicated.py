@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 from placement_lint.findings import Confidence, Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.base import Rule
-from placement_lint.rules.meshes.per_process_values import differs_between_processes
+from placement_lint.rules.meshes.per_process_values import (
+    SOURCES_OF_MACHINE,
+    differs_between_processes,
+)
 from placement_lint.rules.meshes.spanning import (
     is_silent_at,
     replicates_over_processes,
@@ -35,10 +38,11 @@ class PerProcessValueReplicated(Rule):
     ## What it does
     Finds `jax.make_array_from_process_local_data(sharding, x)` and `jax.device_put(x, sharding)` if
     the sharding is certainly replicated over a mesh of `jax.devices()`, and `x` depends on
-    `jax.process_index()`, or on a NumPy generator without a seed, be it NumPy's own
-    (`np.random.randn`) in a program that seeds it nowhere. `x` is followed through names,
-    attributes, arithmetic, NumPy and JAX functions, loops, and the functions of the program, in
-    other files too. A parameter counts if each call of the function passes such a value.
+    `jax.process_index()`, on the name or the clock of the machine, or on a NumPy generator without
+    a seed, be it NumPy's own (`np.random.randn`) in a program that seeds it nowhere. `x` is
+    followed through names, attributes, arithmetic, NumPy and JAX functions, loops, and the
+    functions of the program, in other files too. A parameter counts if each call of the function
+    passes such a value.
 
     ## Why is this bad?
     A replicated array has one value, of which each device holds a copy.
@@ -107,7 +111,7 @@ class PerProcessValueReplicated(Rule):
             b"getpid",
             b"default_rng",
             b"RandomState",
-            Uses("numpy.random.*"),
+            Uses("numpy.random.*", *SOURCES_OF_MACHINE),
         ),
     )
 

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
 
 _INDEX = frozenset({"jax.host_id", "jax.process_index", "os.getpid"})
+SOURCES_OF_MACHINE = frozenset({
+    "os.uname", "os.urandom", "platform.node", "secrets.randbits", "secrets.token_bytes",
+    "secrets.token_hex", "socket.gethostname", "socket.getfqdn", "time.time", "time.time_ns",
+    "uuid.getnode", "uuid.uuid1", "uuid.uuid4",
+})  # fmt: skip
+"""Names, clocks and chance: what seeds are computed of that should differ from run to run."""
 _UNSEEDED = frozenset({"numpy.random.default_rng", "numpy.random.RandomState"})
 """Generators that begin anywhere unless they are given a seed."""
 _GLOBAL = frozenset(
@@ -30,7 +36,8 @@ _GLOBAL = frozenset(
 """What draws of the generator that a process has, which begins anywhere unless it is seeded."""
 _SEEDS = (b"random.seed", b"set_state", b"seed_everything", b"set_seed", b"set_random_seed")
 _KEEPING = (
-    "builtins.float", "builtins.int", "builtins.str", "jax.numpy.", "jax.random.", "numpy.",
+    "builtins.abs", "builtins.float", "builtins.hash", "builtins.int", "builtins.round",
+    "builtins.str", "hashlib.", "jax.numpy.", "jax.random.", "numpy.", "zlib.crc32",
 )  # fmt: skip
 """Functions, or modules of them, whose result is computed of what they are given."""
 _SAME = frozenset({
@@ -112,6 +119,8 @@ class _Sources:
         arguments = [each.value for each in node.args]
         if called in _INDEX:
             return not arguments
+        if called in SOURCES_OF_MACHINE:
+            return True
         if called in _UNSEEDED and not arguments:
             return True
         if called in _GLOBAL and not _may_be_seeded(ctx):
