@@ -187,6 +187,19 @@ def iterated_of(of: Value, position: int | None = None) -> Value:
     return element_of(frozenset(_KEYS if isinstance(a, Mapping) else a for a in of), position)
 
 
+def of_pairs(of: Value) -> Value:
+    """Return dicts of the pairs that iterables give, as `dict` and `update` make them.
+
+    What is a dict already stays as it is. Which key has which value is not distinguished.
+    """
+    return frozenset(
+        atom
+        if isinstance(atom, Mapping)
+        else Mapping((), element_of(element_of(frozenset({atom})), 1) or UNKNOWN)
+        for atom in of
+    )
+
+
 def element_of(of: Value, key: Key | None = None) -> Value:
     """Return what indexing the containers in a value gives; arrays are ignored."""
     found: list[Value] = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain.containers import of_site, view_of
+from placement_lint.placement.domain.containers import EXTENDING, of_site, view_of
 from placement_lint.placement.domain.contents import iterated_of, map_arrays, without_parts
 from placement_lint.placement.domain.keys import Key, key_order
 from placement_lint.placement.domain.places import Site, Taking
@@ -48,6 +48,11 @@ _MOST_WORDS = 8
 """
 _MOST_OPTIONS = 32
 """Items of a dict of which a comprehension with conditions keeps some, one by one."""
+_CONSUMING = frozenset({
+    "collections.deque", "functools.reduce", "jax.numpy.array", "jax.numpy.stack", "numpy.array",
+    "numpy.stack",
+})  # fmt: skip
+"""Functions beside Python's own that take all that an iterator gives where they are called."""
 
 
 def _is_read_only(node: cst.BaseExpression) -> bool:
@@ -232,7 +237,7 @@ class Iteration:
         operands = {place: self.grown(held, state) for place, held in lazy.operands}
         before, self.on.captured = self.on.captured, operands
         self.on.operations.later = (
-            frozenset(self.on.captured) if self._is_kept(node) else frozenset()
+            frozenset(self.on.captured) if self.is_kept(node) else frozenset()
         )
         try:
             if isinstance(node, cst.GeneratorExp):
@@ -242,21 +247,27 @@ class Iteration:
             self.on.captured = before
             self.on.operations.later = frozenset(before)
 
-    def _is_kept(self, node: cst.CSTNode) -> bool:
+    def is_kept(self, node: cst.CSTNode) -> bool:
         """Return whether an iterator outlives the expression that makes it.
 
-        Then it may never be consumed. A loop over it, or a built-in function that is given it,
-        consumes it at once; one that gives another iterator keeps it.
+        Then it may never be consumed. A loop over it, names that it is unpacked to, or a built-in
+        function that is given it, consume it at once; one that gives another iterator keeps it.
         """
         for ancestor in self.on.tree.ancestors(node):
-            if isinstance(ancestor, cst.For | cst.CompFor | cst.StarredElement):
+            if isinstance(ancestor, cst.AugAssign | cst.For | cst.CompFor | cst.StarredElement):
                 return False
             if isinstance(ancestor, cst.Call):
-                called = self.names.qualified(ancestor.func) or ""
+                function = ancestor.func
+                if isinstance(function, cst.Attribute) and function.attr.value in EXTENDING:
+                    return False
+                called = self.names.qualified(function) or ""
                 if not self.on.calls.gives_iterator(called):
-                    return not called.startswith("builtins.")
+                    return not called.startswith("builtins.") and called not in _CONSUMING
             elif not isinstance(ancestor, cst.Arg):
-                break
+                return not (
+                    isinstance(ancestor, cst.Assign)
+                    and any(isinstance(t.target, cst.Tuple | cst.List) for t in ancestor.targets)
+                )
         return True
 
     def grown(self, held: Value, now: State, since: State | None = None) -> Value:

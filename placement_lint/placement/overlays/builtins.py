@@ -7,7 +7,7 @@ from dataclasses import replace
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
-from placement_lint.placement.domain.contents import element_of, iterated_of
+from placement_lint.placement.domain.contents import element_of, iterated_of, of_pairs
 from placement_lint.placement.domain.library_values import LibraryFunction
 from placement_lint.placement.domain.values import (
     ANYTHING,
@@ -276,16 +276,15 @@ def dict_(call: LibraryCall) -> Value:
     first = call.arguments.get(0)
     held = NOTHING if first is None else call.argument(first)
     held = call.program.classes.collections.with_items(held, "__iter__", call.state)
+    held = call.program.functions.consumed(held, call.state)
     known = {
         keyword: call.evaluate(argument) for keyword, argument in call.arguments.keywords.items()
     }
     made: set[Atom] = set()
-    for atom in held or value(Mapping((), NOTHING)):
-        if isinstance(atom, Mapping):
-            each = Mapping(atom.items, join(atom.element, *rest) if rest else atom.element)
-        else:
-            element = element_of(element_of(value(atom)), 1) or UNKNOWN
-            each = Mapping((), join(element, *rest) if rest else element)
+    for atom in of_pairs(held or value(Mapping((), NOTHING))):
+        if not isinstance(atom, Mapping):
+            continue
+        each = Mapping(atom.items, join(atom.element, *rest) if rest else atom.element)
         for key, item in known.items():
             each = each.with_item(key, item)
         made.add(each)

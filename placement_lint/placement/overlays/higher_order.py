@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.domain.contents import committed_to, element_of, iterated_of
@@ -44,6 +42,8 @@ from placement_lint.syntax.calls import is_none
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import libcst as cst
 
     from placement_lint.placement.domain.values import Atom
 
@@ -169,7 +169,7 @@ def map_(call: LibraryCall) -> Value:
         for part in parts:
             call.escapes(part)
         return UNKNOWN
-    if not (_is_consumed(call) or call.on.calls.is_at_once(call.node)):
+    if call.on.iteration.is_kept(call.node) and not call.on.calls.is_at_once(call.node):
         blocks = call.state.blocks
         call.state.blocks = (*blocks, DefaultDevice(ANY_DEVICE, inherited=True))
         result = _mapped(call, parts)
@@ -186,16 +186,6 @@ def _mapped(call: LibraryCall, parts: list[Value]) -> Value:
         ]
         result = apply(call, call.node.args[0].value, parts[0], elements)
     return value(Sequence(None, result))
-
-
-def _is_consumed(call: LibraryCall) -> bool:
-    """Return whether an iterator is consumed where it is made: `list(map(…))`, `for … in`."""
-    parent = next(iter(call.on.tree.ancestors(call.node)), None)
-    if isinstance(parent, cst.Arg):
-        outer = next(iter(call.on.tree.ancestors(parent)), None)
-        name = call.on.names.qualified(outer.func) if isinstance(outer, cst.Call) else None
-        return name in _CONSUMING
-    return isinstance(parent, cst.For | cst.CompFor | cst.StarredElement)
 
 
 @models("builtins.filter", lazy=True)
@@ -421,9 +411,3 @@ def _every_array(tree: Value) -> Value:
 
 _FOREIGN = ("builtins.", "jax.", "numpy.")
 _NUMPY_MOVING = transfer.NUMPY_DISPATCHING | transfer.NUMPY_MOVING_TO_HOST
-_CONSUMING = frozenset({
-    "builtins.all", "builtins.any", "builtins.dict", "builtins.list", "builtins.max",
-    "builtins.min", "builtins.set", "builtins.sorted", "builtins.sum", "builtins.tuple",
-    "numpy.array", "numpy.stack", "jax.numpy.array", "jax.numpy.stack", "functools.reduce",
-    "collections.deque",
-})  # fmt: skip

@@ -11,6 +11,7 @@ from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.libraries import method_of
 from placement_lint.jaxmodel.sharded_operations import SPLIT_ALIKE_METHODS
 from placement_lint.placement.domain.containers import (
+    EXTENDING,
     Change,
     emptied,
     loosened,
@@ -25,6 +26,7 @@ from placement_lint.placement.domain.contents import (
     element_of,
     has_host_device,
     map_arrays,
+    of_pairs,
     without_parts,
 )
 from placement_lint.placement.domain.keys import Key, sorted_items
@@ -52,6 +54,7 @@ from placement_lint.placement.domain.values import (
     Generator,
     Host,
     Instance,
+    Lazy,
     LibraryMethod,
     Mapping,
     Optimizer,
@@ -83,7 +86,6 @@ from placement_lint.placement.overlays.stdlib import executed, of_future, of_thr
 from placement_lint.placement.overlays.torch import tensor_method
 from placement_lint.placement.overlays.tree_methods import (
     ADDING,
-    EXTENDING,
     OF_COLLECTIONS,
     tree_method,
     walks_down,
@@ -462,6 +464,8 @@ class MethodCalls:
         element = NOTHING
         if first is not None and not (isinstance(only, Mapping) and name == "update"):
             element = self.on.iteration.iterated(first, given, state)
+        if name == "update" and any(isinstance(atom, Lazy | Sequence) for atom in given):
+            given = of_pairs(self.on.program.functions.consumed(given, state))
         if isinstance(only, AnyTree) and name == "update":
             # It is a dict of such trees.
             given = value(Mapping((), given))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
+from placement_lint.placement.domain.containers import EXTENDING
 from placement_lint.placement.domain.values import (
     PLAIN,
     UNKNOWN,
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from placement_lint.syntax.tree import Tree
 
 ADDING = frozenset({"add", "append", "appendleft", "insert", "put", "put_nowait"})
-EXTENDING = frozenset({"extend", "extendleft", "update"})
 _OF_ARRAYS = (
     transfer.COMPUTING_METHODS | transfer.IDENTITY_METHODS | transfer.SAME_WHEN_EQUAL_METHODS
 )
