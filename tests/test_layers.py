@@ -69,6 +69,8 @@ FACADE = {"__init__", "__main__"}
 """The package's public names and its entry point may import anything, lazily."""
 HEAVY = {"PIL", "flax", "jax", "jaxlib", "matplotlib", "numpy", "safetensors", "torch"}
 SLOW_LIBCST = {"libcst.codemod", "libcst.matchers", "libcst.metadata", "libcst.helpers"}
+MOST_LINES = 700
+"""Of one module: what is longer has more than one concept in it."""
 
 
 @functools.cache
@@ -245,6 +247,11 @@ def imports_of_statement(node: ast.stmt) -> Iterator[tuple[int, str]]:
     runs_now = isinstance(node, ast.Import | ast.ImportFrom | ast.If | ast.Try | ast.With)
     if runs_now and not for_types:
         yield from imports(node)
+
+
+@of_every_module
+def test_no_module_is_too_long(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
 
 
 @of_every_module

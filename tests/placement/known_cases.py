@@ -27,6 +27,7 @@ from libcst.metadata import MetadataWrapper, PositionProvider
 
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, Device
 from placement_lint.placement.domain.keys import Member
+from placement_lint.placement.domain.library_values import DeviceList, Optimizer
 from placement_lint.placement.domain.mesh_devices import EVERY
 from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.values import (
@@ -38,7 +39,6 @@ from placement_lint.placement.domain.values import (
     Computation,
     Coroutine,
     DefaultDeviceContext,
-    DeviceList,
     External,
     Function,
     Future,
@@ -49,7 +49,6 @@ from placement_lint.placement.domain.values import (
     LibraryMethod,
     Mapping,
     Method,
-    Optimizer,
     Partial,
     Plain,
     PlainContext,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.placement.domain.devices import Device, is_host
 from placement_lint.placement.domain.keys import Member
+from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.mesh_devices import MeshDevices
 from placement_lint.placement.domain.places import NO_CAUSES, NOWHERE
 from placement_lint.placement.domain.sharding import DeviceGrid
@@ -24,7 +25,6 @@ from placement_lint.placement.domain.values import (
     AnyTree,
     Array,
     Coroutine,
-    DeviceList,
     Host,
     Mapping,
     Plain,

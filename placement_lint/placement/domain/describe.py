@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from placement_lint.placement.domain.library_values import AbstractArray, LibraryFunction
+from placement_lint.placement.domain.library_values import (
+    AbstractArray,
+    DeviceList,
+    Dispatched,
+    Executor,
+    Getter,
+    LibraryFunction,
+    Optimizer,
+    Pickled,
+)
 from placement_lint.placement.domain.sharding import DeviceGrid, Mesh, Sharding, Spec
 from placement_lint.placement.domain.values import (
     Anything,
@@ -17,22 +26,16 @@ from placement_lint.placement.domain.values import (
     ContextFactory,
     Coroutine,
     DefaultDeviceContext,
-    DeviceList,
-    Dispatched,
-    Executor,
     External,
     Function,
     Future,
     Generator,
-    Getter,
     Host,
     Instance,
     Lazy,
     LibraryMethod,
     Method,
-    Optimizer,
     Partial,
-    Pickled,
     Plain,
     Sequence,
     TheDevice,

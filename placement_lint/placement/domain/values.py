@@ -14,8 +14,18 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar, TypeAlias, cast
 
 from placement_lint.placement.domain.keys import key_order
-from placement_lint.placement.domain.library_values import AbstractArray, LibraryFunction
-from placement_lint.placement.domain.mesh_devices import EVERY
+from placement_lint.placement.domain.library_values import (
+    AbstractArray,
+    DeviceList,
+    Dispatched,
+    Executor,
+    ExitStack,
+    Getter,
+    LibraryFunction,
+    Optimizer,
+    Pickled,
+    TensorFile,
+)
 from placement_lint.placement.domain.places import (
     NO_CAUSES,
     NOWHERE,
@@ -25,7 +35,7 @@ from placement_lint.placement.domain.places import (
     Site,
 )
 from placement_lint.placement.domain.sharding import DeviceGrid, Mesh, Sharding, Spec
-from placement_lint.placement.domain.sized import Sized
+from placement_lint.placement.domain.sized import Sized, depth_of, nesting_of, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +43,6 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.devices import Device
     from placement_lint.placement.domain.keys import Key, Member
     from placement_lint.placement.domain.mesh_contexts import MeshChange
-    from placement_lint.placement.domain.mesh_devices import Part
     from placement_lint.placement.domain.transformations import Step, Usage
 
 MAX_ALTERNATIVES = 12
@@ -92,26 +101,6 @@ class Host(Sized):
 
 
 @dataclass(frozen=True)
-class Pickled(Sized):
-    """What `pickle.dumps` gives."""
-
-    of: Place
-    """The expression that was pickled."""
-
-
-@dataclass(frozen=True)
-class Optimizer(Sized):
-    """An optimizer of optax."""
-
-    name: str
-    """The function that made it, or the part of it that keeps moments."""
-    keeps_moments: bool = True
-    """Of the shapes of all parameters."""
-    is_init: bool = False
-    """It is the function `init` of one."""
-
-
-@dataclass(frozen=True)
 class Plain(Sized):
     """A Python value that is certainly no array, no device and no container of them."""
 
@@ -130,16 +119,6 @@ class TheDevice(Sized):
     """A device object; None: a device that is not known."""
 
     device: Device | None
-
-
-@dataclass(frozen=True)
-class DeviceList(Sized):
-    """What `jax.devices(platform)` gives, or a part of it."""
-
-    platform: str | None
-    part: Part = EVERY
-    is_local: bool = False
-    """It is `jax.local_devices(…)`: those of this process."""
 
 
 @dataclass(frozen=True)
@@ -202,21 +181,6 @@ class ContextFactory(_Holder):
     context: Value
 
 
-@dataclass(frozen=True)
-class TensorFile(Sized):
-    """A file opened by `safetensors.safe_open` for JAX."""
-
-    site: Place | None = None
-    """The call that opened it."""
-
-
-@dataclass(frozen=True)
-class ExitStack(Sized):
-    """A `contextlib.ExitStack`, by the call that made it."""
-
-    site: Place | None = None
-
-
 class _Container(Sized):
     """A list, a tuple or a dict: of what is in it in containers too many, nothing is known."""
 
@@ -233,7 +197,7 @@ class _Container(Sized):
     def __post_init__(self) -> None:
         """Leave out what is nested too deeply, and what is too much."""
         parts = self.parts()
-        nesting = _nesting_of(*parts)
+        nesting = nesting_of(*parts)
         if nesting == MAX_NESTING:
             parts = list(map(_shallow, parts))
             self._take(parts[:-1], parts[-1])
@@ -318,7 +282,7 @@ class Mapping(_Container):
         at = bisect_left(self.items, key_order(key), key=lambda item: key_order(item[0]))
         is_new = at == len(self.items) or self.items[at][0] != key
         made = (*self.items[:at], (key, held), *self.items[at + (not is_new) :])
-        nesting = max(self.nesting, _nesting_of(held) + 1)
+        nesting = max(self.nesting, nesting_of(held) + 1)
         size = self.size + size_of(held)
         if not is_new or nesting > MAX_NESTING or size > MAX_SIZE:
             return replace(self, items=made)
@@ -332,20 +296,6 @@ class Mapping(_Container):
 
 
 Container: TypeAlias = Sequence | Mapping
-
-
-def _nesting_of(*parts: Value) -> int:
-    return max([atom.nesting for part in parts for atom in part], default=0)
-
-
-def size_of(*parts: Value) -> int:
-    """Return how many things are in values, those inside of others included."""
-    return sum([atom.size for part in parts for atom in part])
-
-
-def depth_of(*parts: Value) -> int:
-    """Return how many things that hold others are inside of one another in values, at most."""
-    return max([atom.depth for part in parts for atom in part], default=0)
 
 
 def _values_in(given: object) -> list[tuple[object, Value]]:
@@ -509,30 +459,10 @@ class Lazy(_Holder):
 
 
 @dataclass(frozen=True)
-class Executor(Sized):
-    """A `concurrent.futures.ThreadPoolExecutor`."""
-
-
-@dataclass(frozen=True)
 class Future(_Holder):
     """What `executor.submit(f)` gives: its result, once it is asked for."""
 
     result: Value
-
-
-@dataclass(frozen=True)
-class Getter(Sized):
-    """`operator.itemgetter(…)`, `operator.attrgetter(…)`: takes parts of what it is given."""
-
-    keys: tuple[Key | None, ...]
-    of_attributes: bool = False
-
-
-@dataclass(frozen=True)
-class Dispatched(Sized):
-    """A function under `functools.singledispatch`: the type of the first argument chooses."""
-
-    place: Place
 
 
 @dataclass(frozen=True)

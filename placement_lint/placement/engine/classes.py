@@ -10,6 +10,7 @@ import libcst as cst
 from placement_lint.jaxmodel.libraries import library_class_named, method_of
 from placement_lint.placement.domain.contents import element_of
 from placement_lint.placement.domain.keys import Member
+from placement_lint.placement.domain.library_values import Optimizer
 from placement_lint.placement.domain.sharding import Mesh, Sharding, Spec
 from placement_lint.placement.domain.state import State, Variable, initial_state, variable
 from placement_lint.placement.domain.values import (
@@ -27,7 +28,6 @@ from placement_lint.placement.domain.values import (
     LibraryMethod,
     Method,
     NamedTupleType,
-    Optimizer,
     Partial,
     Plain,
     Sequence,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.placement.domain.library_values import Executor, ExitStack, TensorFile
 from placement_lint.placement.domain.mesh_contexts import (
     ANY_CHANGE,
     MeshChange,
@@ -19,13 +20,10 @@ from placement_lint.placement.domain.state import DefaultDevice
 from placement_lint.placement.domain.values import (
     Array,
     DefaultDeviceContext,
-    Executor,
-    ExitStack,
     Host,
     Instance,
     Plain,
     PlainContext,
-    TensorFile,
     Value,
 )
 from placement_lint.syntax.calls import is_none

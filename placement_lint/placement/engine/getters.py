@@ -22,8 +22,9 @@ from placement_lint.placement.domain.values import (
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.keys import Key
+    from placement_lint.placement.domain.library_values import Getter
     from placement_lint.placement.domain.state import State
-    from placement_lint.placement.domain.values import Atom, Getter
+    from placement_lint.placement.domain.values import Atom
     from placement_lint.placement.engine.arguments import CallArguments
     from placement_lint.placement.engine.protocols import Evaluator
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import libcst as cst
 
+from placement_lint.placement.domain.library_values import Dispatched
 from placement_lint.placement.domain.state import State, Variable, initial_state, variable
 from placement_lint.placement.domain.values import (
     NOTHING,
     UNKNOWN,
     Array,
     Class,
-    Dispatched,
     External,
     Function,
     Host,

@@ -12,6 +12,7 @@ import libcst as cst
 
 from placement_lint.placement.domain.devices import Device
 from placement_lint.placement.domain.keys import Member
+from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.mesh_devices import MeshDevices
 from placement_lint.placement.domain.sharding import (
     AxisType,
@@ -26,7 +27,6 @@ from placement_lint.placement.domain.values import (
     PLAIN,
     UNKNOWN,
     Array,
-    DeviceList,
     Plain,
     Sequence,
     TheDevice,

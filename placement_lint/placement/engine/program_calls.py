@@ -13,7 +13,13 @@ from placement_lint.placement.domain.contents import (
     iterated_of,
     with_replaced_modules,
 )
-from placement_lint.placement.domain.library_values import LibraryFunction
+from placement_lint.placement.domain.library_values import (
+    Dispatched,
+    ExitStack,
+    Getter,
+    LibraryFunction,
+    Optimizer,
+)
 from placement_lint.placement.domain.mesh_contexts import LEFT_BEHIND
 from placement_lint.placement.domain.state import SYSTEM, State, chosen_defaults, meet, variable
 from placement_lint.placement.domain.values import (
@@ -35,17 +41,13 @@ from placement_lint.placement.domain.values import (
     Container,
     ContextFactory,
     DefaultDeviceContext,
-    Dispatched,
-    ExitStack,
     External,
     Function,
-    Getter,
     Host,
     Instance,
     LibraryMethod,
     Method,
     NamedTupleType,
-    Optimizer,
     Partial,
     Plain,
     PlainContext,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.domain.containers import Change, Containers
     from placement_lint.placement.domain.keys import Key
+    from placement_lint.placement.domain.library_values import Dispatched
     from placement_lint.placement.domain.mesh_contexts import MeshesInForce
     from placement_lint.placement.domain.places import Place, Site
     from placement_lint.placement.domain.record import Record
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
         Atom,
         Computation,
         Container,
-        Dispatched,
         External,
         Instance,
         Lazy,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import libcst as cst
 
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, is_host
+from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.state import State, chosen_defaults, initial_state
 from placement_lint.placement.domain.values import (
     NOTHING,
@@ -18,7 +19,6 @@ from placement_lint.placement.domain.values import (
     ContextFactory,
     Coroutine,
     DefaultDeviceContext,
-    DeviceList,
     Function,
     Generator,
     Instance,

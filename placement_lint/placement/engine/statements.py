@@ -8,31 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from placement_lint.placement.domain import mesh_contexts, values
-from placement_lint.placement.domain.mesh_contexts import ANY_MESHES
+from placement_lint.placement.domain import values
 from placement_lint.placement.domain.state import State, meet, variable
 from placement_lint.placement.domain.values import (
     DOUBTFUL,
     NONE,
     UNKNOWN,
     Array,
-    DefaultDeviceContext,
-    ExitStack,
-    External,
-    Instance,
-    PlainContext,
     Value,
     join,
     sole,
     value,
 )
-from placement_lint.placement.engine.contexts import (
-    entered_default,
-    entered_meshes,
-    is_neutral_context,
-    sets_mesh,
-    with_choice,
-)
+from placement_lint.placement.engine.entered_contexts import EnteredContexts
 from placement_lint.placement.engine.frames import Yielded
 from placement_lint.placement.engine.patterns import bind_pattern, matched
 from placement_lint.syntax.import_statements import modules_named, names_bound
@@ -41,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from placement_lint.placement.domain.mesh_contexts import MeshesInForce
-    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.state import DefaultDevice, Variable
     from placement_lint.placement.engine.frames import Frame
     from placement_lint.placement.engine.protocols import Interpreter
@@ -271,9 +258,9 @@ class Statements:
     # -- definitions --------------------------------------------------------------------------
 
     def function(self, node: cst.FunctionDef, state: State) -> State | None:
-        if id(node) in self.module.names.cells:
-            return self._cell(node, state)
         """`def f(…)`: its defaults and decorators run now, its body when it is called."""
+        if id(node) in self.names.cells:
+            return self._cell(node, state)
         for decorator in node.decorators:
             self.expressions.evaluate(decorator.decorator, state)
         params = node.params
@@ -465,42 +452,26 @@ class Statements:
 
     def with_(self, node: cst.With, state: State) -> State | None:
         """`with a as b, c as d:`; the default device of before holds again after it."""
-        outside, meshes = state.blocks, state.meshes
-        contexts = [self._enter(item, state) for item in node.items]
-        stacks = frozenset().union(*map(_stacks, contexts))
-        if any(
-            sets_mesh(held) and not isinstance(item.item, cst.Call)
-            for item, held in zip(node.items, contexts, strict=True)
-        ):
-            # It was set before, and what was in force before that is restored.
-            meshes = ANY_MESHES
-        left = _Left(outside, state.blocks, meshes, state.meshes, stacks)
+        contexts = EnteredContexts(self.program, self.module, self.expressions, node, state)
         ways = self._ways()
         marks = [len(way) for way in ways]
-        hides = self._suppresses(node)
-        followed = any(
-            isinstance(atom, Instance)
-            or (
-                isinstance(atom, PlainContext | DefaultDeviceContext) and self._may_hide(atom.maker)
-            )
-            for held in contexts
-            for atom in held
-        )
+        hides = contexts.hide_errors()
+        follows_errors = hides or contexts.may_hide_errors()
         raised: State | None = None
-        if hides or followed:
+        if follows_errors:
             self._guarded.append([state.copy()])
         after = self.suite(node.body, state)
-        if hides or followed:
+        if follows_errors:
             raised = meet(_thinned(self._guarded.pop()))
             if self._guarded and raised is not None:
                 self._guarded[-1].append(raised.copy())
         for ends, mark in zip(ways, marks, strict=True):
             for way in ends[mark:]:
                 if way is not None:
-                    self._leave(contexts, left, way)
+                    contexts.leave(way)
         if after is not None:
-            self._leave(contexts, left, after)
-        if raised is not None and self._leave(contexts, left, raised) | hides:
+            contexts.leave(after)
+        if raised is not None and contexts.leave(raised) | hides:
             return meet([after, raised])
         return after
 
@@ -508,53 +479,6 @@ class Statements:
         """Return all lists of states in which the statement at hand may be left before its end."""
         loops = [ends for loop in self._loops for ends in (loop.breaks, loop.continues)]
         return [*loops, self._exits, self._raised, *self._guarded]
-
-    def _suppresses(self, node: cst.With) -> bool:
-        """Return whether the body of a `with` may end early, and the program goes on."""
-        return any(
-            isinstance(item.item, cst.Call)
-            and self.names.qualified(item.item.func) in {"contextlib.suppress", "pytest.raises"}
-            for item in node.items
-        )
-
-    def _may_hide(self, maker: Place | None) -> bool:
-        return maker is not None and self.program.suspensions.may_hide(maker)
-
-    def _enter(self, item: cst.WithItem, state: State) -> Value:
-        held = self.expressions.evaluate(item.item, state)
-        if held == UNKNOWN and isinstance(item.item, cst.Call):
-            held = self._entered_elsewhere(item.item, state)
-        if held == UNKNOWN and is_neutral_context(self.module, item.item):
-            held = value(PlainContext())
-        objects = self.expressions.calls.objects
-        held = objects.contexts(held)
-        given = objects.entered_value(held, state)
-        entered = entered_default(held)
-        if entered is not None:
-            entered = with_choice(entered, held, self.module, item.item, self.program.module_of)
-            state.blocks = (*state.blocks, entered)
-        state.meshes = entered_meshes(held, state.meshes)
-        if item.asname is not None:
-            self.expressions.targets.assign(item.asname.name, given, state)
-        return held
-
-    def _entered_elsewhere(self, call: cst.Call, state: State) -> Value:
-        """Return the context that a function or class of another file makes, which is read now."""
-        objects = self.expressions.calls.objects
-        held = self.expressions.evaluate(call.func, state)
-        if not held or not all(isinstance(atom, External) for atom in held):
-            return UNKNOWN
-        objects.read(call.func, held, state)
-        return self.expressions.evaluate(call, state)
-
-    def _leave(self, contexts: list[Value], left: _Left, way: State) -> bool:
-        """Leave the contexts of a `with`; tell whether one of them may hide an error."""
-        hides = False
-        for held in reversed(contexts):
-            hides |= self.expressions.calls.objects.left(held, way)
-        way.blocks = left.blocks(way.blocks)
-        way.meshes = mesh_contexts.left(left.meshes_outside, left.meshes_inside, way.meshes)
-        return hides
 
     # -- try ----------------------------------------------------------------------------------
 
@@ -635,37 +559,6 @@ class _Head:
     blocks: tuple[DefaultDevice, ...]
     meshes: MeshesInForce
     changed: dict[Variable, Value]
-
-
-@dataclass(frozen=True)
-class _Left:
-    """What the end of a `with` does to the blocks around."""
-
-    outside: tuple[DefaultDevice, ...]
-    inside: tuple[DefaultDevice, ...]
-    meshes_outside: MeshesInForce
-    meshes_inside: MeshesInForce
-    stacks: frozenset[Place]
-    """The `ExitStack`s that it leaves."""
-
-    def blocks(self, now: tuple[DefaultDevice, ...]) -> tuple[DefaultDevice, ...]:
-        """Return the blocks around the next statement, from those around the end of the body.
-
-        Leaving a default device restores the one before, whatever was entered since. Leaving
-        anything else ends only what was entered through it.
-        """
-        if self.inside != self.outside:
-            return self.outside
-        for position, block in enumerate(now):
-            if block.owners & self.stacks:
-                return now[:position]
-        return now
-
-
-def _stacks(held: Value) -> frozenset[Place]:
-    return frozenset(
-        atom.site for atom in held if isinstance(atom, ExitStack) and atom.site is not None
-    )
 
 
 def _thinned(states: list[State | None]) -> list[State | None]:

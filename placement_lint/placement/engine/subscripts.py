@@ -15,6 +15,7 @@ from placement_lint.placement.domain.containers import (
 )
 from placement_lint.placement.domain.contents import element_of, without_parts
 from placement_lint.placement.domain.keys import Key, Member
+from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.mesh_devices import MeshDevices
 from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.sharding import DeviceGrid
@@ -28,7 +29,6 @@ from placement_lint.placement.domain.values import (
     AnyTree,
     Array,
     Atom,
-    DeviceList,
     External,
     Host,
     Instance,

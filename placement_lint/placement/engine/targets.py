@@ -22,6 +22,7 @@ from placement_lint.placement.domain.containers import (
     without_item,
 )
 from placement_lint.placement.domain.contents import iterated_of, leaves_of, map_arrays
+from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.state import State, Variable, variable
 from placement_lint.placement.domain.values import (
     ANYTHING,
@@ -32,7 +33,6 @@ from placement_lint.placement.domain.values import (
     Array,
     Class,
     Container,
-    DeviceList,
     Host,
     Instance,
     Mapping,

@@ -8,7 +8,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.placement.domain.contents import element_of, iterated_of, of_pairs
-from placement_lint.placement.domain.library_values import LibraryFunction
+from placement_lint.placement.domain.library_values import DeviceList, LibraryFunction
 from placement_lint.placement.domain.values import (
     ANYTHING,
     NOTHING,
@@ -21,7 +21,6 @@ from placement_lint.placement.domain.values import (
     Computation,
     ContextFactory,
     DefaultDeviceContext,
-    DeviceList,
     External,
     Function,
     Generator,

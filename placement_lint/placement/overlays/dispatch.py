@@ -11,7 +11,12 @@ from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect, Gives
 from placement_lint.placement.domain.containers import is_container, sited
 from placement_lint.placement.domain.contents import element_of
-from placement_lint.placement.domain.library_values import LibraryFunction
+from placement_lint.placement.domain.library_values import (
+    Executor,
+    ExitStack,
+    LibraryFunction,
+    TensorFile,
+)
 from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.placement.domain.values import (
     PLAIN,
@@ -19,8 +24,6 @@ from placement_lint.placement.domain.values import (
     AnyTree,
     Array,
     DefaultDeviceContext,
-    Executor,
-    ExitStack,
     Future,
     Generator,
     Host,
@@ -28,7 +31,6 @@ from placement_lint.placement.domain.values import (
     Mapping,
     PlainContext,
     Sequence,
-    TensorFile,
     Thread,
     Value,
     value,

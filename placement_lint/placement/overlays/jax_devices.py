@@ -6,7 +6,12 @@ import libcst as cst
 
 from placement_lint.jaxmodel.platforms import PLATFORMS
 from placement_lint.placement.domain.devices import Device
-from placement_lint.placement.domain.library_values import AbstractArray
+from placement_lint.placement.domain.library_values import (
+    AbstractArray,
+    DeviceList,
+    ExitStack,
+    TensorFile,
+)
 from placement_lint.placement.domain.sharding import Memory, Sharding
 from placement_lint.placement.domain.state import ANY_DEVICE, SYSTEM, DefaultDevice, Devices
 from placement_lint.placement.domain.values import (
@@ -16,13 +21,10 @@ from placement_lint.placement.domain.values import (
     UNKNOWN,
     Atom,
     DefaultDeviceContext,
-    DeviceList,
-    ExitStack,
     External,
     Host,
     Plain,
     PlainContext,
-    TensorFile,
     TheDevice,
     Value,
     value,

@@ -16,6 +16,7 @@ from placement_lint.jaxmodel.transfer import Effect, Gives
 from placement_lint.placement.domain.containers import anonymous, anonymous_outside
 from placement_lint.placement.domain.contents import committed_to, map_arrays
 from placement_lint.placement.domain.devices import Device
+from placement_lint.placement.domain.library_values import Optimizer, Pickled
 from placement_lint.placement.domain.places import ArrayOrigin, Place
 from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.state import SYSTEM
@@ -41,9 +42,7 @@ from placement_lint.placement.domain.values import (
     LibraryMethod,
     Mapping,
     Method,
-    Optimizer,
     Partial,
-    Pickled,
     Plain,
     Sequence,
     Value,

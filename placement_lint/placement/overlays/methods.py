@@ -30,6 +30,12 @@ from placement_lint.placement.domain.contents import (
     without_parts,
 )
 from placement_lint.placement.domain.keys import Key, sorted_items
+from placement_lint.placement.domain.library_values import (
+    Executor,
+    ExitStack,
+    Optimizer,
+    TensorFile,
+)
 from placement_lint.placement.domain.mesh_contexts import ANY_MESHES
 from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.sharding import DeviceGrid, Memory, Mesh
@@ -48,8 +54,6 @@ from placement_lint.placement.domain.values import (
     Array,
     Class,
     DefaultDeviceContext,
-    Executor,
-    ExitStack,
     Future,
     Generator,
     Host,
@@ -57,11 +61,9 @@ from placement_lint.placement.domain.values import (
     Lazy,
     LibraryMethod,
     Mapping,
-    Optimizer,
     Plain,
     PlainContext,
     Sequence,
-    TensorFile,
     TheDevice,
     Thread,
     Value,

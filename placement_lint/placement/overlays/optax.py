@@ -13,6 +13,7 @@ from placement_lint.jaxmodel.libraries.optax import (
     WITHOUT_MOMENTS,
     WRAPPING,
 )
+from placement_lint.placement.domain.library_values import Optimizer
 from placement_lint.placement.domain.values import (
     MAX_DEPTH,
     NONE,
@@ -22,7 +23,6 @@ from placement_lint.placement.domain.values import (
     Function,
     LibraryMethod,
     Mapping,
-    Optimizer,
     Sequence,
     Value,
     join,

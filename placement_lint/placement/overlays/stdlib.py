@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from placement_lint.jaxmodel.libraries.threads import THREAD
 from placement_lint.placement.domain.containers import MAX_ITEMS
 from placement_lint.placement.domain.contents import awaited
+from placement_lint.placement.domain.library_values import Executor, Getter
 from placement_lint.placement.domain.values import (
     NONE,
     NOTHING,
@@ -15,11 +16,9 @@ from placement_lint.placement.domain.values import (
     Array,
     Closure,
     Coroutine,
-    Executor,
     External,
     Function,
     Future,
-    Getter,
     Instance,
     Mapping,
     Method,

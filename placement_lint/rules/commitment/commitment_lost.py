@@ -9,6 +9,7 @@ import libcst as cst
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.placement.domain import values
 from placement_lint.placement.domain.devices import Device, differ
+from placement_lint.placement.domain.library_values import Pickled
 from placement_lint.placement.domain.places import Place
 from placement_lint.prefilter.conditions import COMMITTED, LISTED_DEVICES, AllOf, AnyOf
 from placement_lint.rules.base import FixPlan, Rule
@@ -251,8 +252,8 @@ def _remade(call: cst.Call, ctx: Context) -> list[Place]:
     if ctx.is_call(call, "pickle.loads"):
         given = arguments.get(0, "data")
         held = values.UNKNOWN if given is None else ctx.flow.value(given)
-        pickled = {atom.of for atom in held if isinstance(atom, values.Pickled)}
-        return sorted(pickled) if all(isinstance(atom, values.Pickled) for atom in held) else []
+        pickled = {atom.of for atom in held if isinstance(atom, Pickled)}
+        return sorted(pickled) if all(isinstance(atom, Pickled) for atom in held) else []
     if ctx.is_call(call, "equinox.tree_deserialise_leaves"):
         like = arguments.get(1, "like")
         return [] if like is None else [_place(like, ctx)]

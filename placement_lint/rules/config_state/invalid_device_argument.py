@@ -10,6 +10,7 @@ import libcst as cst
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.versions import written
 from placement_lint.placement.domain import values
+from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.prefilter.conditions import (
     AllOf,
     AnyOf,
@@ -266,7 +267,7 @@ def _is_list(argument: cst.BaseExpression, ctx: Context) -> bool:
         return bool(argument.elements)
     held = ctx.flow.value(argument)
     return bool(held) and all(
-        isinstance(atom, values.DeviceList)
+        isinstance(atom, DeviceList)
         or (
             isinstance(atom, values.Sequence)
             and bool(atom.element)

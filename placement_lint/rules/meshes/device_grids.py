@@ -23,7 +23,8 @@ _MOST_STEPS = 8
 
 def dimensions(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEPS) -> int | None:
     """Return how many dimensions an expression for devices has; None where that is not sure."""
-    from placement_lint.placement.domain.values import DeviceList, Sequence, TheDevice, sole
+    from placement_lint.placement.domain.library_values import DeviceList
+    from placement_lint.placement.domain.values import Sequence, TheDevice, sole
 
     node = followed(node, ctx)
     if not steps:

@@ -155,7 +155,8 @@ def _may_be_exchanged(spec: cst.BaseExpression, ctx: Context) -> bool:
 
 
 def _devices() -> tuple[type, ...]:
-    from placement_lint.placement.domain.values import DeviceList, TheDevice
+    from placement_lint.placement.domain.library_values import DeviceList
+    from placement_lint.placement.domain.values import TheDevice
 
     return DeviceList, TheDevice
 

@@ -15,6 +15,7 @@ from placement_lint.placement.domain.contents import (
     without_parts,
 )
 from placement_lint.placement.domain.devices import Device, differ
+from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.places import Place
 from placement_lint.placement.domain.values import (
     ANYTHING,
@@ -26,7 +27,6 @@ from placement_lint.placement.domain.values import (
     PLAIN,
     UNKNOWN,
     Array,
-    DeviceList,
     Host,
     Mapping,
     Plain,
