@@ -129,7 +129,7 @@ class NameLookup:
         around = tree.ancestors(param)
         body = next(each.body for each in around if isinstance(each, cst.FunctionDef | cst.Lambda))
         scope = names.scope(body)
-        if len(scope.bindings.get(parameter.value, ())) != 1:
+        if scope.sole_binding(parameter.value) is None:
             return None
         return next(iter(names.uses(parameter.value, scope)), None)
 

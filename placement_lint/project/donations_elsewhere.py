@@ -70,8 +70,8 @@ class DonationsElsewhere:
                 with self._borrowed(file) as facts:
                     if facts is None:
                         return None
-                    bindings = facts.names.module_scope.bindings.get(top, [])
-                    target = bindings[0].target if len(bindings) == 1 else None
+                    only = facts.names.module_scope.sole_binding(top)
+                    target = None if only is None else only.target
                     if target is None:
                         self._executed.append(located)
                         found = self._known[located] = run_deep(exported, facts, rest)

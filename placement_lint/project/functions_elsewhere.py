@@ -265,18 +265,18 @@ class FunctionsElsewhere:
 def reexported(facts: ModuleFacts, name: str) -> str | None:
     """Return the qualified name that a file imports something by which others get from it."""
     top, dot, rest = name.partition(".")
-    bindings = facts.names.module_scope.bindings.get(top, [])
-    target = bindings[0].target if len(bindings) == 1 else None
+    only = facts.names.module_scope.sole_binding(top)
+    target = None if only is None else only.target
     return None if target is None else f"{target}{dot}{rest}"
 
 
 def _function_named(facts: ModuleFacts, name: str) -> Function | None:
     """Return the function that a file binds a name to; of a class, what makes an object of it."""
     top, _, method = name.partition(".")
-    bindings = facts.names.module_scope.bindings.get(top, [])
-    if len(bindings) != 1:
+    only = facts.names.module_scope.sole_binding(top)
+    if only is None:
         return None
-    made = bindings[0].node
+    made = only.node
     if isinstance(made, cst.ClassDef):
         own = None if method else initializer(made, facts.names)
         return own or _method(made, method or "__init__", facts)
@@ -284,7 +284,7 @@ def _function_named(facts: ModuleFacts, name: str) -> Function | None:
         return None
     if isinstance(made, cst.FunctionDef):
         return made
-    return function_of(bindings[0].value, facts.names)
+    return function_of(only.value, facts.names)
 
 
 def _method(cls: cst.ClassDef, name: str, facts: ModuleFacts) -> cst.FunctionDef | None:
@@ -338,7 +338,7 @@ def _uses_of_bound(value: cst.CSTNode, facts: ModuleFacts) -> list[cst.Name]:
     if not isinstance(assigned, cst.Assign) or len(assigned.targets) != 1:
         return []
     target = assigned.targets[0].target
-    if not isinstance(target, cst.Name) or len(facts.names.bindings(target)) != 1:
+    if not isinstance(target, cst.Name) or facts.names.sole_binding(target) is None:
         return []
     return facts.names.uses(target.value, facts.names.scope(target))
 

@@ -8,10 +8,9 @@ import libcst as cst
 
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.functions import calls_inside
-from placement_lint.semantic.object_classes import class_here
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import initializer
+from placement_lint.syntax.definitions import class_named, initializer, parameter_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -78,8 +77,7 @@ def _split(node: cst.BaseExpression, view: FileView) -> cst.BaseExpression | Non
     """Return the call of `random_split` of which a name is one of the results."""
     if not isinstance(node, cst.Name):
         return None
-    bindings = view.names.bindings(node)
-    bound = bindings[0].node if len(bindings) == 1 else None
+    bound = view.names.sole_definition(node)
     if not isinstance(bound, cst.Assign) or not isinstance(bound.value, cst.Call):
         return None
     return bound.value if view.called(bound.value) == _SPLITTING else None
@@ -104,7 +102,7 @@ def applied_by(
     made = followed(dataset, view)
     if not isinstance(made, cst.Call):
         return
-    cls = class_here(made.func, view)
+    cls = class_named(made.func, view.names)
     if cls is not None:
         for each in _kept_and_called(made, cls, view):
             yield from ((step, True) for step in _steps(each, view))
@@ -135,7 +133,7 @@ def _parts_of_transform(
         return [] if inner is None else [inner]
     if name in _IN_ORDER:
         return _listed(Arguments(made).get(0, "transforms"), view)
-    cls = class_here(made.func, view)
+    cls = class_named(made.func, view.names)
     return None if cls is None else _kept_and_looped_over(made, cls, ("__call__",), view) or None
 
 
@@ -204,9 +202,8 @@ def methods_of(cls: cst.ClassDef, names: tuple[str, ...]) -> Iterator[cst.Functi
 def _kept_parameter(node: cst.BaseExpression, view: FileView) -> str | None:
     """Return the parameter of the initializer that an attribute of the object is, and no other."""
     kept = own_attribute(node, view) if isinstance(node, cst.Attribute) else None
-    bindings = [] if not isinstance(kept, cst.Name) else view.names.bindings(kept)
-    bound = bindings[0].node if len(bindings) == 1 else None
-    return bound.name.value if isinstance(bound, cst.Param) else None
+    parameter = parameter_named(kept, view.names)
+    return None if parameter is None else parameter.name.value
 
 
 def _calls_each(loop: cst.For, view: FileView) -> bool:

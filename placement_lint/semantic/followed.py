@@ -20,13 +20,11 @@ def assigned_value(node: cst.CSTNode, ctx: FileView) -> cst.BaseExpression | Non
 
     That may be one of several values: `rows, columns = 8, 64`.
     """
-    if not isinstance(node, cst.Name):
+    only = ctx.names.sole_binding(node)
+    if only is None:
         return None
-    bindings = ctx.names.bindings(node)
-    if len(bindings) != 1:
-        return None
-    bound = bindings[0].node
-    if bindings[0].value is None and isinstance(bound, cst.Assign):
+    bound = only.node
+    if only.value is None and isinstance(bound, cst.Assign) and isinstance(node, cst.Name):
         known = ctx.module.fact(_unpacked)
         if id(bound) not in known:
             known[id(bound)] = {
@@ -35,7 +33,7 @@ def assigned_value(node: cst.CSTNode, ctx: FileView) -> cst.BaseExpression | Non
                 for name, value in _parts(each.target, bound.value)
             }
         return known[id(bound)].get(node.value)
-    return bindings[0].value
+    return only.value
 
 
 def _unpacked(_facts: ModuleFacts) -> dict[int, dict[str, cst.BaseExpression]]:

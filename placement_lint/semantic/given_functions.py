@@ -19,10 +19,10 @@ from placement_lint.semantic.elsewhere import effects_of, method_effects
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.functions import calls_inside
-from placement_lint.semantic.object_classes import called_method, class_here
+from placement_lint.semantic.object_classes import called_method
 from placement_lint.semantic.program_queries import GivenTo
 from placement_lint.syntax.calls import Arguments, integer_value, is_none, string_value
-from placement_lint.syntax.definitions import function_of, initializer
+from placement_lint.syntax.definitions import class_named, function_of, initializer, parameter_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -182,8 +182,7 @@ def _derived_loader(call: cst.Call, view: FileView) -> cst.ClassDef | None:
     """
     function = call.func
     if isinstance(function, cst.Name):
-        bindings = view.names.bindings(function)
-        made = bindings[0].node if len(bindings) == 1 else None
+        made = view.names.sole_definition(function)
         if isinstance(made, cst.ClassDef) and initializer(made, view.names) is None:
             return made
         return None
@@ -205,10 +204,9 @@ def _count(workers: cst.BaseExpression, view: FileView) -> int | None:
     """Return a number of workers: of a parameter, its default; None: it is not known."""
     node = followed(workers, view)
     if isinstance(node, cst.Name):
-        bindings = view.names.bindings(node)
-        bound = bindings[0].node if len(bindings) == 1 else None
-        if isinstance(bound, cst.Param) and bound.default is not None:
-            return integer_value(bound.default)
+        parameter = parameter_named(node, view.names)
+        if parameter is not None and parameter.default is not None:
+            return integer_value(parameter.default)
     return integer_value(node)
 
 
@@ -329,7 +327,7 @@ def _methods(
 ) -> Iterator[cst.FunctionDef]:
     """Yield the methods of these names that an object has from the class that makes it here."""
     maker = followed(node, view)
-    made = class_here(maker.func, view) if isinstance(maker, cst.Call) else None
+    made = class_named(maker.func, view.names) if isinstance(maker, cst.Call) else None
     if made is not None:
         yield from methods_of(made, names)
 

@@ -250,8 +250,8 @@ class KnownTypes:
         self, of: cst.FunctionDef | cst.ClassDef, place: int | None, name: str
     ) -> frozenset[KnownType | None]:
         """Return the types of what calls in other files pass for a parameter."""
-        bindings = self._names.module_scope.bindings.get(of.name.value, [])
-        if len(bindings) != 1 or bindings[0].node is not of:
+        only = self._names.module_scope.sole_binding(of.name.value)
+        if only is None or only.node is not of:
             return frozenset()
         return self._facts.run.passed_types(self._facts.path, of.name.value, place, name)
 
@@ -277,8 +277,8 @@ class KnownTypes:
             return self._facts.run.object_type(
                 self._facts.path, f"{owner.name}.{name}", called=called, file=owner.path
             )
-        bindings = self._names.module_scope.bindings.get(owner.name, [])
-        cls = bindings[0].node if len(bindings) == 1 else None
+        only = self._names.module_scope.sole_binding(owner.name)
+        cls = None if only is None else only.node
         cls = cls or self._facts.fact(_inner_classes).classes.get(owner.name)
         if not isinstance(cls, cst.ClassDef):
             return None
@@ -294,8 +294,7 @@ class KnownTypes:
         cls = self._class_named(func)
         if cls is not None:
             return self._class(cls)
-        bindings = self._names.bindings(func)
-        only = bindings[0] if len(bindings) == 1 else None
+        only = self._names.sole_binding(func)
         if only is not None and isinstance(only.node, cst.FunctionDef):
             return self._returned(only.node, steps - 1)
         qualified = self._names.qualified(func)
@@ -340,8 +339,8 @@ class KnownTypes:
         return self._common(given, steps - 1) if len(given) <= _MOST_PLACES else None
 
     def _class(self, cls: cst.ClassDef) -> KnownType | None:
-        bindings = self._names.module_scope.bindings.get(cls.name.value, [])
-        if len(bindings) == 1 and bindings[0].node is cls:
+        only = self._names.module_scope.sole_binding(cls.name.value)
+        if only is not None and only.node is cls:
             return KnownType(cls.name.value, self._facts.path)
         inner = self._facts.fact(_inner_classes).names.get(id(cls))
         return None if inner is None else KnownType(inner, self._facts.path)
@@ -350,8 +349,7 @@ class KnownTypes:
         """Return the class of this file that a name is, or `cls` in one of its methods."""
         if not isinstance(node, cst.Name):
             return None
-        bindings = self._names.bindings(node)
-        bound = bindings[0].node if len(bindings) == 1 else None
+        bound = self._names.sole_definition(node)
         if isinstance(bound, cst.ClassDef):
             return bound
         if not isinstance(bound, cst.Param) or node.value != "cls":
@@ -466,10 +464,9 @@ class KnownTypes:
     def _quoted(self, text: str) -> KnownType | None:
         """Return the class that a dotted name is which is written as a string."""
         first, dot, rest = text.strip().partition(".")
-        bindings = self._names.module_scope.bindings.get(first, [])
-        if len(text) > _LONGEST or len(bindings) != 1:
+        bound = self._names.module_scope.sole_binding(first)
+        if len(text) > _LONGEST or bound is None:
             return None
-        bound = bindings[0]
         if bound.kind is BindingKind.IMPORT and bound.target is not None:
             return self._elsewhere(f"{bound.target}{dot}{rest}", called=True)
         if isinstance(bound.node, cst.ClassDef) and not rest:

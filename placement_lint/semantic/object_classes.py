@@ -9,7 +9,7 @@ import libcst as cst
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import PARTIAL
+from placement_lint.syntax.definitions import PARTIAL, class_named, parameter_named
 
 if TYPE_CHECKING:
     from placement_lint.semantic.file_view import FileView
@@ -50,13 +50,10 @@ def _kept_by(call: cst.Call) -> cst.BaseExpression | None:
 
 def _annotation(node: cst.BaseExpression, view: FileView) -> cst.BaseExpression | None:
     """Return the annotation of a parameter."""
-    if not isinstance(node, cst.Name):
+    parameter = parameter_named(node, view.names)
+    if parameter is None or parameter.annotation is None:
         return None
-    bindings = view.names.bindings(node)
-    bound = bindings[0].node if len(bindings) == 1 else None
-    if not isinstance(bound, cst.Param) or bound.annotation is None:
-        return None
-    return bound.annotation.annotation
+    return parameter.annotation.annotation
 
 
 def method_of_object(node: cst.BaseExpression, view: FileView) -> cst.FunctionDef | None:
@@ -85,15 +82,8 @@ def called_method(node: cst.BaseExpression, view: FileView) -> cst.FunctionDef |
     return method or _method(class_of_object(node, view), "__call__", view)
 
 
-def class_here(node: cst.BaseExpression | None, view: FileView) -> cst.ClassDef | None:
-    """Return the class of this file that an expression names."""
-    bindings = view.names.bindings(node) if isinstance(node, cst.Name) else []
-    cls = bindings[0].node if len(bindings) == 1 else None
-    return cls if isinstance(cls, cst.ClassDef) else None
-
-
 def _method(made: cst.BaseExpression | None, name: str, view: FileView) -> cst.FunctionDef | None:
-    cls = class_here(made, view)
+    cls = class_named(made, view.names)
     if cls is None:
         return None
     found = view.names.scope(cls.body).bindings.get(name, [])

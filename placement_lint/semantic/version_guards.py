@@ -144,10 +144,10 @@ def _is_decided(node: cst.Name, ctx: FileView) -> bool:
 
     That is an expression of this file, or what another file of the run exports.
     """
-    bindings = ctx.names.bindings(node)
-    if len(bindings) != 1:
+    only = ctx.names.sole_binding(node)
+    if only is None:
         return False
-    value, target = bindings[0].value, bindings[0].target
+    value, target = only.value, only.target
     if value is not None:
         return not any(_is_unknown_call(each, ctx) for each in _below(value))
     if target is None:

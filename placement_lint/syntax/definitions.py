@@ -31,13 +31,24 @@ def named_function(node: cst.BaseExpression | None, names: Names) -> Function | 
         return node
     if not isinstance(node, cst.Name) or not names.tree.contains(node):
         return None
-    bindings = names.bindings(node)
-    if len(bindings) != 1:
+    only = names.sole_binding(node)
+    if only is None:
         return None
-    bound, value = bindings[0].node, bindings[0].value
-    if isinstance(bound, cst.FunctionDef):
-        return bound
-    return value if isinstance(value, cst.Lambda) else None
+    if isinstance(only.node, cst.FunctionDef):
+        return only.node
+    return only.value if isinstance(only.value, cst.Lambda) else None
+
+
+def parameter_named(node: cst.CSTNode | None, names: Names) -> cst.Param | None:
+    """Return the parameter that a name is, which nothing else in its function binds again."""
+    bound = names.sole_definition(node)
+    return bound if isinstance(bound, cst.Param) else None
+
+
+def class_named(node: cst.CSTNode | None, names: Names) -> cst.ClassDef | None:
+    """Return the class of this file that a name is, which nothing else binds."""
+    bound = names.sole_definition(node)
+    return bound if isinstance(bound, cst.ClassDef) else None
 
 
 def texts_of(node: cst.Name, names: Names) -> list[str]:
@@ -46,13 +57,11 @@ def texts_of(node: cst.Name, names: Names) -> list[str]:
     They are written in the loop itself, in what a name in it was assigned, or in the default of a
     parameter. Of anything else there are none.
     """
-    bindings = names.bindings(node)
-    bound = bindings[0].node if len(bindings) == 1 else None
+    bound = names.sole_definition(node)
     is_loop = isinstance(bound, cst.For | cst.CompFor) and isinstance(bound.target, cst.Name)
     listed = bound.iter if is_loop and isinstance(bound, cst.For | cst.CompFor) else None
     if isinstance(listed, cst.Name):
-        bindings = names.bindings(listed)
-        first = bindings[0] if len(bindings) == 1 else None
+        first = names.sole_binding(listed)
         listed = None if first is None else first.value
         if first is not None and isinstance(first.node, cst.Param):
             listed = first.node.default
@@ -125,11 +134,8 @@ def initializer_of(node: cst.BaseExpression | None, names: Names) -> cst.Functio
 
     The name must be bound by one `class`, and by nothing else.
     """
-    if not isinstance(node, cst.Name) or not names.tree.contains(node):
-        return None
-    bindings = names.bindings(node)
-    made = bindings[0].node if len(bindings) == 1 else None
-    return None if not isinstance(made, cst.ClassDef) else initializer(made, names)
+    made = None if node is None or not names.tree.contains(node) else class_named(node, names)
+    return None if made is None else initializer(made, names)
 
 
 def initializer(cls: cst.ClassDef, names: Names) -> cst.FunctionDef | None:
@@ -228,12 +234,9 @@ def class_of_receiver(node: cst.BaseExpression, names: Names) -> cst.ClassDef | 
     it.
     """
     tree = names.tree
-    if not isinstance(node, cst.Name) or not tree.contains(node):
+    parameter = parameter_named(node, names) if tree.contains(node) else None
+    if parameter is None:
         return None
-    bindings = names.bindings(node)
-    if len(bindings) != 1 or not isinstance(bindings[0].node, cst.Param):
-        return None
-    parameter = bindings[0].node
     parameters = tree.parent(parameter)
     method = None if parameters is None else tree.parent(parameters)
     if not isinstance(method, cst.FunctionDef) or _first_parameter(method) is not parameter:

@@ -9,7 +9,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel.tracing import LIFTING
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import applied
+from placement_lint.syntax.definitions import applied, class_named
 from placement_lint.syntax.import_statements import modules_named
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def lifted_methods(tree: Tree, names: Names) -> Iterator[LiftedMethod]:
         target = arguments.get(0, "target") if by in LIFTING else None
         if by is None or target is None or arguments.get(None, "methods") is not None:
             continue
-        cls = _class_of(target, names)
+        cls = class_named(target, names)
         if cls is not None:
             lifted.setdefault(id(cls), (cls, by, []))[2].append(target)
     for cls, by, targets in lifted.values():
@@ -87,9 +87,3 @@ def method_of(cls: cst.ClassDef) -> cst.FunctionDef | None:
     """Return the method of the class of a module that is traced where none is named."""
     found = (line for line in cls.body.body if isinstance(line, cst.FunctionDef))
     return next((each for each in found if each.name.value == _CALLED), None)
-
-
-def _class_of(node: cst.BaseExpression | None, names: Names) -> cst.ClassDef | None:
-    bindings = names.bindings(node) if isinstance(node, cst.Name) else []
-    bound = bindings[0].node if len(bindings) == 1 else None
-    return bound if isinstance(bound, cst.ClassDef) else None

@@ -111,6 +111,11 @@ class Scope:
     nonlocal_names: set[str] = field(default_factory=set)
     has_star_import: bool = False
 
+    def sole_binding(self, name: str) -> Binding | None:
+        """Return the binding of a name that this scope binds once; None for any other."""
+        bindings = self.bindings.get(name, ())
+        return bindings[0] if len(bindings) == 1 else None
+
 
 ExportResolver: TypeAlias = Callable[[str], "str | None"]
 """Given a qualified name in a module of the project, what that name was imported from, if known."""
@@ -246,6 +251,23 @@ class Names:
         """Return every binding of the name that a node refers to."""
         owner = self.owner(node.value, self.scope(node))
         return [] if owner is None else owner.bindings[node.value]
+
+    def sole_binding(self, node: cst.CSTNode | None) -> Binding | None:
+        """Return the binding of a name that is bound once; None for any other, or for no name."""
+        if not isinstance(node, cst.Name):
+            return None
+        owner = self.owner(node.value, self.scope(node))
+        return None if owner is None else owner.sole_binding(node.value)
+
+    def sole_definition(self, node: cst.CSTNode | None) -> cst.CSTNode | None:
+        """Return the `def`, `class`, parameter or statement that alone binds a name."""
+        only = self.sole_binding(node)
+        return None if only is None else only.node
+
+    def sole_value(self, node: cst.CSTNode | None) -> cst.BaseExpression | None:
+        """Return the expression that is assigned to a name that is bound once."""
+        only = self.sole_binding(node)
+        return None if only is None else only.value
 
     def trim(self) -> None:
         """Free what is quickly found out again: memory is wanted for other files."""

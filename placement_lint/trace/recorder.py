@@ -196,20 +196,28 @@ class Recorder:
         """Count a compilation that is there because an operand is placed otherwise than before."""
         site = self._frames.here()
         key = (site, function, why.shape, why.dtype, why.before, why.after, why.made)
+        slot = self._slot(
+            key,
+            "compiled",
+            lambda: {
+                "site": site,
+                "function": function,
+                "shape": list(why.shape),
+                "dtype": why.dtype,
+                "before": why.before,
+                "after": why.after,
+                "others": why.others,
+                "made": why.made,
+            },
+        )
+        self._ledger.count(slot, why.bytes, nanoseconds)
+
+    def _slot(self, key: tuple[Any, ...], event: str, values: Callable[[], dict[str, Any]]) -> int:
+        """Return the slot that counts what a key stands for; the first time, begin to count."""
         slot = self._slots.get(key)
         if slot is None:
-            slot = self._slots[key] = self._ledger.new_slot(
-                "compiled",
-                site=site,
-                function=function,
-                shape=list(why.shape),
-                dtype=why.dtype,
-                before=why.before,
-                after=why.after,
-                others=why.others,
-                made=why.made,
-            )
-        self._ledger.count(slot, why.bytes, nanoseconds)
+            slot = self._slots[key] = self._ledger.new_slot(event, **values())
+        return slot
 
     def maker(self, array: Any) -> Site | None:
         """Return the place that made this very array, which is on one device."""
@@ -277,19 +285,20 @@ class Recorder:
         """Count a computation that ran on the host for a cause, with the bytes copied for it."""
         site = self._frames.here()
         key = (site, function, cause)
-        slot = self._slots.get(key)
-        if slot is None:
-            slot = self._slots[key] = self._ledger.new_slot(
-                "host",
-                site=site,
-                function=function,
-                device=cause.device,
-                after=cause.root,
-                shape=list(cause.shape),
-                dtype=cause.dtype,
-                made=cause.made,
-                exact=cause.exact,
-            )
+        slot = self._slot(
+            key,
+            "host",
+            lambda: {
+                "site": site,
+                "function": function,
+                "device": cause.device,
+                "after": cause.root,
+                "shape": list(cause.shape),
+                "dtype": cause.dtype,
+                "made": cause.made,
+                "exact": cause.exact,
+            },
+        )
         self._ledger.count(slot, copied, nanoseconds)
         rooted = cause if cause.root is not None else cause._replace(root=site)
         for result in results:
@@ -320,20 +329,21 @@ class Recorder:
             self._spread.keep(array, site or SPREAD)
         targets = tuple(device.id for device in target)
         key = (site, origin, exact, kind, again, _kind(array), targets)
-        slot = self._slots.get(key)
-        if slot is None:
-            slot = self._slots[key] = self._ledger.new_slot(
-                "move",
-                site=site,
-                made=origin,
-                exact=exact,
-                kind=kind,
-                shape=list(array.shape),
-                dtype=str(array.dtype),
-                source=_names(_devices(array)),
-                target=_names(target),
-                again=again,
-            )
+        slot = self._slot(
+            key,
+            "move",
+            lambda: {
+                "site": site,
+                "made": origin,
+                "exact": exact,
+                "kind": kind,
+                "shape": list(array.shape),
+                "dtype": str(array.dtype),
+                "source": _names(_devices(array)),
+                "target": _names(target),
+                "again": again,
+            },
+        )
         self._ledger.count(slot, size_of(array) if size is None else size, nanoseconds)
 
 

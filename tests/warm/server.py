@@ -3,6 +3,10 @@
 Run as a program: `python -m tests.warm.server SOCKET MODULE…`. It lives as long as its standard
 input is open. `client.py` asks it. A fork gets the words, streams, folder, environment and umask of
 its client, and from there on does what Python does when it is started with them.
+
+The product's own background process (`placement_lint/daemon/`) shares no code with it: that one
+runs one known command and may refuse all else; this one runs any module or text, and hands on
+signals, encodings and exit codes as a new process would, so that a test cannot tell them apart.
 """
 
 from __future__ import annotations

@@ -61,8 +61,7 @@ _NEUTRAL_JAX = frozenset({
 def is_neutral_context(module: Module, node: cst.BaseExpression) -> bool:
     """Return whether a context manager that is not followed leaves the default device alone."""
     if isinstance(node, cst.Name):
-        bindings = module.names.bindings(node)
-        bound = bindings[0].value if len(bindings) == 1 else None
+        bound = module.names.sole_value(node)
         node = node if bound is None else bound
     function = node.func if isinstance(node, cst.Call) else node
     if isinstance(function, cst.Attribute) and function.attr.value in _OPENING:

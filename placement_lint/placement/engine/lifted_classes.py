@@ -27,7 +27,6 @@ def note_lifted(
             there = None if found is None else modules.get(found[0])
             if found is None or there is None:
                 continue
-            bindings = there.names.module_scope.bindings.get(found[1], [])
-            cls = bindings[0].node if len(bindings) == 1 else None
-            if isinstance(cls, cst.ClassDef):
-                there.traced.lift(cls)
+            only = there.names.module_scope.sole_binding(found[1])
+            if only is not None and isinstance(only.node, cst.ClassDef):
+                there.traced.lift(only.node)

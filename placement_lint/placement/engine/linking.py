@@ -189,10 +189,10 @@ class Linking:
 
     def variable_of(self, module: Module, owner: Scope, name: str, state: State) -> Value:
         """Return what a variable holds that belongs to another body than the one that reads it."""
-        bindings = owner.bindings.get(name, [])
-        if len(bindings) == 1 and variable(owner, name) not in self.rebound:
+        only = owner.sole_binding(name)
+        if only is not None and variable(owner, name) not in self.rebound:
             # No execution depends on it: it is the same whenever it is read.
-            static = self._static(module, bindings[0], state)
+            static = self._static(module, only, state)
             if static is not None and static != UNKNOWN:
                 return static
         key = variable(owner, name)
@@ -252,10 +252,9 @@ class Linking:
             return None
         self._program.import_module(target.name)
         owner = target.names.module_scope
-        bindings = owner.bindings.get(found[1], [])
-        if len(bindings) != 1 or variable(owner, found[1]) in self.rebound:
+        binding = owner.sole_binding(found[1])
+        if binding is None or variable(owner, found[1]) in self.rebound:
             return None
-        (binding,) = bindings
         if binding.kind is not BindingKind.IMPORT or binding.target is None:
             return None
         return target.name, binding.target

@@ -197,7 +197,6 @@ def written_shape(given: list[cst.BaseExpression], names: Names) -> tuple[int | 
 def _followed(node: cst.BaseExpression, names: Names) -> cst.BaseExpression:
     """Return what a name stands for that is bound once."""
     if isinstance(node, cst.Name):
-        bindings = names.bindings(node)
-        bound = bindings[0].value if len(bindings) == 1 else None
+        bound = names.sole_value(node)
         return node if bound is None else bound
     return node

@@ -581,12 +581,10 @@ class ObjectCalls(SuperCalls):
             if by_library is not None:
                 held = by_library
                 continue
-            made = self.on.evaluate(decorator.decorator, state)
-            if self.on.module.puts_arrays(node):
-                made = self.read(decorator.decorator, made, state)
-            if not made or not all(isinstance(atom, Function | Class | Method) for atom in made):
+            by_program = self._by_decorator(decorator, node, given, state)
+            if by_program is None:
                 return UNKNOWN
-            before, held = held, self.called_with(decorator.decorator, made, given, state)
+            before, held = held, by_program
             held = frozenset(self._closed_over(atom, before) for atom in held)
         return held
 
@@ -597,13 +595,33 @@ class ObjectCalls(SuperCalls):
         for decorator in reversed(node.decorators):
             if self.on.program.classes.keeps_class(self.on.module, decorator):
                 continue
-            made = self.on.evaluate(decorator.decorator, state)
-            if self.on.module.puts_arrays(node):
-                made = self.read(decorator.decorator, made, state)
-            if not made or not all(isinstance(atom, Function | Method) for atom in made):
+            by_program = self._by_decorator(decorator, node, CallArguments([held]), state)
+            if by_program is None:
                 return UNKNOWN
-            held = self.called_with(decorator.decorator, made, CallArguments([held]), state)
+            held = by_program
         return held
+
+    def _by_decorator(
+        self,
+        decorator: cst.Decorator,
+        node: cst.FunctionDef | cst.ClassDef,
+        given: CallArguments,
+        state: State,
+    ) -> Value | None:
+        """Return what a decorator of the program gives; None where it is not known what it calls.
+
+        A class decorates functions only: what it makes of a class is no class.
+        """
+        held = self.on.evaluate(decorator.decorator, state)
+        if self.on.module.puts_arrays(node):
+            held = self.read(decorator.decorator, held, state)
+        is_function = isinstance(node, cst.FunctionDef)
+        if not held or not all(
+            isinstance(atom, Function | Method) or (is_function and isinstance(atom, Class))
+            for atom in held
+        ):
+            return None
+        return self.called_with(decorator.decorator, held, given, state)
 
     def _closed_over(self, made: Atom, given: Value) -> Atom:
         """Return what a decorator gave that was given a function; in whose body it is.

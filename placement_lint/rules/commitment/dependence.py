@@ -429,8 +429,8 @@ class _Reader:
         if located is None:
             return None
         module, bound = located
-        bindings = module.names.module_scope.bindings.get(bound, [])
-        return (module, bindings[0].node) if len(bindings) == 1 else None
+        only = module.names.module_scope.sole_binding(bound)
+        return None if only is None else (module, only.node)
 
     @contextlib.contextmanager
     def _inside(self, module: Module) -> Iterator[None]:
@@ -541,8 +541,7 @@ class _Reader:
 
     def _is_record(self, node: cst.BaseExpression) -> bool:
         """Return whether an expression names a class whose objects are made of their fields."""
-        bindings = self.names.bindings(node) if isinstance(node, cst.Name) else []
-        cls = bindings[0].node if len(bindings) == 1 else None
+        cls = self.names.sole_definition(node)
         if not isinstance(cls, cst.ClassDef):
             _, cls = self._bound_elsewhere(node) or (self.module, None)
         return isinstance(cls, cst.ClassDef) and keeps_fields(cls)

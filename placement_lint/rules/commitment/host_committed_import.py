@@ -169,8 +169,7 @@ def _is_on_host(operand: cst.BaseExpression, ctx: Context) -> bool:
     while id(operand) not in seen:
         seen.add(id(operand))
         if isinstance(operand, cst.Name):
-            bindings = ctx.names.bindings(operand)
-            bound = bindings[0].value if len(bindings) == 1 else None
+            bound = ctx.names.sole_value(operand)
             if bound is None:
                 return False
             operand = bound

@@ -218,8 +218,7 @@ def _is_reassigned(operand: cst.CSTNode, seat: Seat, operation: cst.CSTNode, ctx
     seen: set[int] = set()
     while isinstance(operand, cst.Name) and id(operand) not in seen:
         seen.add(id(operand))
-        bindings = ctx.names.bindings(operand)
-        value = bindings[0].value if len(bindings) == 1 else None
+        value = ctx.names.sole_value(operand)
         operand = operand if value is None else value
     if not isinstance(operand, cst.Attribute):
         return False

@@ -109,8 +109,7 @@ class ConfigContextDecoratorInert(Rule):
         argument = node.args[0].value
         if name is None or not isinstance(argument, cst.Name):
             return
-        bindings = ctx.names.bindings(argument)
-        function = bindings[0].node if len(bindings) == 1 else None
+        function = ctx.names.sole_definition(argument)
         if not isinstance(function, cst.FunctionDef):
             return
         kind = kind_of(function, ctx.names)

@@ -221,10 +221,9 @@ def _made(node: cst.BaseExpression, ctx: Context) -> cst.Call | None:
     node = followed(node, ctx)
     if isinstance(node, cst.Attribute):
         node = own_attribute(node, ctx) or node
-    if isinstance(node, cst.Name):
-        bindings = ctx.names.bindings(node)
-        if len(bindings) == 1 and isinstance(bindings[0].node, cst.WithItem):
-            node = bindings[0].node.item
+    bound = ctx.names.sole_definition(node)
+    if isinstance(bound, cst.WithItem):
+        node = bound.item
     return node if isinstance(node, cst.Call) else None
 
 

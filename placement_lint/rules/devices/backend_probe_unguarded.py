@@ -146,8 +146,7 @@ def _question_of_variable(call: cst.Call, ctx: Context) -> _Question | None:
     for node in ctx.tree.every(cst.Name):
         if node.value != target.value or node is target:
             continue
-        bindings = ctx.names.bindings(node)
-        if len(bindings) == 1 and bindings[0].value is call and _is_asked_for_emptiness(node, ctx):
+        if ctx.names.sole_value(node) is call and _is_asked_for_emptiness(node, ctx):
             return _Question(is_truth_only=False)
     return None
 

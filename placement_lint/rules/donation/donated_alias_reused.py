@@ -109,8 +109,7 @@ def _copied(node: cst.CSTNode, ctx: Context) -> FixPlan | None:
         node = node.value
     if not isinstance(node, cst.Name) or not ctx.tree.contains(node):
         return None
-    bindings = ctx.names.bindings(node)
-    value = bindings[0].value if len(bindings) == 1 else None
+    value = ctx.names.sole_value(node)
     spelled = None if value is None else ctx.reach("jax.numpy.copy", at=node)
     mapped = None if value is None else ctx.reach("jax.tree.map", at=node)
     if value is None or spelled is None or mapped is None:

@@ -10,7 +10,12 @@ from placement_lint.jaxmodel.donation import TREE_MAPS as _MAPS
 from placement_lint.rules.meshes.compiled_callers import uses_of
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import class_of_method, class_of_receiver, is_generator
+from placement_lint.syntax.definitions import (
+    class_of_method,
+    class_of_receiver,
+    is_generator,
+    parameter_named,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -187,9 +192,7 @@ class _Sources:
 
     def _is_of_parameter(self, node: cst.Name, ctx: Context, given: Mapping[str, bool]) -> bool:
         """Return whether a name is a parameter that differs, and is bound nowhere else."""
-        bindings = ctx.names.bindings(node)
-        is_parameter = len(bindings) == 1 and isinstance(bindings[0].node, cst.Param)
-        if not is_parameter:
+        if parameter_named(node, ctx.names) is None:
             return False
         if node.value in given:
             return given[node.value]
@@ -299,8 +302,5 @@ def _function(call: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Context] |
     node = None if there is None or place is None else there.tree.nodes[place.node]
     if there is not None and isinstance(node, cst.FunctionDef):
         return node, there
-    if not isinstance(call.func, cst.Name):
-        return None
-    bindings = ctx.names.bindings(call.func)
-    bound = bindings[0].node if len(bindings) == 1 else None
+    bound = ctx.names.sole_definition(call.func)
     return (bound, ctx) if isinstance(bound, cst.FunctionDef) else None

@@ -184,10 +184,9 @@ def _made_outside(
     """Return where large arrays are made that are on one device, and stay what they are."""
     if not isinstance(argument, cst.Name) or not _is_alone(ctx.flow.value(argument)):
         return None
-    bindings = ctx.names.bindings(argument)
-    if len(bindings) != 1 or bindings[0].value is None:
+    binding = ctx.names.sole_binding(argument)
+    if binding is None or binding.value is None:
         return None
-    (binding,) = bindings
     if ctx.tree.is_inside(binding.node, loop):
         return None
     held = ctx.flow.value(argument)

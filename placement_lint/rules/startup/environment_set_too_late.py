@@ -252,9 +252,9 @@ def _import_of_os(node: cst.CSTNode, ctx: Context) -> cst.SimpleStatementLine | 
     """Return the line that imports what a setting calls `os`."""
     for inner in (node, *ctx.tree.descendants(node)):
         if isinstance(inner, cst.Name) and (ctx.name(inner) or "").partition(".")[0] == "os":
-            bindings = ctx.names.bindings(inner)
-            if len(bindings) == 1 and bindings[0].target is not None:
-                statement = ctx.module.import_statement(bindings[0].node)
+            only = ctx.names.sole_binding(inner)
+            if only is not None and only.target is not None:
+                statement = ctx.module.import_statement(only.node)
                 return ctx.statement_line(statement)
     return None
 

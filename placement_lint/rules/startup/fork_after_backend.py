@@ -222,11 +222,8 @@ def _uses_jax(call: cst.Call, ctx: Context) -> bool:
     name = ctx.called(call)
     if name is not None and name.startswith(_JAX):
         return not name.startswith(_TREES) and starts_backend(name) is not False
-    if isinstance(call.func, cst.Name):
-        bindings = ctx.names.bindings(call.func)
-        made = bindings[0].value if len(bindings) == 1 else None
-    else:
-        made = call.func
+    is_name = isinstance(call.func, cst.Name)
+    made = ctx.names.sole_value(call.func) if is_name else call.func
     if isinstance(made, cst.Call):
         return (ctx.called(made) or "").startswith(_JAX)
     return _is_jitted(function_of(call.func, ctx.names), ctx)

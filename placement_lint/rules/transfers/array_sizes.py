@@ -239,8 +239,8 @@ def is_supposed(call: cst.Call, ctx: Context) -> bool:
 
 def _is_bound_otherwise(name: cst.Name, ctx: Context) -> bool:
     """Return whether a name is taken for a number that it may not be."""
-    bindings = ctx.names.bindings(name)
-    is_sure = len(bindings) == 1 and not isinstance(bindings[0].node, cst.Param)
+    bound = ctx.names.sole_definition(name)
+    is_sure = bound is not None and not isinstance(bound, cst.Param)
     return not is_sure and _largest(name, ctx) is not None
 
 

@@ -140,10 +140,9 @@ def _check_function(function: Function, ctx: Context) -> None:
     for name in (function.body, *ctx.tree.descendants(function.body)):
         if not isinstance(name, cst.Name) or name.value in seen or not _embeds(name, ctx):
             continue
-        bindings = ctx.names.bindings(name)
-        if len(bindings) != 1 or not ctx.tree.contains(bindings[0].node):
+        place = ctx.names.sole_definition(name)
+        if place is None or not ctx.tree.contains(place):
             continue
-        place = bindings[0].node
         if ctx.tree.is_inside(place, function):
             continue
         if traced.is_traced(place):

@@ -12,7 +12,7 @@ import libcst as cst
 
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import string_value
-from placement_lint.syntax.definitions import texts_of
+from placement_lint.syntax.definitions import parameter_named, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -144,10 +144,9 @@ def _default_words(name: cst.Name, ctx: Context) -> set[str]:
 
     `split="train"`, and `for name in ("images", "labels")`.
     """
-    bindings = ctx.names.bindings(name)
-    bound = bindings[0].node if len(bindings) == 1 else None
-    if isinstance(bound, cst.Param):
-        return words(string_value(bound.default) or "")
+    parameter = parameter_named(name, ctx.names)
+    if parameter is not None:
+        return words(string_value(parameter.default) or "")
     return set[str]().union(*map(words, texts_of(name, ctx.names)))
 
 

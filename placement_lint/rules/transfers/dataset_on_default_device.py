@@ -172,9 +172,9 @@ def _is_packaged(node: cst.Call, ctx: Context) -> bool:
             if isinstance(name, cst.Name):
                 if name.value == "__file__":
                     return True
-                bindings = ctx.names.bindings(name)
-                if len(bindings) == 1 and bindings[0].value is not None:
-                    pending.append(bindings[0].value)
+                value = ctx.names.sole_value(name)
+                if value is not None:
+                    pending.append(value)
                     hops += 1
     return False
 

@@ -125,11 +125,10 @@ class HostArrayResent(Rule):
 
 def _made_outside(name: cst.Name, loop: cst.For | cst.While, ctx: Context) -> Binding | None:
     """Return where a NumPy array is made that nothing changes, if that is not in the loop."""
-    bindings = ctx.names.bindings(name)
-    if len(bindings) != 1 or bindings[0].value is None:
+    binding = ctx.names.sole_binding(name)
+    if binding is None or binding.value is None:
         return None
-    (binding,) = bindings
-    value = bindings[0].value
+    value = binding.value
     if not makes_numpy_array(value, ctx, own=True) or ctx.tree.is_inside(binding.node, loop):
         return None
     count = element_count(value, ctx)

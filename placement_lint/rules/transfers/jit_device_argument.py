@@ -15,6 +15,7 @@ from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.version_guards import deprecation_is_known, is_guarded
 from placement_lint.syntax.calls import Arguments, is_none, string_value
+from placement_lint.syntax.definitions import parameter_named
 from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
@@ -146,10 +147,9 @@ def _named_at(
 ) -> list[tuple[cst.CSTNode, str, str]]:
     """Return where the device or the backend is named that a variable holds."""
     made: cst.BaseExpression | None = followed(given, ctx)
-    bindings = ctx.names.bindings(made) if isinstance(made, cst.Name) else []
-    bound = bindings[0].node if len(bindings) == 1 else None
-    if isinstance(bound, cst.Param):
-        made = bound.default
+    parameter = parameter_named(made, ctx.names)
+    if parameter is not None:
+        made = parameter.default
     if made is None or made is given or not ctx.tree.contains(made):
         return []
     return [(made, ctx.module.path, f"the {keyword} is named here")]

@@ -89,13 +89,12 @@ def jitted(function: cst.BaseExpression, ctx: Context) -> Jitted | None:
     if isinstance(function, cst.Call):
         return _made_by(function, ctx)
     if isinstance(function, cst.Name):
-        bindings = ctx.names.bindings(function)
-        if len(bindings) != 1:
+        only = ctx.names.sole_binding(function)
+        if only is None:
             return None
-        node, value = bindings[0].node, bindings[0].value
-        if isinstance(node, cst.FunctionDef):
-            return _decorated(node, ctx, is_method=False)
-        return _made_by(value, ctx) if isinstance(value, cst.Call) else None
+        if isinstance(only.node, cst.FunctionDef):
+            return _decorated(only.node, ctx, is_method=False)
+        return _made_by(only.value, ctx) if isinstance(only.value, cst.Call) else None
     if isinstance(function, cst.Attribute):
         method = function_of(function, ctx.names)
         if isinstance(method, cst.FunctionDef):

@@ -34,9 +34,8 @@ from placement_lint.rules.transfers.putting_later import (
 )
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.followed import assigned_value, followed
-from placement_lint.semantic.object_classes import class_here
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import applied, keeps_fields
+from placement_lint.syntax.definitions import applied, class_named, keeps_fields
 from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
@@ -479,7 +478,7 @@ def _is_display(node: cst.BaseExpression | None, ctx: Context) -> bool:
 
 def _is_record(node: cst.BaseExpression | None, ctx: Context) -> TypeGuard[cst.Call]:
     """Return whether an expression makes an object of a class that keeps what it is given."""
-    cls = class_here(node.func, ctx) if isinstance(node, cst.Call) else None
+    cls = class_named(node.func, ctx.names) if isinstance(node, cst.Call) else None
     return cls is not None and keeps_fields(cls)
 
 

@@ -118,7 +118,7 @@ def _described(read: cst.Call, ctx: Context) -> str | None:
     if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
         return None
     target = statement.targets[0].target
-    if not isinstance(target, cst.Name) or len(ctx.names.bindings(target)) != 1:
+    if not isinstance(target, cst.Name) or ctx.names.sole_binding(target) is None:
         return None
     scope = ctx.names.scope(target)
     if scope.parent is None:

@@ -251,10 +251,10 @@ def _literals(node: cst.BaseExpression, names: Names) -> tuple[set[int | str], b
             return first[0] | second[0], is_sure and first == second
         if not isinstance(node, cst.Name) or not names.tree.contains(node):
             break
-        bindings = names.bindings(node)
-        if len(bindings) != 1 or bindings[0].value is None:
+        bound = names.sole_value(node)
+        if bound is None:
             return None
-        node = bindings[0].value
+        node = bound
     found: set[int | str] = set()
     for each in elements_or_self(node):
         number, text = integer_value(each), string_value(each)

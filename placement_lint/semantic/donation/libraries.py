@@ -189,10 +189,10 @@ class DonationLibraries(DonationExpressions):
         for _ in range(_MAX_STEPS):
             if not isinstance(target, cst.Name) or not self.tree.contains(target):
                 break
-            bindings = self.names.bindings(target)
-            if len(bindings) != 1 or bindings[0].value is None:
+            bound = self.names.sole_value(target)
+            if bound is None:
                 return False
-            target = bindings[0].value
+            target = bound
         if not isinstance(target, cst.Call):
             return False
         if self.names.qualified(target.func) != "jax.sharding.NamedSharding":
