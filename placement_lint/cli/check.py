@@ -7,7 +7,8 @@ import sys
 import time
 
 from placement_lint.cli import streams
-from placement_lint.cli.parser import USAGE_ERROR, Parser, add_color, add_setting, settings_in
+from placement_lint.cli.check_options import check_parser
+from placement_lint.cli.parser import USAGE_ERROR, settings_in
 from placement_lint.config.options import SEVERITIES
 from placement_lint.report.escape import escape, escape_line, escape_path
 from placement_lint.timing import FINDING_FILES, IMPORTING, REPORT, timed, watch
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from placement_lint.cli.adopting import Adoption
     from placement_lint.cli.outputs import Outputs
+    from placement_lint.cli.parser import Parser
     from placement_lint.cli.progress import Progress
     from placement_lint.config.settings import Settings
     from placement_lint.files.discovery import Found
@@ -33,24 +35,10 @@ _STDIN_NAME = "stdin"
 _TOOL_CODES = "JDP9"
 _SHOWN_SKIPS = 10
 
-_DESCRIPTION = """\
-Find, explain and fix device-placement mistakes in JAX code.
-
-Commands: check (the default), rule (explain the rules), explain (explain what is found at a place),
-verify (reproduce the rules on the installed JAX), trace (run a program and report the copies that
-happen), server (the language server), daemon (the background process of --daemon), clean (delete
-the cache), generate-shell-completion (for bash, fish or zsh).
-`placement-lint COMMAND --help` shows the options of a command."""
-
-_EPILOG = """\
-CODES are codes (JDP201), prefixes (JDP2), names (uncommitted-array-indexed) or ALL, separated by
-commas. PATTERNS have the syntax of .gitignore. Exit code: 0 clean, 1 findings, 2 wrong usage or
-settings, a missing path or an internal error."""
-
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command and give its exit code."""
-    parser = _parser()
+    parser = check_parser()
     args = parser.parse_mixed(arguments, "paths")
     if any(name.startswith("PLACEMENT_LINT_") for name in os.environ):
         from placement_lint.cli import environment
@@ -96,156 +84,6 @@ def _run(args: argparse.Namespace, parser: Parser) -> int:
     except streams.OutputError as error:
         streams.fail(str(error))
         return FAILED
-
-
-def _parser() -> Parser:
-    parser = Parser(
-        "placement-lint",
-        usage="placement-lint [PATH ...] [OPTIONS]\n       placement-lint COMMAND [OPTIONS]",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        add_help=False,
-    )
-    parser.add_argument_group("Paths").add_argument(
-        "paths",
-        nargs="*",
-        metavar="PATH",
-        help="files and directories to lint, or - for standard input (default: .)",
-    )
-    rules = parser.add_argument_group("Rules")
-    for name in ("select", "extend-select", "ignore", "extend-ignore"):
-        add_setting(rules, name)
-    add_setting(rules, "per-file-ignores")
-    add_setting(rules, "extend-per-file-ignores")
-    add_setting(rules, "target-jax")
-    add_setting(rules, "min-confidence")
-    files = parser.add_argument_group("Files")
-    for name in ("exclude", "extend-exclude", "force-exclude", "respect-gitignore"):
-        add_setting(files, name)
-    files.add_argument("--stdin-filename", metavar="NAME", help="the file name of standard input")
-    for name in ("file-time-limit", "time-limit", "memory-limit"):
-        add_setting(files, name)
-    files.add_argument("--show-files", action="store_true", help="list the files and exit")
-    fixes = parser.add_argument_group("Fixes")
-    add_setting(fixes, "fix")
-    add_setting(fixes, "unsafe-fixes")
-    add_setting(fixes, "fixable")
-    add_setting(fixes, "unfixable")
-    fixes.add_argument(
-        "--diff", action="store_true", help="print what --fix would change, and change nothing"
-    )
-    fixes.add_argument("--show-fixes", action="store_true", help="list what was fixed")
-    adopting = parser.add_argument_group("Adopting")
-    adopting.add_argument(
-        "--add-noqa",
-        nargs="?",
-        const="",
-        metavar="REASON",
-        help="suppress the findings with # noqa comments",
-    )
-    add_setting(adopting, "baseline")
-    adopting.add_argument("--write-baseline", metavar="FILE", help="record the findings as known")
-    adopting.add_argument(
-        "--new-since",
-        metavar="REF",
-        help="report only findings in lines changed since a git commit or branch",
-    )
-    adopting.add_argument(
-        "--update-baseline",
-        action="store_true",
-        help="drop fixed findings from the baseline",
-    )
-    output = parser.add_argument_group("Output")
-    add_setting(output, "output-format")
-    output.add_argument(
-        "--output-file",
-        action="append",
-        default=[],
-        metavar="[FORMAT:]FILE",
-        help="write the findings to a file; with a FORMAT, can be repeated",
-    )
-    add_setting(output, "max-findings")
-    output.add_argument(
-        "--timing", action="store_true", help="print where the time of the run went"
-    )
-    output.add_argument(
-        "--statistics", action="store_true", help="show counts by rule instead of the findings"
-    )
-    output.add_argument(
-        "--diff-against", metavar="REF", help="with --statistics: beside those of a git commit"
-    )
-    add_color(output)
-    output.add_argument(
-        "--reveal",
-        action="store_true",
-        help="print the inferred placement of names marked `# reveal: name`",
-    )
-    add_setting(output, "fail-on")
-    output.add_argument(
-        "--exit-zero", action="store_true", help="exit with 0 even if there are findings"
-    )
-    output.add_argument(
-        "-w", "--watch", action="store_true", help="lint again whenever a file changes"
-    )
-    output.add_argument("-q", "--quiet", action="store_true", help="findings and errors only")
-    output.add_argument("-v", "--verbose", action="store_true", help="print more about the run")
-    settings = parser.add_argument_group("Settings")
-    settings.add_argument(
-        "--config",
-        action="append",
-        default=[],
-        metavar="FILE|KEY=VALUE",
-        help="a settings file to use, or one setting in TOML",
-    )
-    settings.add_argument("--isolated", action="store_true", help="read no settings files")
-    settings.add_argument(
-        "--show-settings", action="store_true", help="print the effective settings and exit"
-    )
-    _add_other(parser.add_argument_group("Other"))
-    return parser
-
-
-def _add_other(other: argparse._ArgumentGroup) -> None:
-    other.add_argument(
-        "-j", "--jobs", type=_jobs, default=_jobs("auto"), metavar="N", help="processes, or auto"
-    )
-    other.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
-    other.add_argument(
-        "--cache-dir",
-        metavar="DIR",
-        help="cache directory (default: .placement_lint_cache in the project)",
-    )
-    other.add_argument(
-        "--daemon",
-        action="store_true",
-        help="use a background process that has everything imported, and start it if there is none",
-    )
-    other.add_argument("--version", action="version", version=_version(), help="print the version")
-    other.add_argument("-h", "--help", action="help", help="print this")
-
-
-def help_text() -> str:
-    """Return the text of `--help`, which is kept beside this file: see `help.txt`."""
-    return _parser().format_help()
-
-
-def _version() -> str:
-    from placement_lint.version import __version__
-
-    return f"placement-lint {__version__}"
-
-
-def _jobs(text: str) -> int:
-    import argparse
-
-    if text == "auto":
-        if hasattr(os, "sched_getaffinity"):
-            return len(os.sched_getaffinity(0))
-        return os.cpu_count() or 1
-    if text.isascii() and text.isdigit() and int(text) > 0:
-        return int(text)
-    message = f"{text!r} is neither a number of processes nor auto"
-    raise argparse.ArgumentTypeError(message)
 
 
 class _CheckCommand:
@@ -666,6 +504,8 @@ class _CheckCommand:
         found: Iterable[object] = counting
         if self.args.diff:
             found = [*outcome.fixed, *_of_tool(counting)]
+        elif self.args.exit_non_zero_on_fix:
+            found = [*outcome.fixed, *counting]
         return FINDINGS if found and not self.args.exit_zero else CLEAN
 
 

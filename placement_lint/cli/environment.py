@@ -65,12 +65,12 @@ def _path(value: str, parser: Parser) -> str:
 
 
 def _format(value: str, parser: Parser) -> str:
-    from placement_lint.config.options import FORMATS
-    from placement_lint.config.suggest import nearest
+    from placement_lint.config.options import FORMAT_ALIASES, FORMATS
+    from placement_lint.config.suggest import value_hint
 
+    value = FORMAT_ALIASES.get(value, value)
     if value not in FORMATS:
-        near = nearest(value, FORMATS)
-        hint = f"did you mean `{near}`?" if near else f"use one of {', '.join(FORMATS)}"
+        hint = value_hint(value, FORMATS) or f"use one of {', '.join(FORMATS)}"
         parser.error(f"{_PREFIX}OUTPUT_FORMAT: unknown format `{value}`; {hint}")
     return value
 

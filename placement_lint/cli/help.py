@@ -20,7 +20,7 @@ def kept() -> str | None:
 
 
 if __name__ == "__main__":
-    from placement_lint.cli.check import help_text
+    from placement_lint.cli.check_options import help_text
     from placement_lint.cli.streams import write_file
 
     write_file(FILE, help_text())

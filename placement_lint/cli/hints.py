@@ -21,21 +21,26 @@ _OPTIONS = {
     "--disable": "use `--ignore`",
     "--enable": "use `--extend-select`",
     "--explain": "use `placement-lint rule CODE`",
+    "--extend-fixable": "use `--fixable`",
+    "--extend-unfixable": "use `--unfixable`",
+    "--extension": "files are read by their endings: .py, .pyi and .ipynb",
+    "--fix-only": "use `--fix`, with `--exit-zero` if what is left may stay",
     "--format": "use `--output-format`",
     "--generate-baseline": "use `--write-baseline`",
+    "--ignore-noqa": "remove the comments, or list what they suppress with `--output-format sarif`",
     "--line-length": "lines are measured by the formatter's own settings",
     "--new-from-rev": "use `--new-since`",
+    "--no-preview": "it is the default",
+    "--no-show-fixes": "it is the default",
     "--output": "use `--output-file` or `--output-format`",
     "--preview": "rules that are off by default run where they are selected",
     "--show-source": "use `--output-format full`",
     "--silent": "use `--quiet`",
     "--target-version": "use `--target-jax`; no version of Python is needed",
-    "-e": "use `--exit-zero`",
-    "-n": "use `--no-cache`",
-    "-o": "use `--output-file`",
     "-s": "use `--quiet`",
 }
 _COMMANDS = {
+    "analyze": "`placement-lint --show-files` lists the files of a run",
     "config": "`placement-lint --show-settings` shows the settings",
     "fix": "`placement-lint --fix` applies fixes",
     "format": "this is no formatter",
@@ -63,5 +68,7 @@ def command_hint(word: str) -> str | None:
     """Return which command was probably meant by a path that is not there, in a few words."""
     if word in _COMMANDS:
         return _COMMANDS[word]
+    if word in COMMANDS:
+        return f"a command goes before its options: `placement-lint {word} …`"
     near = nearest(word, COMMANDS)
     return None if near is None else f"did you mean `placement-lint {near}`?"

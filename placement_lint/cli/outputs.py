@@ -6,7 +6,7 @@ import os
 import sys
 
 from placement_lint.cli import streams
-from placement_lint.config.options import FORMATS
+from placement_lint.config.options import FORMAT_ALIASES, FORMATS
 from placement_lint.report.colour import WIDEST, Colours
 from placement_lint.report.formats import render, render_statistics
 from placement_lint.report.report import Report
@@ -196,13 +196,13 @@ class Outputs:
 
 def _output(asked: str) -> Output:
     form, colon, file = asked.partition(":")
+    form = FORMAT_ALIASES.get(form, form)
     if not colon or (form not in FORMATS and not _is_meant_as_format(form)):
         return Output(_named(asked), None)
     if form not in FORMATS:
-        from placement_lint.config.suggest import nearest
+        from placement_lint.config.suggest import value_hint
 
-        near = nearest(form, FORMATS)
-        hint = f"did you mean `{near}`?" if near else f"use one of {', '.join(FORMATS)}"
+        hint = value_hint(form, FORMATS) or f"use one of {', '.join(FORMATS)}"
         message = (
             f"--output-file: unknown format `{form}`; {hint} (a file of this name: `./{asked}`)"
         )

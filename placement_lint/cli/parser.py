@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from placement_lint.cli import streams
-from placement_lint.config.options import OPTIONS, Option, OptionKind
+from placement_lint.config.options import FORMAT_ALIASES, OPTIONS, Option, OptionKind
 
 TYPE_CHECKING = False
 
@@ -84,12 +84,11 @@ class Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
-            from placement_lint.config.suggest import nearest
+            from placement_lint.config.suggest import value_hint
 
             choices = [*map(str, action.choices)]
-            near = nearest(str(value), choices)
             *others, last = (f"`{each}`" for each in choices)
-            hint = f"did you mean `{near}`?" if near else f"use {', '.join(others)} or {last}"
+            hint = value_hint(str(value), choices) or f"use {', '.join(others)} or {last}"
             raise argparse.ArgumentError(action, f"unknown value `{value}`; {hint}")
 
     def _said_in_our_words(self, message: str) -> str:
@@ -140,7 +139,13 @@ def add_setting(group: argparse._ArgumentGroup, name: str) -> None:
         )
     elif option.kind is OptionKind.CHOICE:
         text = f"{option.help}: {', '.join(option.choices)}"
-        group.add_argument(flag, metavar=option.metavar, choices=option.choices, help=text)
+        group.add_argument(
+            flag,
+            metavar=option.metavar,
+            choices=option.choices,
+            type=_alias_reader(option.aliases),
+            help=text,
+        )
     elif option.kind is OptionKind.NUMBER:
         group.add_argument(flag, metavar=option.metavar, type=_number, help=option.help)
     elif option.kind is OptionKind.PATH:
@@ -155,6 +160,13 @@ def add_setting(group: argparse._ArgumentGroup, name: str) -> None:
             type=_pair if option.kind is OptionKind.MAP else _reader(option),
             help=option.help,
         )
+
+
+def add_format(group: argparse._ActionsContainer, formats: Sequence[str], text: str) -> None:
+    """Declare the option that says how the result of a command is written."""
+    group.add_argument(
+        "--output-format", choices=formats, type=_alias_reader(FORMAT_ALIASES), help=text
+    )
 
 
 def add_color(group: argparse._ActionsContainer) -> None:
@@ -211,6 +223,10 @@ def _number(text: str) -> int:
     return int(text)
 
 
+def _alias_reader(aliases: Mapping[str, str]) -> Callable[[str], str]:
+    return lambda word: aliases.get(word, word)
+
+
 def _path(text: str) -> str:
     if not text:
         raise argparse.ArgumentTypeError("no path")
@@ -219,12 +235,12 @@ def _path(text: str) -> str:
 
 def _version(option: Option) -> Callable[[str], str]:
     def read(text: str) -> str:
-        from placement_lint.config.values import SettingsError, check_table
+        from placement_lint.config.values import SettingsError, check_table, version_hint
 
         try:
             check_table({option.name: text}, "here")
         except SettingsError as error:
-            message = f"{text!r} is not {option.kind.value}"
+            message = f"{text!r} is not {option.kind.value}{version_hint(text)}"
             raise argparse.ArgumentTypeError(message) from error
         return text
 

@@ -79,7 +79,7 @@ def _property(option: Option) -> dict[str, Any]:
         OptionKind.STRINGS: strings,
         OptionKind.MAP: {"type": "object", "additionalProperties": strings},
         OptionKind.BOOLEAN: {"type": "boolean"},
-        OptionKind.CHOICE: {"type": "string", "enum": list(option.choices)},
+        OptionKind.CHOICE: {"type": "string", "enum": [*option.choices, *option.aliases]},
         OptionKind.NUMBER: {"type": "integer", "minimum": 0, "maximum": MOST},
         OptionKind.LEVELS: {
             "type": "object",

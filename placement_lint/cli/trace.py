@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from placement_lint.cli import streams
-from placement_lint.cli.parser import USAGE_ERROR, Parser, add_color, add_devices
+from placement_lint.cli.parser import USAGE_ERROR, Parser, add_color, add_devices, add_format
 from placement_lint.report.escape import escape, escape_path
 
 if TYPE_CHECKING:
@@ -65,10 +65,10 @@ def _parser() -> Parser:
         epilog=_EPILOG,
     )
     add_devices(parser)
-    parser.add_argument(
-        "--output-format",
-        choices=("flake8", "full", "json"),
-        help="one line per place, full, or JSON (default: full on a terminal)",
+    add_format(
+        parser,
+        ("flake8", "full", "json"),
+        "one line per place, full, or JSON (default: full on a terminal)",
     )
     parser.add_argument(
         "--output-file", metavar="FILE", help="write the report there, not to standard error"

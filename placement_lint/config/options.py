@@ -7,6 +7,11 @@ from __future__ import annotations
 
 import enum
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 class OptionKind(enum.Enum):
     """What a setting may hold; the value is how a message names it."""
@@ -35,18 +40,20 @@ class Option:
         *,
         metavar: str = "",
         choices: tuple[str, ...] = (),
+        aliases: Mapping[str, str] | None = None,
         on_command_line: bool = True,
         in_files: bool = True,
         is_path: bool = False,
     ) -> None:
-        """`in_files`: a settings file may set it. `is_path`: its strings, or its table's keys, are
-        globs.
+        """`aliases`: other names of choices, as other linters call them. `in_files`: a settings
+        file may set it. `is_path`: its strings, or its table's keys, are globs.
         """
         self.name = name
         self.kind = kind
         self.help = help
         self.metavar = metavar
         self.choices = choices
+        self.aliases = aliases or {}
         self.on_command_line = on_command_line
         self.in_files = in_files
         self.is_path = is_path
@@ -80,6 +87,9 @@ FORMATS = (
     *("flake8", "full", "json", "jsonl", "sarif", "github", "gitlab", "junit", "rdjson"),
     "markdown",
 )
+
+FORMAT_ALIASES = {"concise": "flake8", "json-lines": "jsonl"}
+"""The names that ruff has for formats which are the same here."""
 
 EXTEND = Option(
     "extend",
@@ -221,6 +231,7 @@ OPTIONS: tuple[Option, ...] = (
         "how findings are written; by default full on a terminal, flake8 elsewhere",
         metavar="FORMAT",
         choices=FORMATS,
+        aliases=FORMAT_ALIASES,
     ),
     Option(
         "fail-on",

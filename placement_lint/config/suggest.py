@@ -12,6 +12,28 @@ _LONGEST = 80
 _DIGITS, _LETTERS = "0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
+_FORMATS_ELSEWHERE = {
+    "azure": "sarif",
+    "codeclimate": "gitlab",
+    "emacs": "flake8",
+    "grouped": "full",
+    "parsable": "flake8",
+    "pylint": "flake8",
+    "text": "full",
+}
+"""Formats of other linters, and which of ours serves the same programs or readers."""
+
+
+def value_hint(word: str, known: Iterable[str]) -> str | None:
+    """Return which value was probably meant by an unknown one, in a few words."""
+    known = [*known]
+    elsewhere = _FORMATS_ELSEWHERE.get(word)
+    if elsewhere in known:
+        return f"use `{elsewhere}`"
+    near = nearest(word, known)
+    return None if near is None else f"did you mean `{near}`?"
+
+
 def nearest(word: str, words: Iterable[str]) -> str | None:
     """Return the one of the words that the given one was probably meant to be.
 

@@ -18,8 +18,10 @@ from placement_lint.config.options import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-VERSION = re.compile(r"v?[0-9]+(\.[0-9]+)*((a|b|rc|\.?dev|\.post|\+)[A-Za-z0-9_.]*)?")
+VERSION = re.compile(r"v?[0-9]+(\.[0-9]+)*((a|b|rc|\.?dev|\.post|\+[A-Za-z0-9])[A-Za-z0-9_.]*)?")
 """What is taken for a version; the JSON schema has it too."""
+
+_RANGE = re.compile(r"[<>=~!,*+]|\.x\b")
 
 MODELLED = re.compile(
     r"(?!(jax|numpy|builtins)\.)[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*){1,20}"
@@ -34,12 +36,27 @@ MOST = 10**9
 """The largest number that a setting may be: in seconds, thirty years."""
 
 
+_OF_RUFF = ": it belongs in the settings of ruff"
+_BY_ENDING = ": files are chosen by their endings, and by `exclude`"
+_ON_COMMAND_LINE = ": use `{}` on the command line"
 _NOT_HERE = {
     "lint": ": unlike in ruff, all settings are in one table, without `lint`",
     "cache-dir": ": a repository must not choose it; use `--cache-dir` or PLACEMENT_LINT_CACHE_DIR",
     "target-version": ": use `target-jax`; no version of Python is needed",
+    "builtins": _OF_RUFF,
+    "cache": ": use `--no-cache` on the command line",
+    "extend-fixable": ": use `fixable`",
+    "extend-include": _BY_ENDING,
+    "extend-unfixable": ": use `unfixable`",
+    "fix-only": _ON_COMMAND_LINE.format("--fix"),
+    "include": _BY_ENDING,
+    "jobs": _ON_COMMAND_LINE.format("--jobs"),
+    "line-length": ": lines are measured by the formatter's own settings",
+    "namespace-packages": ": every directory that is imported is a package",
+    "show-fixes": _ON_COMMAND_LINE.format("--show-fixes"),
+    "src": ": modules are found from the files of the run",
     "preview": ": rules that are off by default run where they are selected",
-    "external": ": it belongs in the settings of ruff",
+    "external": _OF_RUFF,
 }
 """What to say of settings that ruff has, and this tool has in another way or not."""
 
@@ -134,8 +151,12 @@ def _check(option: Option, value: object, where: str) -> object:
                 raise SettingsError(message, key=option.name)
             return value
     elif option.kind is OptionKind.VERSION:
-        if isinstance(value, str) and (value == "auto" or VERSION.fullmatch(value)):
-            return value
+        if isinstance(value, str):
+            if value == "auto" or VERSION.fullmatch(value):
+                return value
+            hint = version_hint(value)
+            message = f"{where}: `{option.name}` must be {option.kind.value}, not `{value}`{hint}"
+            raise SettingsError(message, key=value or option.name)
     elif option.kind is OptionKind.NUMBER:
         if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
             if value > MOST:
@@ -143,6 +164,7 @@ def _check(option: Option, value: object, where: str) -> object:
                 raise SettingsError(message, key=option.name)
             return value
     elif isinstance(value, str):
+        value = option.aliases.get(value, value)
         if value in option.choices:
             return value
         hint = _hint(value, option.choices)
@@ -186,10 +208,17 @@ def _model(name: str, model: object, where: str) -> dict[str, str]:
 
 
 def _hint(word: str, known: Iterable[str]) -> str:
-    from placement_lint.config.suggest import nearest
+    from placement_lint.config.suggest import value_hint
 
-    near = nearest(word, [*known])
-    return f"; did you mean `{near}`?" if near else ""
+    hint = value_hint(word, known)
+    return f"; {hint}" if hint else ""
+
+
+def version_hint(value: str) -> str:
+    """Return what to add about a value that is no version, if it is meant as a range of them."""
+    if not _RANGE.search(value):
+        return ""
+    return "; for a range, use `auto`: it reads the project's dependencies"
 
 
 def demand_version(versions: str, where: str) -> None:

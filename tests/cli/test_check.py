@@ -55,6 +55,20 @@ class TestExitCodes:
         assert lint("hazard.py", "--exit-zero")[0] == 0
         assert lint("hazard.py", "nosuch", "--exit-zero")[0] == 2
 
+    def test_the_short_options_of_ruff(self, lint: Lint, files: Path) -> None:
+        assert lint("hazard.py", "-n", "-e", "-o", "found.txt")[:2] == (0, "")
+        assert (files / "found.txt").read_text().startswith(FOUND)
+        assert lint("-V")[1] == lint("--version")[1]
+
+    def test_fixing_may_fail_a_run(self, lint: Lint, files: Path) -> None:
+        hazard = (files / "hazard.py").read_text()
+        assert lint("hazard.py", "--fix")[0] == 0
+        assert lint("hazard.py", "--fix", "--exit-non-zero-on-fix")[0] == 0
+        (files / "hazard.py").write_text(hazard)
+        assert lint("hazard.py", "--fix", "--exit-non-zero-on-fix")[0] == 1
+        (files / "hazard.py").write_text(hazard)
+        assert lint("hazard.py", "--fix", "--exit-non-zero-on-fix", "--exit-zero")[0] == 0
+
     def test_an_internal_error_is_2(self, lint: Lint, monkeypatch: pytest.MonkeyPatch) -> None:
         from placement_lint.lint.linter import Linter
 
@@ -73,6 +87,12 @@ class TestExitCodes:
                 ["--output-format", "yaml"],
                 "--output-format: unknown value `yaml`; use `flake8`, ",
             ),
+            (["--output-format", "grouped"], "unknown value `grouped`; use `full`"),
+            (["--output-file", "azure:x"], "unknown format `azure`; use `sarif`"),
+            (["--target-jax", "0.7.0+"], "'0.7.0+' is not `auto` or a version such as `0.7.2`; "),
+            (["--target-jax", ">=0.7"], "for a range, use `auto`: it reads the project's dep"),
+            (["--fix-only"], "unknown option `--fix-only`; use `--fix`, with `--exit-zero`"),
+            (["-s"], "unknown option `-s`; use `--quiet`"),
             (["-j", "0"], "'0' is neither a number of processes nor auto"),
             (["--per-file-ignores", "x"], "'x' is not PATTERN:CODES"),
             (["-", "x.py"], "standard input is linted alone"),

@@ -65,7 +65,7 @@ def test_the_options_are_those_of_the_help(capsys: pytest.CaptureFixture[str]) -
         assert cli.main([command, "--help"]) == 0
         out = capsys.readouterr().out.replace("--[no-]", "--")
         assert {name for name in options_of(command) if not name.startswith("--no-")} <= set(
-            re.findall(r"--?[a-z][a-z-]*", out)
+            re.findall(r"--?[a-zA-Z][a-z-]*", out)
         ) | {"--no-cache"}
 
 
