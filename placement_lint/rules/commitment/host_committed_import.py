@@ -154,6 +154,8 @@ def _is_of_host(held: Value) -> bool:
             inner = [*(item for _, item in atom.items), *filter(None, [atom.element])]
         elif isinstance(atom, values.Sequence):
             inner = list(atom.items or [atom.element])
+        elif isinstance(atom, values.AnyTree):
+            inner = [atom.leaf]
         elif isinstance(atom, values.Host):
             continue
         else:
