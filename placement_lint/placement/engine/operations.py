@@ -214,7 +214,8 @@ class Operations:
         }
         if not surely:
             result |= set(self.created(node, state, is_weak=weak))
-        if open_to_more or (not surely and any(_is_partly_open(held) for _, held in operands)):
+        # What is committed elsewhere, whatever it is, JAX refuses beside what surely is committed.
+        if not surely and (open_to_more or any(_is_partly_open(held) for _, held in operands)):
             result.add(DOUBT)
         return limited(frozenset(result))
 

@@ -33,6 +33,15 @@ _TRACED = frozenset({
 })  # fmt: skip
 
 
+class _Setting(NamedTuple):
+    """A place where an attribute is set."""
+
+    method: int
+    """The method around it, as `id`."""
+    source: str | None
+    """The attribute of the object itself that it is set to."""
+
+
 class DonatingRun(NamedTuple):
     """One execution of a function that anyone may call."""
 
@@ -50,7 +59,7 @@ class Donations:
         self._facts = facts
         self._tree = facts.tree
         self._run = DonationStatements(facts)
-        self._setting: dict[int, dict[str, list[int]]] = {}
+        self._setting: dict[int, dict[str, list[_Setting]]] = {}
         if not is_executed:
             return
         try:
@@ -66,7 +75,7 @@ class Donations:
         # What one call is given twice is gone for the next one: that is no second mistake.
         refused = {id(each.call) for each in self._run.repeats.values()}
         for each in self._run.readings.values():
-            if each.is_again and id(each.donation) in refused:
+            if each.is_again and refused & {id(each.donation), id(each.death.call)}:
                 continue
             if each.is_guarded and not each.is_again and id(each.node) in self._run.alive:
                 # In an iteration before this one it may have been replaced.
@@ -175,7 +184,8 @@ class Donations:
         """Return which attributes of a new object are one thing, when a method is called first.
 
         `self.target = self.params` in the initializer, where no other method than this one sets
-        either of them: a target network that begins as the parameters themselves.
+        either of them to anything but the other: a target network that begins as the parameters
+        themselves.
         """
         cls = self._facts.names.scope(function).node
         init = None if not isinstance(cls, cst.ClassDef) else initializer(cls, self._facts.names)
@@ -183,25 +193,34 @@ class Donations:
             return {}
         set_by = self._set_by(cls)
 
-        def is_set_once(name: str) -> bool:
-            others = [each for each in set_by.get(name, ()) if each != id(function)]
-            return others == [id(init)]
+        def is_set_once(name: str, to: str) -> bool:
+            others = [each for each in set_by.get(name, ()) if each.method != id(function)]
+            first = [each for each in others if each.method == id(init)]
+            return len(first) == 1 and all(
+                each in first or each.source in {name, to} for each in others
+            )
 
         return {
             name: other
             for name, other in _aliases_in(init, self._facts.names)
-            if name != other and is_set_once(name) and is_set_once(other)
+            if name != other and is_set_once(name, other) and is_set_once(other, name)
         }
 
-    def _set_by(self, cls: cst.ClassDef) -> dict[str, list[int]]:
-        """Return the methods, as `id`, that set an attribute, once for each place that does."""
+    def _set_by(self, cls: cst.ClassDef) -> dict[str, list[_Setting]]:
+        """Return where the methods of a class set an attribute of something."""
         known = self._setting.get(id(cls))
         if known is None:
             known = self._setting[id(cls)] = {}
             for attribute in self._tree.every(cst.Attribute, below=cls):
-                if isinstance(self._tree.parent(attribute), _SETTING):
-                    owner = self._owners[self._tree.index(attribute)]
-                    known.setdefault(attribute.attr.value, []).append(owner)
+                target = self._tree.parent(attribute)
+                if isinstance(target, _SETTING):
+                    owner, assign = self._owners[self._tree.index(attribute)], None
+                    if isinstance(target, cst.AssignTarget):
+                        assign = self._tree.parent(target)
+                    source = None
+                    if isinstance(assign, cst.Assign) and len(assign.targets) == 1:
+                        source = _own_name(assign.value, self._facts.names)
+                    known.setdefault(attribute.attr.value, []).append(_Setting(owner, source))
         return known
 
     # -- what is worth it -------------------------------------------------------------------------

@@ -483,12 +483,15 @@ class DonationCalls(DonationLibraries):
         surety = min(at_most, Surety.DEFINITE if is_sure else Surety.LIKELY)
         text = text_of(each.node) or text_of(before.node)
         to = dotted(node.func) or "a compiled function"
-        at: cst.CSTNode = self.stack[0] if self.stack else each.node
+        # An object has its parts in all of its methods, whoever calls them.
+        is_own = all(text_of(given.node).startswith("self.") for given, _ in both)
+        is_of_caller = bool(self.stack) and not is_own
+        at: cst.CSTNode = self.stack[0] if is_of_caller else each.node
         known = self.repeats.get(id(at))
         if known is None or known.surety < surety:
             is_twice = is_donated and was_donated
             self.repeats[id(at)] = Repeat(
-                at, text, to, surety, is_twice, node, is_of_caller=bool(self.stack)
+                at, text, to, surety, is_twice, node, is_of_caller=is_of_caller
             )
 
     # -- functions and classes of the file --------------------------------------------------------

@@ -253,7 +253,9 @@ class DonationReadings:
         is_own = text.startswith("self.") and death.text.startswith("self.")
         if len(self.stack) > shared and not is_own:
             at = self.stack[shared]
-        is_again = self.tree.is_inside(at, self._donation(death, shared))
+        is_again = any(
+            self.tree.is_inside(at, call) for call in (self._donation(death, shared), death.call)
+        )
         is_deep = len(self.stack) > shared and at is node
         is_own |= self.entered == death.entered
         is_alias = is_own and not is_again and not _is_same(text, death.text)
