@@ -1,10 +1,12 @@
 """Reads `fixtures/<CODE>/hazards.py` and `clean.py`: small modules and what is found in them.
 
 A case begins with `# case: kebab-name`, perhaps followed by options in brackets, each with a
-reason: `[not in class: …]`, `[not in function: …]`, `[not restyled: …]`, `[python 3.12: …]`. What a
-line must give is said at its end: `# error: JDP201:5 "part of the message"`. A line `# becomes:`
-(or `# becomes (unsafe):`) begins the text that fixing makes of the case. `# todo-missed: JDP201`
-and `# todo-false-alarm: JDP201` say at the end of a line what is known to be wrong.
+reason: `[not in class: …]`, `[not in function: …]`, `[not in block: …]`, `[not restyled: …]`,
+`[python 3.12: …]`. What a line must give is said at its end: `# error: JDP201:5 "part of the
+message"`. A line `# becomes:` (or `# becomes (unsafe):`) begins the text that fixing makes of the
+case. `# todo-missed: JDP201` and `# todo-false-alarm: JDP201` say at the end of a line what is
+known to be wrong. No option is needed where a function reads a name of the top: such a case is not
+put in a class in any event.
 """
 
 import functools
@@ -21,7 +23,9 @@ _EXPECTATION = re.compile(
     r"[ \t]*# (?P<kind>error|todo-missed|todo-false-alarm): (?P<what>JDP\d{3}.*)$"
 )
 _FINDING = re.compile(r'(?P<code>JDP\d{3})(?::(?P<column>\d+))?(?: "(?P<text>[^"]*)")?')
-_KNOWN_OPTIONS = re.compile(r"not in function|not in class|not restyled|python \d\.\d+")
+_KNOWN_OPTIONS = re.compile(
+    r"not in function|not in class|not in block|not restyled|python \d\.\d+"
+)
 
 
 @dataclass(frozen=True, order=True)

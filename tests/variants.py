@@ -1,6 +1,7 @@
 """The same program, written another way: what is found in it must be the same."""
 
 import io
+import symtable
 import tokenize
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -95,6 +96,26 @@ def wrapped(text: str, header: str) -> Variant:
         return line + 1, None if column is None else column + shift
 
     return Variant(f"{header}\n" + "\n".join(lines), move)
+
+
+def is_whole_in_a_class(text: str) -> bool:
+    """Tell whether a program means the same in the body of a class.
+
+    It does not where a function reads a name that the program binds at its top: a function does
+    not see the names of its class.
+    """
+    top = symtable.symtable(text, "case.py", "exec")
+    bound = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_local()}
+    pending = top.get_children()
+    while pending:
+        scope = pending.pop()
+        pending += scope.get_children()
+        if scope.get_type() == "function" and any(
+            symbol.is_global() and symbol.is_referenced() and symbol.get_name() in bound
+            for symbol in scope.get_symbols()
+        ):
+            return False
+    return True
 
 
 def with_crlf(text: str) -> Variant:
