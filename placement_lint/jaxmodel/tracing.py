@@ -63,6 +63,9 @@ _FUN, _F = (0, "fun"), (0, "f")
 _LOOP = ((0, "cond_fun"), (1, "body_fun"))
 _BRANCHES = ((1, "true_fun"), (2, "false_fun"))
 
+SHARD_MAPS = ("jax.shard_map", "jax.experimental.shard_map.shard_map")
+"""Functions that run another one on the shards of what it is given."""
+
 _JAX = [
     *_rows("jax", "jit pmap", _STAGED, _FUN),
     *_rows("jax.experimental.pjit", "pjit", _STAGED, _FUN),

@@ -55,6 +55,8 @@ from placement_lint.placement.facts.decorators import (
 from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
@@ -84,9 +86,9 @@ class Classes:
         return not isinstance(self._program.node(instance.cls), cst.ClassDef)
 
     def bases(self, cls: Place) -> list[Place]:
-        """Return a class and its bases in the program, nearest first: not more than anybody writes.
+        """Return a class and its bases in the program, in the order in which Python looks there.
 
-        What is beyond those is not known.
+        Not more than anybody writes: what is beyond those is not known.
         """
         if cls not in self._bases:
             # A base may be named by an attribute of the class, of which nothing is known yet.
@@ -97,6 +99,9 @@ class Classes:
                 found.update(dict.fromkeys(level))
                 below = (base for place in level for base in self._named_bases(place))
                 level = [place for place in dict.fromkeys(below) if place not in found]
+            if len(found) < _MAX_BASES:
+                named = self._named_bases(cls)
+                found = dict.fromkeys([cls, *_merged([*map(self.bases, named), named])])
             self._bases[cls] = [*found][:_MAX_BASES]
         return self._bases[cls]
 
@@ -471,3 +476,16 @@ def _is_class_variable(module: Module, annotation: cst.BaseExpression) -> bool:
     """Return whether an annotation is `ClassVar[…]`."""
     node = annotation.value if isinstance(annotation, cst.Subscript) else annotation
     return module.names.qualified(node) == "typing.ClassVar"
+
+
+def _merged(orders: list[list[Place]]) -> Iterator[Place]:
+    """Yield classes in Python's order of resolution (C3), given that of each base and the bases.
+
+    Where there is none Python refuses the class: then in the order in which they are met.
+    """
+    rest = [order for order in orders if order]
+    while rest:
+        later = {place for order in rest for place in order[1:]}
+        first = next((order[0] for order in rest if order[0] not in later), rest[0][0])
+        yield first
+        rest = [left for order in rest if (left := [each for each in order if each != first])]

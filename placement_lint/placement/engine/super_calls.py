@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
@@ -10,6 +10,7 @@ from placement_lint.jaxmodel.libraries import method_of
 from placement_lint.placement.domain.state import variable
 from placement_lint.placement.domain.values import (
     NONE,
+    NOTHING,
     UNKNOWN,
     Class,
     Instance,
@@ -25,7 +26,14 @@ from placement_lint.placement.engine.instantiation import Instantiation
 if TYPE_CHECKING:
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.state import State
+    from placement_lint.placement.domain.values import Atom
     from placement_lint.placement.engine.arguments import CallArguments
+
+
+_Way: TypeAlias = "tuple[Value, list[Place]]"
+"""Some objects of a call of `super()`, and the classes where their method is looked for."""
+_MOST_WAYS = 8
+"""Different methods that one `super()` may be, by the classes of its objects."""
 
 
 class SuperCalls(Instantiation):
@@ -34,7 +42,16 @@ class SuperCalls(Instantiation):
     def super_method(self, node: cst.Call, name: str, state: State) -> Value:
         """`super().method(…)`: the same object, the method of the next class."""
         passed = self.passed(node, state)
-        receivers, after = self._of_super(node, state)
+        ways = self._ways(node, name, state)
+        if len(ways) > _MOST_WAYS:
+            return UNKNOWN
+        found = [self._called_next(node, name, way, passed, state) for way in ways]
+        return found[0] if len(found) == 1 else join(*found)
+
+    def _called_next(
+        self, node: cst.Call, name: str, way: _Way, passed: CallArguments, state: State
+    ) -> Value:
+        receivers, after = way
         method = self._first_method(after, name)
         known = frozenset(atom for atom in receivers if isinstance(atom, Instance | Class))
         if method is None and name == "__init__" and self._fields_set(known, after, passed, state):
@@ -50,8 +67,31 @@ class SuperCalls(Instantiation):
         found = self._method_called(method, known, passed, state)
         return found if known == receivers else found | UNKNOWN
 
-    def _of_super(self, node: cst.Call, state: State) -> tuple[Value, list[Place]]:
-        """Return the object of the method around `super()`, and the bases of the class around."""
+    def _ways(self, node: cst.Call, name: str, state: State) -> list[_Way]:
+        """Return the objects of `super().name`, by which classes have their next method.
+
+        Of a class that is mixed in these are the other bases of the object's own class.
+        """
+        receivers, around = self._of_super(node, state)
+        if around is None or not receivers:
+            return [(receivers, [])]
+        ways: dict[Place | None, tuple[set[Atom], list[Place]]] = {}
+        for atom in sorted(receivers, key=order_of):
+            after = self._after(around, atom)
+            ways.setdefault(self._first_method(after, name), (set(), after))[0].add(atom)
+        return [(frozenset(atoms), after) for atoms, after in ways.values()]
+
+    def _after(self, around: Place, atom: Atom) -> list[Place]:
+        """Return the classes where the method of an object is looked for after a class of its."""
+        bases = self.on.program.classes.bases
+        own = atom.cls if isinstance(atom, Instance) else None
+        order = bases(atom.place if isinstance(atom, Class) else own or around)
+        if around not in order:
+            order = bases(around)
+        return order[order.index(around) + 1 :]
+
+    def _of_super(self, node: cst.Call, state: State) -> tuple[Value, Place | None]:
+        """Return the object of the method around `super()`, and the class around that."""
         function: cst.FunctionDef | None = None
         for ancestor in self.on.tree.ancestors(node):
             if isinstance(ancestor, cst.FunctionDef):
@@ -59,13 +99,13 @@ class SuperCalls(Instantiation):
             elif isinstance(ancestor, cst.ClassDef):
                 break
         else:
-            return UNKNOWN, []
+            return UNKNOWN, None
         if function is None or not function.params.params:
-            return UNKNOWN, []
+            return UNKNOWN, None
         scope = self.names.scope(function.body)
         first = function.params.params[0].name.value
         receivers = state.variables.get(variable(scope, first)) or UNKNOWN
-        return receivers, self.on.program.classes.bases(self.on.module.place(ancestor))[1:]
+        return receivers, self.on.module.place(ancestor)
 
     def _first_method(self, classes: list[Place], name: str) -> Place | None:
         found = (self.on.program.classes.method(each, name) for each in classes)
@@ -105,9 +145,10 @@ class SuperCalls(Instantiation):
 
     def collections_of_super(self, node: cst.Call, name: str, state: State) -> frozenset[Instance]:
         """Return the objects of which `super().name(…)` is the method of `dict` or `list`."""
-        receivers, after = self._of_super(node, state)
-        if self._first_method(after, name) is not None:
+        ways = self._ways(node, name, state)
+        if any(self._first_method(after, name) is not None for _, after in ways):
             return frozenset()
+        receivers = NOTHING.union(*(atoms for atoms, _ in ways))
         kind = self.on.program.classes.collections.kind
         found = frozenset(a for a in receivers if isinstance(a, Instance) and kind(a.cls))
         return found if len(found) == len(receivers) else frozenset()

@@ -41,7 +41,7 @@ from placement_lint.placement.domain.values import (
 from placement_lint.placement.engine.arguments import CallArguments
 from placement_lint.placement.overlays.higher_order import apply
 from placement_lint.placement.overlays.jax_devices import devices_of
-from placement_lint.placement.overlays.jax_sharding import array_of_devices
+from placement_lint.placement.overlays.jax_sharding import array_of_devices, saw_bound_specs
 from placement_lint.placement.overlays.registry import LibraryCall, models
 
 _MAX_SUMMED = 16
@@ -447,6 +447,7 @@ def partial(call: LibraryCall) -> Value:
         place = None if expression is None else call.on.module.place(expression)
         devices = devices_of(call, expression)
         return value(ContextFactory(value(DefaultDeviceContext(devices, place, inherited=True))))
+    saw_bound_specs(call, passed)
     made: set[Atom] = set()
     for atom in first[0]:
         if isinstance(atom, Computation):

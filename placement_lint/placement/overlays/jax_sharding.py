@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.tracing import SHARD_MAPS
 from placement_lint.placement.domain.contents import committed_to
 from placement_lint.placement.domain.mesh_contexts import (
     ANY_CHANGE,
@@ -298,9 +299,21 @@ def saw_specs(call: LibraryCall) -> None:
     arguments = call.arguments
     mesh = arguments.get(1, "mesh")
     specs = (arguments.get(2, "in_specs"), arguments.get(3, "out_specs"))
-    if mesh is not None and call.name.endswith("shard_map"):
+    if mesh is not None and call.name in SHARD_MAPS:
         held = [UNKNOWN if spec is None else call.evaluate(spec) for spec in specs]
         call.saw_sharded(call.evaluate(mesh), *held)
+
+
+def saw_bound_specs(call: LibraryCall, passed: CallArguments) -> None:
+    """Remember the mesh and the specs of `partial(shard_map, mesh=…, in_specs=…)`.
+
+    `passed`: what it binds, without the function.
+    """
+    function = call.on.names.qualified(call.node.args[0].value) or ""
+    mesh = passed.keywords.get("mesh")
+    if mesh is not None and function in SHARD_MAPS:
+        specs = (passed.keywords.get(name, UNKNOWN) for name in ("in_specs", "out_specs"))
+        call.saw_sharded(mesh, *specs)
 
 
 def saw_target(

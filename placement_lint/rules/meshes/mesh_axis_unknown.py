@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
+from placement_lint.jaxmodel.tracing import SHARD_MAPS
 from placement_lint.placement.domain.sharding import Mesh, Spec
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from placement_lint.syntax.edits import Editor
 
 _SHARDING = ("jax.NamedSharding", "jax.sharding.NamedSharding")
-_SHARD_MAP = ("jax.shard_map", "jax.experimental.shard_map.shard_map")
 _CAUGHT = frozenset({"builtins.BaseException", "builtins.Exception", "builtins.ValueError"})
 # What a condition asks that looks for an axis before it is used.
 _AXES = frozenset({"axes", "axis_names", "axis_sizes", "shape"})
@@ -113,13 +113,13 @@ class MeshAxisUnknown(Rule):
     severity, fix = Severity.ERROR, Applicability.DISPLAY
     follows_callers = True
     needs = AllOf(
-        Jax(), Uses(*_SHARDING, *_SHARD_MAP, CONSTRAINT, "jax.sharding.PartitionSpec", "jax.P")
+        Jax(), Uses(*_SHARDING, *SHARD_MAPS, CONSTRAINT, "jax.sharding.PartitionSpec", "jax.P")
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         if not may_know_meshes(ctx) or not may_know_specs(ctx):
             return
-        if ctx.is_call(node, *_SHARDING, *_SHARD_MAP):
+        if ctx.is_call(node, *_SHARDING, *SHARD_MAPS) or _binds_specs(node, ctx):
             calls = calls_at(node, ctx)
             in_turn = meets_each(node, ctx)
             found = (_unknown(call.given[0], call.given[1:], in_turn=in_turn) for call in calls)
@@ -146,6 +146,12 @@ class MeshAxisUnknown(Rule):
             fix=_plan(node, first, ctx),
             related=_related(first, node, ctx),
         )
+
+
+def _binds_specs(node: cst.Call, ctx: Context) -> bool:
+    """Return whether a call is `functools.partial(shard_map, …)`, most often a decorator."""
+    is_partial = ctx.is_call(node, "functools.partial") and bool(node.args)
+    return is_partial and ctx.name(node.args[0].value) in SHARD_MAPS
 
 
 @dataclass(frozen=True)
