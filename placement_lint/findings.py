@@ -22,15 +22,15 @@ class Severity(enum.Enum):
 
 
 class Confidence(enum.Enum):
-    """How sure a finding is.
-
-    On every path, provably; on some path, or under one assumption; or only where something that the
-    program chooses when it runs comes out one way.
-    """
+    """How sure a finding is. `--min-confidence` leaves out what is less sure."""
 
     DEFINITE = "definite"
+    """It happens on every path that leads to the line."""
     LIKELY = "likely"
+    """It happens on some path, or under one assumption about code that is not seen."""
     POSSIBLE = "possible"
+    """It happens only where a choice that the program makes when it runs comes out one way, or
+    where the value may be something else. Not reported by default."""
 
     def reaches(self, least: Confidence) -> bool:
         """Return whether this is at least as sure."""

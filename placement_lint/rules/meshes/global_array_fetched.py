@@ -200,10 +200,12 @@ def _check(
     if is_silent_at(array, node, ctx, _FAILURES):
         return
     is_made_of_parts = ctx.called(followed(array, ctx)) in _MAKERS
+    confidence = Confidence.LIKELY if is_made_of_parts else split.confidence
+    has = "may have" if confidence is Confidence.POSSIBLE else "has"
     ctx.report(
         node,
-        f"this process has only a part of this array, which is split over the {split.sharding} of "
-        "all processes: RuntimeError",
-        confidence=Confidence.LIKELY if is_made_of_parts else split.confidence,
+        f"this process {has} only a part of this array, which is split over the {split.sharding} "
+        "of all processes: RuntimeError",
+        confidence=confidence,
         related=made_at(node, ctx, split.sharding),
     )
