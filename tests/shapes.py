@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from tests.variants import Layout, with_crlf, wrapped
 
 STEP = "    "
-_STRINGS = {tokenize.STRING}
 
 
 @dataclass(frozen=True)
@@ -117,10 +116,6 @@ def _formatted(quote: str) -> Shape:
         return each.with_value(f"f{quote}{{{value}}}{quote}")
 
     return shape
-
-
-def _plain_or_none(each: Statement, text: str) -> str | None:
-    return None if each.before.startswith("return") else text
 
 
 _MANY_LINES = 'shape_text = """one\n  two\n\tthree"""'

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -69,8 +68,3 @@ def clean_environment(binaries: Path) -> dict[str, str]:
     """Give an environment without what changes how Python starts, with some programs first."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     return {**kept, "PATH": os.pathsep.join([str(binaries), kept.get("PATH", "")])}
-
-
-def own_peak() -> int:
-    """Give the most bytes that this process has held."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _UNIT

@@ -225,11 +225,6 @@ class Budget:
         """The seconds that the run may still take."""
         return self.limits.seconds - self.run_spent if self.limits.seconds else UNLIMITED
 
-    def demand_time(self) -> None:
-        """Raise RunOverError where the run may take no more time."""
-        if self.run_left <= 0:
-            raise RunOverError
-
 
 class _Stretch(NamedTuple):
     """A time in which one account is charged."""

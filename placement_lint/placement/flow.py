@@ -145,22 +145,6 @@ class Flow:
         place = self.module.place(node)
         return self.program.requests.ask(place, target, moves=moves, rebinds=rebinds)
 
-    def may_clash(self, array: Array) -> bool:
-        """Return whether an array, or one made of it, meets one that may be committed elsewhere.
-
-        Once the array is committed, such an operation raises ValueError.
-        """
-        if array.origin is None:
-            return True
-        met = self.program.provenance.companions.get(array.origin.created, set())
-        return bool(met - {array.device})
-
-    def may_escape(self, array: Array) -> bool:
-        """Return whether an array, or one made of it, is given to a call that nobody follows."""
-        if array.origin is None or self.program.is_tampered or self.program.sets_mesh:
-            return True
-        return array.origin.created in self.program.provenance.escaping
-
     def value(self, node: cst.CSTNode) -> Value:
         """Return what an expression may be, all executions joined."""
         if not self.tree.contains(node):

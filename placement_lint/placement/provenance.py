@@ -10,7 +10,6 @@ from placement_lint.placement.domain.values import NOTHING, arrays
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from placement_lint.placement.domain.devices import Device
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.record import Use
     from placement_lint.placement.domain.values import Array
@@ -22,49 +21,6 @@ class Provenance:
 
     def __init__(self, modules: Mapping[str, Module]) -> None:
         self._modules = modules
-
-    @functools.cached_property
-    def _made_of(self) -> dict[Place, list[Place]]:
-        """For each operation: what made the uncommitted arrays that it was given."""
-        made_of: dict[Place, list[Place]] = {}
-        for module in self._modules.values():
-            for source, results in module.record.derived.items():
-                for result in results:
-                    made_of.setdefault(result, []).append(source)
-        return made_of
-
-    @functools.cached_property
-    def companions(self) -> dict[Place, set[Device | None]]:
-        """For what made an array: the devices to which arrays are committed that it, or anything
-        made of it, meets; None among them: unknown ones.
-        """
-        records = [module.record for module in self._modules.values()]
-        found: dict[Place, set[Device | None]] = {}
-        pending = [
-            (place, device)
-            for record in records
-            for place, devices in record.companions.items()
-            for device in devices
-        ]
-        while pending:
-            place, device = pending.pop()
-            known = found.setdefault(place, set())
-            if device not in known:
-                known.add(device)
-                pending += [(source, device) for source in self._made_of.get(place, ())]
-        return found
-
-    @functools.cached_property
-    def escaping(self) -> frozenset[Place]:
-        """What made arrays that, or of which something, went where nobody followed it."""
-        records = [module.record for module in self._modules.values()]
-        pending = [place for record in records for place in record.escaped]
-        found = set(pending)
-        while pending:
-            new = [place for place in self._made_of.get(pending.pop(), ()) if place not in found]
-            found.update(new)
-            pending += new
-        return frozenset(found)
 
     @functools.cached_property
     def replacements(self) -> Replacements:

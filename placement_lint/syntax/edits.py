@@ -109,10 +109,6 @@ class Editor:
         """Return whether a line has neither a comment nor a part of a string of several lines."""
         return line not in self._other_lines
 
-    def ends_inside_string(self, line: int) -> bool:
-        """Return whether a line ends in the middle of a string: what is added there is its text."""
-        return line + 1 in self._lines_inside_strings
-
     @cached_property
     def _other_lines(self) -> set[int]:
         found = {self.source.position(start)[0] for start in self._comment_starts}

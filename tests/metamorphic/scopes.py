@@ -21,7 +21,6 @@ Kind = Literal[
     "load", "store", "update", "delete", "parameter", "function", "class", "import", "except",
     "declared", "match",
 ]  # fmt: skip
-_Functions = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @dataclass(eq=False)

@@ -221,11 +221,6 @@ class Known:
 
     def _facts(self) -> Iterator[str]:
         program = self._program
-        yield from (f"escapes {self._made(place)}" for place in program.provenance.escaping)
-        for place, devices in program.provenance.companions.items():
-            if devices:
-                met = " or ".join(sorted(map(_device, devices)))
-                yield f"{self._made(place)} meets {met}"
         for name, module in program.modules.items() if len(self._case.files) > 1 else ():
             for names, kind in zip(program.reach.carried_by(module), ("", " devices"), strict=True):
                 if shown := ", ".join(sorted({*names} - _OF_HEAD)):

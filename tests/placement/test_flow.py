@@ -128,45 +128,6 @@ def test_what_comes_in_the_place_of_an_array() -> None:
     assert not kept.is_replaced(Array(CPU, committed=True))
 
 
-CLASHES = {
-    "": False,
-    "x + 1\n": False,
-    "x + jax.device_put(1, cpu)\n": False,
-    'x + jax.device_put(1, jax.devices("gpu")[0])\n': True,
-    'y = x * 2\ny + jax.device_put(1, jax.devices("gpu")[0])\n': True,
-    "x + unknown\n": True,
-}
-
-
-@pytest.mark.parametrize(("text", "clashes"), CLASHES.items())
-def test_what_may_clash(text: str, clashes: bool) -> None:
-    found = flow(HAZARD + text)
-    assert found.may_clash(array(found)) is clashes
-
-
-ESCAPES = {
-    "": False,
-    "x + 1\n": False,
-    "unknown(x)\n": True,
-    "unknown(x * 2)\n": True,
-    "jax.set_mesh(mesh)\n": True,
-    "globals()['x'] = 1\n": True,
-}
-
-
-@pytest.mark.parametrize(("text", "escapes"), ESCAPES.items())
-def test_what_may_escape(text: str, escapes: bool) -> None:
-    found = flow(HAZARD + text)
-    assert found.may_escape(array(found)) is escapes
-
-
-def test_of_an_array_of_unknown_origin_all_may_be() -> None:
-    found = flow("x = 1\n")
-    unknown = Array(CPU, committed=False)
-    assert found.may_clash(unknown)
-    assert found.may_escape(unknown)
-
-
 def test_values() -> None:
     found = flow("x = jnp.ones(3)\ny = x if x else 1\n")
     first, second = [node for node in found.tree.nodes if isinstance(node, cst.Assign)][-2:]

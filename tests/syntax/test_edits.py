@@ -181,8 +181,3 @@ def test_the_editor_of_another_file() -> None:
         one.of("other.py")
     one.others = {"other.py": other}.__getitem__
     assert one.of("other.py") is other
-
-
-def test_lines_that_end_inside_of_a_string() -> None:
-    editor = editor_of('a = """x\n y\n"""\nb = 1\n')
-    assert [line for line in range(1, 5) if editor.ends_inside_string(line)] == [1, 2]

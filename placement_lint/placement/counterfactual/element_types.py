@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 _FULL = frozenset({"jax.lax.full", "jax.numpy.full"})
 _FLOATS = frozenset(f"jax.numpy.{name}" for name in ("empty", "eye", "linspace", "ones", "zeros"))
 """What makes floating-point numbers by default."""
-_FLOAT_SAMPLES = frozenset(
-    f"jax.random.{name}" for name in ("normal", "truncated_normal", "uniform")
-)
 _PROMOTING = ("jax.nn.", "jax.scipy.")
 """Of integers, some of these give the type of the Python numbers that they multiply by."""
 _PROMOTING_METHODS = frozenset({"choose", "clip", "dot", "searchsorted"})

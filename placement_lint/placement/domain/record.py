@@ -80,11 +80,6 @@ class Record:
     defaults: dict[int, frozenset[DefaultDevice]] = field(default_factory=dict)
     derived: dict[Place, set[Place]] = field(default_factory=dict)
     """For what made an array: the operations that made another array of it."""
-    companions: dict[Place, set[Device | None]] = field(default_factory=dict)
-    """For what made an array: the devices to which other operands of it are committed; None among
-    them: to a device that is not known."""
-    escaped: set[Place] = field(default_factory=set)
-    """What made arrays that are given to calls which nobody follows."""
     reads: dict[Place, set[Place]] = field(default_factory=dict)
     """For what opened a file of arrays: the calls that read one from it."""
     put: set[Place] = field(default_factory=set)

@@ -266,12 +266,8 @@ class Expressions:
             for array in arrays(each):
                 if self.touched is None and array.committed and is_host(array.device):
                     self.record.pulls.meets_unknown = True
-                if array.origin is None:
-                    continue
-                if self.touched is not None:
+                if array.origin is not None and self.touched is not None:
                     self.touched.add(array.origin.created)
-                elif not array.committed:
-                    self.record.escaped.add(array.origin.created)
 
     def closed_over(self, held: Value, state: State) -> Value:
         """Return the committed arrays that functions close over."""

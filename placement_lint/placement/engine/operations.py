@@ -182,10 +182,6 @@ class Operations:
                 if array.origin is not None and not array.committed:
                     made = Place(self.module, node)
                     self.record.derived.setdefault(array.origin.created, set()).add(made)
-                    met = self.record.companions.setdefault(array.origin.created, set())
-                    met |= pinned
-                    if others_open:
-                        met.add(None)
                     # What runs there by default too would copy it whatever is committed.
                     if surely and len(pinned) == 1 and not {None, *state.default.devices} & pinned:
                         pulls = self.record.pulled.setdefault(array.origin.created, set())
@@ -235,15 +231,6 @@ class Operations:
         return all(
             array.committed or state.default.devices == {array.device} for array in arrays(held)
         )
-
-    def meets(self, held: Value, other: Value) -> None:
-        """Note that arrays would meet those of another operand, were they committed."""
-        devices: set[Device | None] = {array.device for array in arrays(other) if array.committed}
-        if any(isinstance(atom, Anything | External) for atom in other):
-            devices.add(None)
-        for array in arrays(held):
-            if array.origin is not None and not array.committed:
-                self.record.companions.setdefault(array.origin.created, set()).update(devices)
 
     def touch(self, held: Value) -> None:
         """Note, in traced code, that something is done with the arrays in a value."""

@@ -346,8 +346,3 @@ def _placed_in(held: Value, depth: int = 4) -> Iterator[Array]:
                 yield from _placed_in(item, depth - 1)
         elif isinstance(atom, AnyTree):
             yield from _placed_in(atom.leaf, 0)
-
-
-def _made_under(array: Array) -> Place | None:
-    """Return the expression that names the default device under which an array was made."""
-    return None if array.origin is None else array.origin.device

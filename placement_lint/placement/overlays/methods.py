@@ -367,7 +367,6 @@ class MethodCalls:
         for part in (*indices, *operands):
             if any(isinstance(atom, Array) and not atom.committed for atom in part[1]):
                 self.on.computed(node, [part], state)
-                self.on.operations.meets(part[1], held[1])
         if not is_array(held[1]):
             return UNKNOWN
         ready = [(place, ready_pieces(part)) for place, part in operands]

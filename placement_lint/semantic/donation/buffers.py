@@ -127,11 +127,6 @@ class Leaf(NamedTuple):
     but: frozenset[str]
     """The parts of it that are not in the tree, by their keys."""
 
-    @property
-    def is_there(self) -> bool:
-        """Whether it surely is in the tree, all of it."""
-        return self.is_sure and self.is_whole and len(self.among) == 1
-
 
 @dataclass
 class Buffers:
