@@ -10,6 +10,7 @@ from placement_lint.placement.domain.values import (
     AnyTree,
     Class,
     Instance,
+    Mapping,
     Sequence,
     Value,
     join,
@@ -105,9 +106,12 @@ def frozen(call: ObjectCall) -> Value:
     "flax.traverse_util.unflatten_dict",
 )
 def regrouped(call: ObjectCall) -> Value:
-    """`flatten_dict(params)`: the same arrays, in another tree."""
+    """`flatten_dict(params)`: the same arrays, in another tree; of one level, where it flattens."""
     leaves = call.arrays_of(call.argument(0, "xs", "target") or UNKNOWN)
-    return UNKNOWN if not leaves or is_open(leaves) else tree_of(leaves)
+    if not leaves or is_open(leaves):
+        return UNKNOWN
+    is_flat = call.name.endswith(".flatten_dict")
+    return value(Mapping((), leaves)) if is_flat else tree_of(leaves)
 
 
 # -- training states -------------------------------------------------------------------------------
