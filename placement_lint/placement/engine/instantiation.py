@@ -150,11 +150,13 @@ class Instantiation:
         self, cls: Place | None, default: cst.BaseExpression | None, state: State
     ) -> Value:
         """Return what a field of a dataclass is that nobody passes."""
-        if default is None or (_is_constant(default) and not isinstance(default, cst.SimpleString)):
+        if default is None:
             return PLAIN
         if cls is None:
-            return UNKNOWN
+            return PLAIN if _is_constant(default) else UNKNOWN
         there = self.on.program.expressions(self._module_of(cls, default))
+        if _is_constant(default):
+            return there.evaluate(default, state)
         name = there.names.qualified(default.func) if isinstance(default, cst.Call) else None
         if not isinstance(default, cst.Call) or name != "dataclasses.field":
             # One for all objects: what the class's body found.
