@@ -207,6 +207,35 @@ def match(
     skipped: Iterable[tuple[str, str]] = (),
 ) -> Joined:
     """Join findings with a record. `real` returns the record's path for that of a finding."""
+    confirmed, rows = _joined_moves(record, findings, real)
+    compiled, not_found = _joined_compilations(record, findings, real)
+    ran, runs = _joined_runs(record, findings, real)
+    seen = [
+        SeenFinding(
+            finding,
+            FindingState.CONFIRMED,
+            tuple(confirmed.get(index, ())),
+            tuple(ran.get(index, ())),
+            tuple(compiled.get(index, ())),
+        )
+        if index in confirmed or index in ran or index in compiled
+        else SeenFinding(finding, _reached(record, finding, real))
+        for index, finding in enumerate(findings)
+    ]
+    return Joined(
+        record,
+        tuple(seen),
+        tuple(rows),
+        tuple(runs),
+        tuple(not_found),
+        tuple(sorted(skipped)),
+    )
+
+
+def _joined_moves(
+    record: TraceRecord, findings: Sequence[Finding], real: dict[str, str]
+) -> tuple[dict[int, list[Move]], list[SeenLine]]:
+    """Return the moves that confirm findings, by their index, and all moves by line."""
     confirmed: dict[int, list[Move]] = {}
     lines: dict[tuple[TracedPlace | None, str, Judgement], list[Move]] = {}
     again = {_same_copies(move) for move in record.moves if move.again}
@@ -223,6 +252,15 @@ def match(
         else:
             judgement = Judgement.BESIDE
         lines.setdefault((move.site, move.kind, judgement), []).append(move)
+    rows = [SeenLine(*key, tuple(moves)) for key, moves in lines.items()]
+    rows.sort(key=lambda row: (-row.bytes, row.site is None, row.site or 0, row.kind))
+    return confirmed, rows
+
+
+def _joined_compilations(
+    record: TraceRecord, findings: Sequence[Finding], real: dict[str, str]
+) -> tuple[dict[int, list[Recompilation]], list[Recompilation]]:
+    """Return the compilations that confirm findings, by their index, and those of no finding."""
     compiled: dict[int, list[Recompilation]] = {}
     not_found: list[Recompilation] = []
     for recompilation in record.recompilations:
@@ -232,6 +270,13 @@ def match(
         if not about:
             not_found.append(recompilation)
     not_found.sort(key=lambda each: (-each.seconds, each.site is None, each.site or 0))
+    return compiled, not_found
+
+
+def _joined_runs(
+    record: TraceRecord, findings: Sequence[Finding], real: dict[str, str]
+) -> tuple[dict[int, list[HostRun]], list[SeenRun]]:
+    """Return the runs on the host that confirm findings, by their index, and all of them."""
     ran: dict[int, list[HostRun]] = {}
     places: dict[tuple[TracedPlace | None, Judgement], list[HostRun]] = {}
     coming_back = {run.site for run in record.host_runs if run.site and run.after == run.site}
@@ -244,30 +289,9 @@ def match(
         places.setdefault((host_run.site, Judgement.FLAGGED if about else judgement), []).append(
             host_run
         )
-    seen = [
-        SeenFinding(
-            finding,
-            FindingState.CONFIRMED,
-            tuple(confirmed.get(index, ())),
-            tuple(ran.get(index, ())),
-            tuple(compiled.get(index, ())),
-        )
-        if index in confirmed or index in ran or index in compiled
-        else SeenFinding(finding, _reached(record, finding, real))
-        for index, finding in enumerate(findings)
-    ]
-    rows = [SeenLine(*key, tuple(moves)) for key, moves in lines.items()]
-    rows.sort(key=lambda row: (-row.bytes, row.site is None, row.site or 0, row.kind))
     runs = [SeenRun(*key, tuple(host_runs)) for key, host_runs in places.items()]
     runs.sort(key=lambda run: (-run.seconds, run.site is None, run.site or 0))
-    return Joined(
-        record,
-        tuple(seen),
-        tuple(rows),
-        tuple(runs),
-        tuple(not_found),
-        tuple(sorted(skipped)),
-    )
+    return ran, runs
 
 
 def _same_copies(move: Move) -> tuple[object, ...]:

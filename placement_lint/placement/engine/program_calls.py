@@ -341,18 +341,9 @@ class ObjectCalls(SuperCalls):
         if isinstance(atom, Getter):
             return got(self.on, node, atom, passed, state)
         if isinstance(atom, Dispatched) and passed.positional:
-            chosen = program.linking.chosen(atom, passed.positional[0]) or {}
-            given_by = [
-                self._atom_called(
-                    node,
-                    Function(place),
-                    replace(passed, positional=[given, *passed.positional[1:]]),
-                    state,
-                )
-                for place, given in sorted(chosen.items())
-            ]
-            if given_by:
-                return join(*given_by)
+            dispatched = self._dispatched(node, atom, passed, state)
+            if dispatched is not None:
+                return dispatched
         if isinstance(atom, Instance):
             function = program.classes.method(atom.cls, "__call__")
             if function is not None:
@@ -371,12 +362,50 @@ class ObjectCalls(SuperCalls):
         ):
             found = program.linking.loaded(atom, state)
             if not any(isinstance(inner, External) for inner in found):
-                if isinstance(node, cst.Call):
-                    self._now_known(node.func, atom, found)
-                computes = any(isinstance(a, Computation) for a in found)
-                if isinstance(node, cst.Call) and computes and not program.is_tracing:
-                    return self.called(node, found, state)
-                return self.called_with(node, found, passed, state)
+                return self._loaded_called(node, atom, found, passed, state)
+        return self._unknown_called(node, atom, passed, state, placed=placed)
+
+    def _dispatched(
+        self, node: cst.CSTNode, function: Dispatched, passed: CallArguments, state: State
+    ) -> Value | None:
+        """Call the functions that the type of the first argument chooses; None: it chooses none."""
+        first, *others = passed.positional
+        chosen = self.on.program.linking.chosen(function, first) or {}
+        given_by = [
+            self._atom_called(
+                node, Function(place), replace(passed, positional=[given, *others]), state
+            )
+            for place, given in sorted(chosen.items())
+        ]
+        return join(*given_by) if given_by else None
+
+    def _loaded_called(
+        self,
+        node: cst.CSTNode,
+        external: External,
+        found: Value,
+        passed: CallArguments,
+        state: State,
+    ) -> Value:
+        """Call what a name of another file turned out to be, which was read for this call."""
+        if isinstance(node, cst.Call):
+            self._now_known(node.func, external, found)
+            computes = any(isinstance(atom, Computation) for atom in found)
+            if computes and not self.on.program.is_tracing:
+                return self.called(node, found, state)
+        return self.called_with(node, found, passed, state)
+
+    def _unknown_called(
+        self,
+        node: cst.CSTNode,
+        atom: Atom,
+        passed: CallArguments,
+        state: State,
+        *,
+        placed: bool,
+    ) -> Value:
+        """Note what a call may do of which nothing is known. `placed`: it is given a placement."""
+        program = self.on.program
         unfollowed = isinstance(atom, External) or is_unfollowed(atom)
         if placed and unfollowed:
             program.linking.is_wanted = True

@@ -274,18 +274,10 @@ class DonationLibraries(DonationExpressions):
         donors = [each for each in held if isinstance(each, Donor)]
         if donors and len(donors) == len(held):
             return self._of_donor(node, donors[0], method)
-        if any(not isinstance(each, BufferPart) for each in held):
+        if not all(
+            isinstance(each, BufferPart) and not self._may_define(each, method) for each in held
+        ):
             return None
-        for each in held:
-            if not isinstance(each, BufferPart):
-                continue
-            if not each.keys and self.roots[each.root].cls is not None:
-                return None
-            made_by = self.roots[each.root].elsewhere if not each.keys else ""
-            if made_by and self.elsewhere(f"{made_by}.{method}"):
-                return None
-            if self.is_assigned(each.at(f".{method}")):
-                return None
         receiver = node.func.value if isinstance(node.func, cst.Attribute) else node.func
         nature = self.nature(held)
         if method in METADATA:
@@ -301,15 +293,7 @@ class DonationLibraries(DonationExpressions):
             return DATA if method in {"item", "tolist"} else self.fresh(nature)
         if method == "copy":
             self._arguments(node)
-            if nature is Nature.ARRAY:
-                self.read(receiver, held)
-                return self.fresh(Nature.ARRAY)
-            shallow = self._inside_copy(held)
-            if nature is Nature.UNKNOWN:
-                # Of an array, or of a container with the same arrays.
-                self.read(receiver, held, Surety.MAYBE)
-                return Choice(shallow | self.fresh(), shallow)
-            return shallow
+            return self._copied(receiver, held, nature)
         if method in {"astype", "reshape"}:
             # Where nothing changes it gives the array itself, and reads nothing.
             self.read(receiver, held, Surety.LIKELY)
@@ -334,14 +318,37 @@ class DonationLibraries(DonationExpressions):
         if method in {"pop", "popitem", "clear", "remove"}:
             given = self._arguments(node)
             taken = self._popped(held, given) if method == "pop" else NOTHING
-            if taken:
-                return taken
-            for each in held:
-                if isinstance(each, BufferPart) and each.root:
-                    self.state.forget(each)
-                    self.state.drop_parts(each)
-            return self.fresh()
+            return taken or self._emptied(held)
         return self._unknown_method(node, held)
+
+    def _may_define(self, part: BufferPart, method: str) -> bool:
+        """Return whether the file, or one that it imports, may define a method of a thing."""
+        root = self.roots[part.root]
+        if not part.keys and (
+            root.cls is not None
+            or (root.elsewhere and self.elsewhere(f"{root.elsewhere}.{method}"))
+        ):
+            return True
+        return self.is_assigned(part.at(f".{method}"))
+
+    def _copied(self, receiver: cst.BaseExpression, held: Things, nature: Nature) -> Things:
+        if nature is Nature.ARRAY:
+            self.read(receiver, held)
+            return self.fresh(Nature.ARRAY)
+        shallow = self._inside_copy(held)
+        if nature is Nature.UNKNOWN:
+            # Of an array, or of a container with the same arrays.
+            self.read(receiver, held, Surety.MAYBE)
+            return Choice(shallow | self.fresh(), shallow)
+        return shallow
+
+    def _emptied(self, held: Things) -> Things:
+        """Forget what is in containers; give what is taken out of one of them."""
+        for each in held:
+            if isinstance(each, BufferPart) and each.root:
+                self.state.forget(each)
+                self.state.drop_parts(each)
+        return self.fresh()
 
     def _unknown_method(self, node: cst.Call, held: Things) -> Things:
         given = self._arguments(node)
