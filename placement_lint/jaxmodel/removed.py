@@ -249,7 +249,7 @@ _SHARDINGS = [
             "in_axis_resources",
             "out_axis_resources",
         ),
-        advice="under `with jax.set_mesh(mesh)` where it ran under `with mesh:`",
+        advice="with `NamedSharding(mesh, spec)` for each PartitionSpec",
     ),
     *_renamed(
         "jax.experimental.pjit",

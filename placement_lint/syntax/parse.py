@@ -286,9 +286,9 @@ def _error_of_python(text: str) -> SyntaxError | None:
 
 
 def _reason(error: cst.ParserSyntaxError, by_python: SyntaxError | None) -> str:
-    """Return what is wrong: in Python's words where LibCST lists the tokens that it takes."""
+    """Return what is wrong: in Python's words where LibCST names the tokens that it takes."""
     reason = _LIBCST_PLACE.sub("", error.message.strip().splitlines()[0].rstrip("."))
-    if not reason.startswith("expected one of") or by_python is None:
+    if not reason.startswith("expected ") or by_python is None:
         return reason
     if by_python.msg == "invalid syntax":
         return reason if reason.count(", ") < _MOST_TOKENS else "unexpected token"

@@ -76,7 +76,7 @@ class DeprecatedPlacementApi(OldApiRule):
     """
 
     code, name = "JDP602", "deprecated-placement-api"
-    advice = "Use the replacement that the rule's page names"
+    advice = "Replace it before a later JAX removes it"
     severity, fix = Severity.WARNING, Applicability.SAFE
     needs = needs_of(api for api in OLD_APIS if api.deprecated is not None)
     applies = staticmethod(is_deprecated)

@@ -75,7 +75,7 @@ class RemovedPlacementApi(OldApiRule):
     """
 
     code, name = "JDP601", "removed-placement-api"
-    advice = "Use the replacement that the rule's page names, or require a newer JAX"
+    advice = "Replace it, or support only versions of JAX that still have it"
     severity, fix = Severity.ERROR, Applicability.SAFE
     needs = needs_of(api for api in OLD_APIS if api.removed is not None)
     applies = staticmethod(is_removed)

@@ -41,8 +41,9 @@ class CapturedArrayConstant(Rule):
 
     ## What it does
     Finds a jitted function that reads a variable of the enclosing function or module which holds
-    the result of a loader (`np.load`, `jnp.load`, `load_file` …), or an array of 65,536 elements or
-    more, on a device or not; and such an array bound by `functools.partial`.
+    the result of a loader (`np.load`, `jnp.load`, `load_file`, also `dict(np.load(…))`), or an
+    array of 65,536 elements or more, on a device or not; and such an array bound by
+    `functools.partial`.
 
     ## Why is this bad?
     A captured array becomes a constant of the compiled program, which contains all of its values.
@@ -190,6 +191,11 @@ def _large(name: cst.Name, ctx: Context) -> cst.CSTNode | None:
             node = inner
         elif ctx.called(node) in _LOADERS:
             return node
+        elif isinstance(node, cst.Call) and ctx.is_call(node, "builtins.dict"):
+            held = Arguments(node).positional
+            if len(held) != 1 or len(node.args) != 1:
+                return None
+            node = followed(held[0], ctx)
         elif ctx.called(node) in _CONVERTING and isinstance(node, cst.Call):
             count = element_count(node, ctx)
             if count is not None:

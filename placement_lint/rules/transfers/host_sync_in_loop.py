@@ -354,16 +354,25 @@ def _is_kept(node: cst.CSTNode, loop: Loop, ctx: Context, depth: int = 3) -> boo
             return all(
                 _target_is_kept(each.target, parent, loop, ctx, depth) for each in parent.targets
             )
+        elif isinstance(parent, cst.Subscript) and child is not parent.value:
+            # A mask takes a part of what was read with it; an index may choose what to do next.
+            if ctx.called(parent.value) not in _CONVERTING:
+                return False
         elif not isinstance(
             parent,
             cst.Arg
             | cst.BinaryOperation
+            | cst.Comparison
+            | cst.ComparisonTarget
             | cst.Dict
             | cst.DictElement
             | cst.Element
             | cst.FormattedString
             | cst.FormattedStringExpression
+            | cst.Index
             | cst.List
+            | cst.Subscript
+            | cst.SubscriptElement
             | cst.Tuple,
         ):
             return False

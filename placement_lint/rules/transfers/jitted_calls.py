@@ -14,7 +14,7 @@ from placement_lint.rules.devices.queries import is_cpu_device
 from placement_lint.semantic.enclosing import ancestors_in_function
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import Arguments, elements_or_self, integer_value, string_value
-from placement_lint.syntax.definitions import function_of
+from placement_lint.syntax.definitions import function_of, only_caches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +29,8 @@ JITS = frozenset({
 })  # fmt: skip
 """What compiles a function for the device of its arguments."""
 
+_MOST_MAKERS = 2
+"""Functions that return what another function makes, and are followed."""
 _STATIC = frozenset({"static_argnums", "static_argnames"})
 _DONATING = frozenset({"donate_argnums", "donate_argnames"})
 _PLACING = frozenset({
@@ -84,24 +86,48 @@ def jitted(function: cst.BaseExpression, ctx: Context) -> Jitted | None:
     """Return the compiled function that an expression surely is; None where it may be another.
 
     A name that only a decorated `def` binds, or only `jax.jit(…)`; `self.name`, decorated in the
-    class around, or assigned there once; `jax.jit(…)` itself.
+    class around, or assigned there once; `jax.jit(…)` itself; what a function of the file returns,
+    cached or not, if it always returns the same of these.
     """
+    return _jitted(function, ctx, _MOST_MAKERS)
+
+
+def _jitted(function: cst.BaseExpression, ctx: Context, makers: int) -> Jitted | None:
+    """Return the compiled function that an expression is, through so many functions that make it."""
     if isinstance(function, cst.Call):
-        return _made_by(function, ctx)
+        return _made_by(function, ctx) or _returned_by(function, ctx, makers)
     if isinstance(function, cst.Name):
         only = ctx.names.sole_binding(function)
         if only is None:
             return None
         if isinstance(only.node, cst.FunctionDef):
             return _decorated(only.node, ctx, is_method=False)
-        return _made_by(only.value, ctx) if isinstance(only.value, cst.Call) else None
+        return _jitted(only.value, ctx, makers) if isinstance(only.value, cst.Call) else None
     if isinstance(function, cst.Attribute):
         method = function_of(function, ctx.names)
         if isinstance(method, cst.FunctionDef):
             return _decorated(method, ctx, is_method=True)
         value = own_attribute(function, ctx)
-        return _made_by(value, ctx) if isinstance(value, cst.Call) else None
+        return _jitted(value, ctx, makers) if isinstance(value, cst.Call) else None
     return None
+
+
+def _returned_by(call: cst.Call, ctx: Context, makers: int) -> Jitted | None:
+    """Return the compiled function that a function of the file, or `self.make()`, returns."""
+    maker = function_of(call.func, ctx.names)
+    if makers == 0 or not isinstance(maker, cst.FunctionDef) or maker.asynchronous is not None:
+        return None
+    if not all(only_caches(each, ctx.names) for each in maker.decorators):
+        return None
+    only = only_return(maker, ctx)
+    return None if only is None else _jitted(only, ctx, makers - 1)
+
+
+def only_return(function: cst.FunctionDef, ctx: Context) -> cst.BaseExpression | None:
+    """Return what the one `return` of a function gives; None where it has several, or yields."""
+    ways = ctx.tree.every(cst.Return, cst.Yield, below=function.body)
+    own = [each for each in ways if ctx.function(each) is function]
+    return own[0].value if len(own) == 1 and isinstance(own[0], cst.Return) else None
 
 
 def loop_around(node: cst.CSTNode, ctx: Context) -> Loop | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain import values
+from placement_lint.rules.transfers.jitted_calls import only_return
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import named_function
 
@@ -59,11 +60,8 @@ def returned_by(call: cst.BaseExpression | None, ctx: Context) -> cst.BaseExpres
     function = named_function(call.func, ctx.names) if isinstance(call, cst.Call) else None
     if not isinstance(function, cst.FunctionDef) or function.decorators:
         return None
-    returns = ctx.tree.every(cst.Return, below=function.body)
-    only = [each.value for each in returns if ctx.function(each) is function]
-    if len(only) != 1 or only[0] is None:
-        return None
-    return creator_of(only[0], ctx)
+    only = only_return(function, ctx)
+    return None if only is None else creator_of(only, ctx)
 
 
 def _changed(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
