@@ -93,7 +93,7 @@ def jitted(function: cst.BaseExpression, ctx: Context) -> Jitted | None:
 
 
 def _jitted(function: cst.BaseExpression, ctx: Context, makers: int) -> Jitted | None:
-    """Return the compiled function that an expression is, through so many functions that make it."""
+    """Return the compiled function that an expression is, made through so many functions."""
     if isinstance(function, cst.Call):
         return _made_by(function, ctx) or _returned_by(function, ctx, makers)
     if isinstance(function, cst.Name):
