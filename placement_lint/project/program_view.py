@@ -52,7 +52,7 @@ class WholeRun:
         self._project = project
         self._leading: dict[str, bool] = {}
         self._callers: dict[str, dict[str, EffectOrigin]] = {}
-        self._tensorflow: dict[str, EffectOrigin | None] = {}
+        self._tensorflow: dict[tuple[str, str], EffectOrigin | None] = {}
         self._programs: dict[str, frozenset[str]] = {}
         self._learned: dict[str, Summarised] = {}
         self._calls_made: dict[str, CallsMade] = {}
@@ -96,20 +96,23 @@ class WholeRun:
     def tensorflow_by(self, path: str, name: str) -> EffectOrigin | None:
         """Return where TensorFlow is imported, and computes, by what a file imports."""
         reached = closure(self._project.modules_run_by(path, name), self._near) - {path}
+        holder, rest = self._project.module_of(path, name) or ("", "")
+        member = rest.partition(".")[0]
         for module in sorted(reached):
             if not is_test_path(module) and _TENSORFLOW in self._data(module):
-                if module not in self._tensorflow:
-                    self._tensorflow[module] = self._tensorflow_in(module)
-                if self._tensorflow[module] is not None:
-                    return self._tensorflow[module]
+                asked = (module, member if module == holder else "")
+                if asked not in self._tensorflow:
+                    self._tensorflow[asked] = self._tensorflow_in(*asked)
+                if self._tensorflow[asked] is not None:
+                    return self._tensorflow[asked]
         return None
 
-    def _tensorflow_in(self, path: str) -> EffectOrigin | None:
+    def _tensorflow_in(self, path: str, member: str) -> EffectOrigin | None:
         from placement_lint.semantic.tensorflow_use import tensorflow_computes, tensorflow_imports
 
         with self._open_files.borrowed(path) as facts:
             found = None if facts is None else tensorflow_imports(facts)
-            if facts is None or not found or not tensorflow_computes(facts):
+            if facts is None or not found or not tensorflow_computes(facts, member):
                 return None
             return EffectOrigin(path, facts.line_of(found[0]), "import tensorflow")
 

@@ -48,17 +48,48 @@ def tensorflow_imports(facts: ModuleFacts) -> list[cst.Import | cst.ImportFrom]:
     ]
 
 
-def tensorflow_computes(facts: ModuleFacts) -> bool:
-    """Return whether TensorFlow is used for more than files, flags, messages and summaries."""
-    for node in facts.tree.every(cst.Call):
-        name = facts.names.qualified(node.func)
-        if name is None:
-            continue
-        for prefix in _COMPAT:
-            if name.startswith(prefix):
-                name = f"tensorflow.{name.removeprefix(prefix)}"
-        is_theirs = name.startswith(("tensorflow.", "tensorflow_datasets."))
-        # The messages of protocol buffers are data: no operation runs.
-        if is_theirs and not name.startswith(_HARMLESS) and "_pb2." not in name:
-            return True
-    return False
+def tensorflow_computes(facts: ModuleFacts, member: str = "") -> bool:
+    """Return whether TensorFlow is used for more than files, flags, messages and summaries.
+
+    With the name of a function or a class of the file: by it, by what it uses of the file, and by
+    what is executed when the file is imported.
+    """
+    computing = [each for each in facts.tree.every(cst.Call) if _computes(each, facts)]
+    defined = facts.fact(_definitions)
+    if member not in defined or not computing:
+        return bool(computing)
+    used: set[cst.CSTNode] = set()
+    following = [defined[member]]
+    while following:
+        node = following.pop()
+        if node not in used:
+            used.add(node)
+            names = (each.value for each in facts.tree.every(cst.Name, below=node))
+            following += [defined[name] for name in names if name in defined]
+    outer = {*defined.values()} - used
+    return any(outer.isdisjoint(facts.tree.ancestors(each)) for each in computing)
+
+
+def _definitions(facts: ModuleFacts) -> dict[str, cst.CSTNode]:
+    """Return the functions and classes that a file defines at its top level, and nothing replaces.
+
+    A class with its decorators and bases is as good as its body: any name in it counts as used.
+    """
+    bound = facts.names.scope(facts.tree.module).bindings
+    return {
+        name: bindings[0].node
+        for name, bindings in bound.items()
+        if len(bindings) == 1 and isinstance(bindings[0].node, cst.FunctionDef | cst.ClassDef)
+    }
+
+
+def _computes(node: cst.Call, facts: ModuleFacts) -> bool:
+    name = facts.names.qualified(node.func)
+    if name is None:
+        return False
+    for prefix in _COMPAT:
+        if name.startswith(prefix):
+            name = f"tensorflow.{name.removeprefix(prefix)}"
+    is_theirs = name.startswith(("tensorflow.", "tensorflow_datasets."))
+    # The messages of protocol buffers are data: no operation runs.
+    return is_theirs and not name.startswith(_HARMLESS) and "_pb2." not in name

@@ -18,6 +18,7 @@ from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.meshes.compiled_callers import is_only_called
 from placement_lint.rules.meshes.per_process_values import bound_before
 from placement_lint.rules.meshes.shardings import (
+    MEMORIES,
     Auto,
     axes_of,
     calls_at,
@@ -28,6 +29,7 @@ from placement_lint.rules.meshes.shardings import (
     may_know_shardings,
     may_run_at_compile_time,
     names_memories,
+    says,
 )
 from placement_lint.semantic.enclosing import is_asserted_to_fail
 from placement_lint.semantic.tracing import TracedBy, TracedFunctions
@@ -42,6 +44,10 @@ if TYPE_CHECKING:
 _CONSTRAINT = "jax.lax.with_sharding_constraint"
 _PUT = "jax.device_put"
 _STAGED = frozenset({TraceKind.STAGED})
+_CREATORS = frozenset(
+    f"jax.numpy.{name}" for name in "arange empty eye full identity linspace ones tri zeros".split()
+)
+_SAME_ARRAY = SPLIT_ALIKE_METHODS | {"ravel", "reshape", "transpose"}
 _MOST_STEPS = 6
 """Of a value that is computed element by element of another one."""
 
@@ -109,9 +115,10 @@ class ShardingIgnoredInJit(Rule):
     `jax.ensure_compile_time_eval`; behind a test whether the array is a tracer. A sharding that
     splits nothing, such as `NamedSharding(mesh, PartitionSpec())`, for an argument: one that is on
     one device is copied to all others, as written. A single device (JDP403). Memory kinds, and all
-    shardings in a file that uses memory kinds: a `device_put` between memories works. Meshes with
-    Explicit axes, including `jax.make_mesh` without `axis_types` from JAX 0.9.0 on: there the call
-    changes the type of the array.
+    shardings in a file that uses memory kinds, or in a program that does, if the array was not made
+    in the function: a `device_put` between memories works. Meshes with Explicit axes, including
+    `jax.make_mesh` without `axis_types` from JAX 0.9.0 on: there the call changes the type of the
+    array.
 
     ## Verified by
     The proof puts rows to a mesh of eight devices in a jitted function, and finds all rows on each
@@ -148,7 +155,9 @@ class ShardingIgnoredInJit(Rule):
             return
         gathers = put.is_function and _gathers(node, seen, ctx)
         splitting = [gathers or _splitting(call, ctx) for call in seen]
-        if None in splitting or names_memories(ctx) or depends_on_tracing(node, ctx):
+        if None in splitting or depends_on_tracing(node, ctx):
+            return
+        if names_memories(ctx) and not _is_made_on_device(node, ctx):
             return
         if may_run_at_compile_time(ctx):
             return
@@ -249,6 +258,32 @@ def _alike(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         return node.func.value if node.func.attr.value in SPLIT_ALIKE_METHODS else None
     return None
+
+
+def _is_made_on_device(node: cst.Call, ctx: Context) -> bool:
+    """Return whether what is put was made in this function, in the memory of the device.
+
+    Beside an array in another memory JAX would refuse it. Only other files may speak of memories.
+    """
+    operand = Arguments(node).get(0, "x")
+    following = [] if operand is None or says(ctx, *MEMORIES) else [operand]
+    for _ in range(_MOST_STEPS):
+        if not following:
+            break
+        made: cst.CSTNode | None = following.pop(0)
+        if isinstance(made, cst.Name):
+            made = bound_before(made, ctx)
+        if isinstance(made, cst.BinaryOperation):
+            following += [made.left, made.right]
+        elif isinstance(made, cst.Call):
+            name = ctx.called(made) or ""
+            if name in _CREATORS or name.startswith("jax.random."):
+                return True
+            if name in SPLIT_ALIKE and made.args:
+                following.append(made.args[0].value)
+            elif isinstance(made.func, cst.Attribute) and made.func.attr.value in _SAME_ARRAY:
+                following.append(made.func.value)
+    return False
 
 
 def _all_on_auto(seen: frozenset[ShardedCall], ctx: Context, *, whole: bool) -> bool:

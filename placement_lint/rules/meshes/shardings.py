@@ -24,7 +24,7 @@ EXPLICIT_BY_DEFAULT = "0.9.0"
 """From this version of JAX on, `jax.make_mesh` makes Explicit axes unless told otherwise (measured
 on 0.8.1 and 0.9.0.1)."""
 
-_MEMORIES = (
+MEMORIES = (
     b"memory_kind", b"pinned_host", b"memory.Space", b"TransferToMemoryKind", b"MemorySpace",
 )  # fmt: skip
 _OF_MESHES = (Mesh, Sharding, Spec)
@@ -195,9 +195,9 @@ def names_memories(ctx: Context, *, elsewhere: bool = False) -> bool:
     `elsewhere`: any other file of its programs.
     """
     if elsewhere:
-        return _says(ctx, _MEMORIES, elsewhere=True)
+        return _says(ctx, MEMORIES, elsewhere=True)
     siblings = ctx.module.siblings.values()
-    return any(facts.says(*_MEMORIES) for facts in siblings) or says(ctx, *_MEMORIES)
+    return any(facts.says(*MEMORIES) for facts in siblings) or says(ctx, *MEMORIES)
 
 
 def may_run_at_compile_time(ctx: Context, *, elsewhere: bool = False) -> bool:

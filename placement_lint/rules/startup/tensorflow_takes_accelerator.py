@@ -20,7 +20,7 @@ from placement_lint.prefilter.conditions import (
 from placement_lint.rules.base import Rule
 from placement_lint.semantic.tensorflow_use import tensorflow_computes, tensorflow_imports
 from placement_lint.syntax.guards import is_main_guard
-from placement_lint.syntax.import_statements import modules_named
+from placement_lint.syntax.import_statements import modules_named, source_module
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -91,7 +91,8 @@ class TensorflowTakesAccelerator(Rule):
     `orbax.export`, `tf.distribute`, `list_logical_devices`. An import in a function, for a type
     checker, or that may fail. A program that uses only TensorFlow's summaries, files, checkpoints
     and messages: `tf.io`, `tf.summary`, `tf.train.load_checkpoint`, `tf.train.Example`,
-    `tf.make_ndarray`. What an imported file imports in turn from another directory: it may be for
+    `tf.make_ndarray`. Functions of another file that use TensorFlow, if only other names of that
+    file are imported; what an imported file imports in turn from another directory: it may be for
     something else.
 
     ## Verified by
@@ -153,7 +154,12 @@ def _imported(ctx: Context) -> tuple[cst.CSTNode, str] | None:
     for statement in ctx.tree.every(cst.Import, cst.ImportFrom):
         if ctx.function(statement) is not None or ctx.is_type_checking_only(statement):
             continue
+        # What `from module import name` does not ask for may use TensorFlow for something else.
+        whole = source_module(statement) if isinstance(statement, cst.ImportFrom) else ""
+        is_star = isinstance(statement.names, cst.ImportStar)
         for name in modules_named(statement):
+            if name == whole and not is_star:
+                continue
             origin = run.tensorflow_by(ctx.module.path, name)
             if origin is not None:
                 return statement, f" in {origin.path}:{origin.line}"
