@@ -8,7 +8,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel.donation import TREE_MAPS as _MAPS
 from placement_lint.rules.meshes.compiled_callers import uses_of
-from placement_lint.semantic.followed import followed
+from placement_lint.semantic.followed import bound_before, followed
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import (
     class_of_method,
@@ -236,46 +236,6 @@ def _mapped(function: cst.Lambda, name: str, ctx: Context) -> cst.BaseExpression
     if not isinstance(call, cst.Call) or ctx.called(call) not in _MAPS or name not in names:
         return None
     return Arguments(call).get(1 + names.index(name))
-
-
-def bound_before(name: cst.Name, ctx: Context) -> cst.BaseExpression | cst.For | cst.CompFor | None:
-    """Return what a name is bound to where it is read: a value, or the loop that it is drawn by.
-
-    That is the last statement before it that binds it, in a block around it, if that is certain.
-    """
-    nodes = (each.node for each in ctx.names.bindings(name))
-    binding = [node for node in nodes if ctx.tree.contains(node)]
-    child: cst.CSTNode = name
-    for around in ctx.ancestors(name):
-        if (
-            isinstance(around, cst.For | cst.CompFor)
-            and child is not around.iter
-            and any(each is around or ctx.tree.is_inside(each, around.target) for each in binding)
-        ):
-            return around
-        is_loop = isinstance(around, cst.For | cst.While)
-        if is_loop and any(ctx.tree.is_inside(each, around) for each in binding):
-            return None
-        if isinstance(around, cst.IndentedBlock | cst.Module):
-            every: list[cst.CSTNode] = list(around.body)
-            for statement in reversed(every[: every.index(child)] if child in every else []):
-                if any(ctx.tree.is_inside(each, statement) for each in binding):
-                    return _assigned(statement, name.value)
-        if isinstance(around, cst.FunctionDef | cst.Lambda | cst.ClassDef):
-            return None
-        child = around
-    return None
-
-
-def _assigned(statement: cst.CSTNode, name: str) -> cst.BaseExpression | None:
-    """Return what a statement assigns to a name, and to nothing else."""
-    if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
-        return None
-    only = statement.body[0]
-    if not isinstance(only, cst.Assign) or len(only.targets) != 1:
-        return None
-    target = only.targets[0].target
-    return only.value if isinstance(target, cst.Name) and target.value == name else None
 
 
 def _parameters(function: cst.FunctionDef, ctx: Context) -> list[str]:

@@ -16,7 +16,6 @@ from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.meshes.compiled_callers import is_only_called
-from placement_lint.rules.meshes.per_process_values import bound_before
 from placement_lint.rules.meshes.shardings import (
     MEMORIES,
     Auto,
@@ -32,6 +31,7 @@ from placement_lint.rules.meshes.shardings import (
     says,
 )
 from placement_lint.semantic.enclosing import is_asserted_to_fail
+from placement_lint.semantic.followed import bound_before
 from placement_lint.semantic.tracing import TracedBy, TracedFunctions
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.spelling import needed

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.quantities import size
-from placement_lint.semantic.followed import assigned_value, followed
+from placement_lint.semantic.followed import assigned_value, bound_before, followed
 from placement_lint.syntax.calls import Arguments, integer_value, is_none, string_value
 
 if TYPE_CHECKING:
@@ -383,7 +383,16 @@ def _product(shape: cst.BaseExpression | None, ctx: Context, hops: int = _MAX_HO
         return _product_of_part(shape, ctx, hops)
     if isinstance(shape, cst.Attribute) and shape.attr.value == "shape":
         return element_count(followed(shape.value, ctx), ctx, hops - 1)
-    return _side(shape, ctx)
+    last = _last_value(shape, ctx)
+    return _side(shape, ctx) if last is None else _product(last, ctx, hops - 1)
+
+
+def _last_value(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
+    """Return what a name of several values was last bound to, as in the cells of a notebook."""
+    if not isinstance(node, cst.Name) or not 1 < len(ctx.names.bindings(node)) <= _MOST_BINDINGS:
+        return None
+    last = bound_before(node, ctx)
+    return last if isinstance(last, cst.BaseExpression) else None
 
 
 def _product_of_part(part: cst.Subscript, ctx: Context, hops: int) -> int | None:
@@ -435,6 +444,9 @@ def _side(node: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS) -> int 
         return _product_of_part(node, ctx, hops - 1)
     if _counts_mesh(node, ctx):
         return _DEVICES
+    last = _last_value(node, ctx) if hops else None
+    if last is not None:
+        return _side(last, ctx, hops - 1)
     if isinstance(node, cst.Name):
         return _largest(node, ctx)
     if isinstance(node, cst.Float):

@@ -61,6 +61,8 @@ _IN_NUMPY = _FILLING | _PUTTING | {"jax.numpy.load"}
 
 # Of a parameter of which nothing else is known, its name is what there is to go by.
 _SHARDINGS = re.compile(r"^(?!.*(?:repl|single)).*shardings?$", re.IGNORECASE)
+_LARGE_IN_TESTS = 2**24
+"""Elements: 64 MiB of 32-bit numbers."""
 _NAME_HOPS = 4
 
 
@@ -120,11 +122,11 @@ class StagedThroughDefaultDevice(Rule):
     → `np.zeros`), which takes memory of the host. No fix for anything else.
 
     ## What it does not flag
-    Arrays that are known to have fewer than 65,536 elements; scalars; in tests, arrays of which no
-    size is known. Arrays made under
-    `jax.default_device` of the same device; devices that may be the default one; functions that JAX
-    traces. Operands that may already be arrays, that are read between being made and being put, or
-    that are made in another block. `jnp.linspace`, `array` and `asarray` with `device=`, which make
+    Arrays that are known to have fewer than 65,536 elements; scalars; in tests, arrays of fewer
+    than 16,777,216 elements or of an unknown size. Arrays made under `jax.default_device` of the
+    same device; devices that may be the default one; functions that JAX traces. Operands that may
+    already be arrays, that are read between being made and being put, or that are made in another
+    block. `jnp.linspace`, `array` and `asarray` with `device=`, which make
     the array on that device. `jnp.zeros`, `ones` and `full` with a sharding, which make only one
     part on the default device. A sharding that splits nothing, such as `NamedSharding(mesh,
     PartitionSpec())`: the first device holds the whole array in any case.
@@ -234,11 +236,8 @@ class StagedThroughDefaultDevice(Rule):
         is_spread = _is_sharding(target, ctx)
         mapped = _mapped_by(made, name, ctx)
         size = _made_here(made, name, is_spread, ctx) if mapped is None else False
-        if (
-            size is None
-            or not (size or _may_be_large(put, ctx))
-            or not _is_elsewhere(target, made, ctx)
-        ):
+        count = element_count(made, ctx) if size else None
+        if size is None or not _is_elsewhere(target, made, ctx) or _is_small(count, put, ctx):
             return
         if returned is not None and not ctx.flow.runs_on_system_default(at):
             return
@@ -265,7 +264,7 @@ class StagedThroughDefaultDevice(Rule):
         self, node: cst.Call, name: str, device: cst.BaseExpression, ctx: Context
     ) -> None:
         count = element_count(node, ctx)
-        if (count is not None and count < SMALL) or ctx.flow.is_traced(node):
+        if _is_small(count, node, ctx) or ctx.flow.is_traced(node):
             return
         is_spread = name in _FILLING and _is_sharding(device, ctx)
         if is_spread or not _is_elsewhere(device, node, ctx):
@@ -285,7 +284,7 @@ class StagedThroughDefaultDevice(Rule):
         if device is None or own.is_open or calls[0].is_open or own.may_pass(None, "device"):
             return
         count = filled_count(shape or calls[0].get(None, "shape"), ctx)
-        if (count is not None and count < SMALL) or ctx.flow.is_traced(node):
+        if _is_small(count, node, ctx) or ctx.flow.is_traced(node):
             return
         if not _is_sharding(device, ctx) and _is_elsewhere(device, node, ctx):
             _report_filling(node, count is not None, ctx, None, name)
@@ -296,8 +295,7 @@ class StagedThroughDefaultDevice(Rule):
         device = arguments.get(None, "device")
         if like is None or arguments.is_open or ctx.flow.is_traced(node):
             return
-        count = _count_of(like, ctx)
-        if count is not None and count < SMALL:
+        if _is_small(_count_of(like, ctx), node, ctx):
             return
         if device is not None:
             if not _is_sharding(device, ctx) and _is_elsewhere(device, node, ctx):
@@ -319,9 +317,8 @@ class StagedThroughDefaultDevice(Rule):
         name = ctx.names.qualified(function)
         if name not in LIKE_CREATORS:
             return
-        count = _count_of(tree, ctx)
         leaves = list(contents.leaves_of(ctx.flow.tree_of(tree)))
-        if not leaves or (count is not None and count < SMALL):
+        if not leaves or _is_small(_count_of(tree, ctx), node, ctx):
             return
         arrays = [a for leaf in leaves for a in leaf if isinstance(a, values.Array)]
         others = sum(map(len, leaves)) - len(arrays)
@@ -357,8 +354,6 @@ def _report_filling(
     like: cst.BaseExpression | None = None,
 ) -> None:
     """Report what fills an array; `like`: the array that it is to be like, whose way is shown."""
-    if not certain and not _may_be_large(node, ctx):
-        return
     ctx.report(
         node,
         f"{_short(name or ctx.called(node) or '')} allocates on the default device, then copies "
@@ -375,12 +370,14 @@ def _way_of(like: cst.BaseExpression, ctx: Context) -> list[tuple[cst.CSTNode, s
     return journey(committed, like, ctx, "committed here") if committed else []
 
 
-def _may_be_large(node: cst.CSTNode, ctx: Context) -> bool:
-    """Return whether an array may be large of which nothing says how large it is.
+def _is_small(count: int | None, node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether an array of so many elements is not worth a finding.
 
-    Those of tests are small.
+    One that a test makes is gone after it: only what takes much memory is.
     """
-    return not is_in_test(node, ctx)
+    if is_in_test(node, ctx):
+        return count is None or count < _LARGE_IN_TESTS
+    return count is not None and count < SMALL
 
 
 def _short(name: str) -> str:
