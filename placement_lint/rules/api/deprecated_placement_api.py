@@ -60,7 +60,8 @@ class DeprecatedPlacementApi(OldApiRule):
 
     ## What it does not flag
     Names that are deprecated only in versions newer than the supported ones, or, if older versions
-    are supported too, that have no replacement there. Code under a condition on the version or
+    are supported too, that have no replacement there. `with mesh:`, if a version before 0.10.2 is
+    supported too: `jax.set_mesh` does more. Code under a condition on the version or
     `hasattr`, or after one that returns; code in a `try` that catches the ImportError, or in its
     handler; code whose warnings are ignored, or which only a type checker reads. An attribute of
     an object that is not certainly an array. A context named `mesh` that may be something else.

@@ -78,8 +78,9 @@ class UncommittedArrayMoved(Rule):
     a loop moves, `params = step(params, batch)`, or the first call of a method that replaces them:
     after that they are on the accelerator. Operations that convert to NumPy (`np.asarray`,
     `np.stack`, `jax.device_get`), read metadata, print or save. The other direction: an array on
-    the default device used in a block of the host. PRNG keys and scalars. Arrays that are only used
-    under the same default device. A device that may be the accelerator itself.
+    the default device used in a block of the host. PRNG keys and scalars; in tests, arrays that
+    are known to have fewer than 65,536 elements. Arrays that are only used under the same default
+    device. A device that may be the accelerator itself.
 
     ## Verified by
     The proof makes an array under `jax.default_device` and computes with it outside the block under

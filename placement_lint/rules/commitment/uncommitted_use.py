@@ -22,7 +22,8 @@ from placement_lint.rules.commitment.writing import (
     written,
 )
 from placement_lint.rules.journey import MADE_HERE, journey
-from placement_lint.rules.transfers.array_sizes import size_text
+from placement_lint.rules.transfers.array_sizes import SMALL, element_count, size_text
+from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.syntax.calls import is_none
 from placement_lint.syntax.dotted import dotted
 
@@ -53,6 +54,8 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
     what = f"`{name}`" if name else "this array"
     often = " each time" if use.in_loop else ""
     arrays = sorted(use.moved, key=lambda array: array.order)
+    if is_in_test(node, ctx) and _are_small(arrays, ctx):
+        return
     origins = _origins(use)
     ctx.report(
         node,
@@ -68,15 +71,30 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
 
 def size_of(arrays: Iterable[Array], ctx: Context) -> str:
     """Return how large an array is, where that is the same for all that it may be."""
+    texts = {
+        "" if made is None else size_text(made.tree.nodes[place.node], made)
+        for place, made in _makers(arrays, ctx)
+    }
+    return texts.pop() if len(texts) == 1 else ""
+
+
+def _are_small(arrays: Iterable[Array], ctx: Context) -> bool:
+    """Return whether all that an array may be is known to be small, where it is made."""
+    counts = [
+        element_count(node, made)
+        if made is not None and isinstance(node := made.tree.nodes[place.node], cst.BaseExpression)
+        else None
+        for place, made in _makers(arrays, ctx)
+    ]
+    return bool(counts) and all(each is not None and each < SMALL for each in counts)
+
+
+def _makers(arrays: Iterable[Array], ctx: Context) -> list[tuple[Place, Context | None]]:
+    """Return the places where arrays are made, each with the view of its file, if it is known."""
     found = list(arrays)
     places = {place for array in found for place in array.via}
     places |= {array.origin.created for array in found if array.origin and not array.via}
-    texts = {
-        "" if made is None else size_text(made.tree.nodes[place.node], made)
-        for place in places
-        for made in [ctx.beside(place.module)]
-    }
-    return texts.pop() if len(texts) == 1 else ""
+    return [(place, ctx.beside(place.module)) for place in sorted(places)]
 
 
 def report_possible_uses(kind: UseKind, ctx: Context, action: str) -> None:
