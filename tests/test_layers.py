@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -69,6 +70,8 @@ FACADE = {"__init__", "__main__"}
 """The package's public names and its entry point may import anything, lazily."""
 HEAVY = {"PIL", "flax", "jax", "jaxlib", "matplotlib", "numpy", "safetensors", "torch"}
 SLOW_LIBCST = {"libcst.codemod", "libcst.matchers", "libcst.metadata", "libcst.helpers"}
+LISTS = {PACKAGE, *(PACKAGE / name for name in ("cli", "jaxmodel", "rules", "report"))}
+"""Packages of modules that are alike, as those in them are: a command, a rule, a format each."""
 MOST_LINES = 700
 """Of one module: what is longer has more than one concept in it."""
 
@@ -252,6 +255,26 @@ def imports_of_statement(node: ast.stmt) -> Iterator[tuple[int, str]]:
 @of_every_module
 def test_no_module_is_too_long(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+
+
+MOST_UNNAMED = 11
+"""A package of more modules names each of them in its docstring, by what it is about."""
+
+
+def test_large_packages_name_their_modules() -> None:
+    wrong: dict[str, set[str]] = {}
+    for package in sorted({path.parent for path in MODULES}):
+        modules = {path.stem for path in package.glob("*.py")} - {"__init__", "__main__"}
+        if len(modules) <= MOST_UNNAMED or package in LISTS or package.parent in LISTS - {PACKAGE}:
+            continue
+        parts = {path.name for path in package.iterdir() if (path / "__init__.py").exists()}
+        named = re.findall(r"`(\w+)`", ast.get_docstring(tree_of(package / "__init__.py")) or "")
+        known = modules | parts
+        wrong[package.name] = {name for name in named if named.count(name) > 1} ^ (
+            modules - {*named} | {*named} - known
+        )
+    assert len(wrong) > 10
+    assert not any(wrong.values()), wrong
 
 
 @of_every_module

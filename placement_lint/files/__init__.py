@@ -1,1 +1,9 @@
-"""Files: bytes to source and back, notebooks, and which files a run reads."""
+"""Files: bytes to source and back, notebooks, and which files a run reads.
+
+`store` reads each file of a run once.
+
+- Which files: `discovery`, `globs` and `wildmatch` (patterns), `neighbours`, `test_paths`.
+- From bytes to text: `opening`, `source`, `line_ends`, `python_tree`.
+- Notebooks and scripts in cells: `notebook`, `notebook_json`, `script_cells`, `magics`.
+- Writing: `write`, `temporary`.
+"""

@@ -1,1 +1,15 @@
-"""The semantic model of one file: what rules may ask about its functions, loops and environment."""
+"""The semantic model of one file: what rules may ask about its functions, loops and environment.
+
+`model` has all facts of a file, `file_view` is what a rule asks through, and `program_queries` what
+it may ask about other files.
+
+- Functions: `functions`, `generators`, `given_functions` and `elsewhere` (what is given to workers
+  and callbacks), `tracing` (what JAX traces).
+- Names and objects: `followed`, `known_types`, `object_classes`, `own_attributes`,
+  `set_attributes`.
+- What happens when: `execution_order` and `module_summary` (what importing does), `enclosing` (what
+  is around a node), `version_guards`.
+- Words and literals: `expressed_words`, `written_arrays`.
+- Libraries: `datasets`, `tensorflow_use`.
+- Donated buffers: `donation`.
+"""

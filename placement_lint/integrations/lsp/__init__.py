@@ -1,5 +1,11 @@
 """The language server: what editors are told of the files that are open in them.
 
-The loop of events (`server`, `protocol`) keeps the open documents and answers; the analysis is done
-by one thread beside it (`worker`, `analysis`), on copies of their texts. pygls speaks the protocol.
+- The process: `run`, `protocol`, `incoming`, `parent_process`, `capabilities`.
+- What the editor has: `workspace`, `text_documents`, `settings`, `projects`, `positions`, `uris`.
+- When and what is analysed: `scheduler`, `analysis`.
+- What is answered: `server`, by `diagnostics` and `publish`, `code_actions` and `workspace_edits`,
+  `hover` and `rule_pages`.
+
+The loop of events keeps the open documents and answers; the analysis is done by one thread beside
+it, on copies of their texts. pygls speaks the protocol.
 """

@@ -1,1 +1,18 @@
-"""The engine: the evaluation of statements, expressions and calls."""
+"""The engine: the evaluation of statements, expressions and calls.
+
+Begin with the first module of the first two groups: one executes a body, the other evaluates what
+is in it. `protocols` says what each part needs of the others.
+
+- Statements: `statements`, `targets` (assignment), `patterns` (of match statements), `narrowing`
+  (tests of types), `entered_contexts` (of a with statement), `contexts` and `context_managers`
+  (what a context changes).
+- Expressions: `expressions`, `literals`, `operators`, `subscripts`, `iteration`, `getters`.
+- Operations on arrays, which decide what is copied: `operations`, `operand_layouts`,
+  `placed_results`, `meshes`, `split_alike`.
+- Calls: `program_calls`, `arguments`, `functions` and `frames` (execution of bodies), `memo` and
+  `executions` (when one is not executed again), `traced_calls` (what JAX traces), `super_calls`.
+- Classes and objects: `classes`, `instantiation`, `objects`, `attribute_dicts`,
+  `collection_classes`, `lifted_classes`, `pytrees` and `pytree_classes`.
+- The program around: `linking` (names of other modules), `reach` (where placements get to),
+  `supposition` (an execution with a fix supposed).
+"""

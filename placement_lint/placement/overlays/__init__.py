@@ -1,1 +1,11 @@
-"""Overlays: models of the functions of JAX, of the standard library and of other libraries."""
+"""Overlays: models of the functions of JAX, of the standard library and of other libraries.
+
+`registry` says how one is written, `dispatch` leads a call to its model. `python -m
+tests.new_overlay NAME` begins a new one.
+
+- JAX: `jax_transfer` (the transfer table), `jax_devices`, `jax_sharding`, `jax_control_flow`,
+  `like_creators`, `trees_of_shardings`.
+- Python: `builtins` (and NumPy), `stdlib`, `higher_order`, `namespaces`, `records`, `files`.
+- Other libraries: `equinox`, `flax`, `nnx`, `haiku`, `optax`, `torch`, `loaders`, `parameters`.
+- Methods, of whatever object: `methods`, `tree_methods`.
+"""

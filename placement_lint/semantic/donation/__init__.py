@@ -1,1 +1,9 @@
-"""Buffers that calls donate, followed along every way through a file: which are gone, and where."""
+"""Buffers that calls donate, followed along every way through a file: which are gone, and where.
+
+`analysis` is the entry, `exported` says for other files what the names of one donate.
+
+- One point of an execution: `buffers`, `parts` (what has an identity), `choices` (one of several).
+- Execution: `statements`, `expressions`, `calls`, `libraries`, `readings` (the state, and what is
+  found).
+- What donates: `callables`, `outputs` (which arguments an output can replace).
+"""
