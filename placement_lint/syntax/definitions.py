@@ -195,6 +195,33 @@ def function_of(
     return named_function(node, names)
 
 
+def handed_back(call: cst.Call, names: Names) -> tuple[cst.Call, int] | None:
+    """Return the call that a function of this file does nothing but hand back the result of.
+
+    With the place of the argument, in the call of the function, that the inner one is given first:
+    in `move(x)` of `def move(x): return jax.device_put(x, device)`, that is `x`.
+    """
+    function = named_function(call.func, names)
+    if not isinstance(function, cst.FunctionDef) or function.decorators or function.asynchronous:
+        return None
+    lines = [each for each in function.body.body if not _is_docstring(each)]
+    line = lines[0] if len(lines) == 1 else None
+    last = line.body[0] if isinstance(line, cst.SimpleStatementLine) else line
+    inner = last.value if isinstance(last, cst.Return) else None
+    given = Arguments(inner).get(0, "x") if isinstance(inner, cst.Call) else None
+    names_of = [each.name.value for each in function.params.params]
+    if not isinstance(given, cst.Name) or given.value not in names_of:
+        return None
+    return (inner, names_of.index(given.value)) if isinstance(inner, cst.Call) else None
+
+
+def _is_docstring(statement: cst.BaseStatement | cst.BaseSmallStatement) -> bool:
+    line = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
+    return isinstance(line, cst.Expr) and isinstance(
+        line.value, cst.SimpleString | cst.ConcatenatedString
+    )
+
+
 def only_caches(decorator: cst.Decorator, names: Names) -> bool:
     """Return whether the first call of a decorated function executes its body, and returns that."""
     return names.qualified(applied(decorator.decorator, names)[0] or decorator) in CACHES

@@ -167,6 +167,18 @@ def with_choice(
     return replace(entered, chosen_by=chosen_by)
 
 
+def entered_under_condition(
+    entered: DefaultDevice, module: Module, node: cst.CSTNode
+) -> DefaultDevice:
+    """Return a default device that a call enters until later, with the `if` around the call."""
+    if len(entered.devices) != 1 or None in entered.devices or entered.chosen_by is not None:
+        return entered
+    condition = _condition_around(module, node)
+    if not isinstance(condition, cst.If) or condition.orelse is not None:
+        return entered
+    return replace(entered, chosen_by=module.place(condition))
+
+
 def _chosen_where_made(held: Value, module_of: Callable[[Place], Module]) -> Place | None:
     """Return the condition under which a context is one of a default device, and else of nothing.
 

@@ -78,6 +78,7 @@ from placement_lint.placement.engine.contexts import (
     entered_by_hand,
     entered_default,
     entered_meshes,
+    entered_under_condition,
     is_neutral_context,
 )
 from placement_lint.placement.engine.meshes import grid_method, in_memory, memory_of
@@ -572,6 +573,7 @@ class MethodCalls:
             outside = len(state.blocks)
             gives = self.on.calls.objects.entered_value(given, state)
             if entered is not None:
+                entered = entered_under_condition(entered, self.on.module, node)
                 state.blocks = (*state.blocks, entered)
             state.blocks = (
                 *state.blocks[:outside],

@@ -10,7 +10,7 @@ import libcst as cst
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.placement.domain.consequences import Destination
 from placement_lint.placement.domain.values import TheDevice
-from placement_lint.prefilter.conditions import AllOf, AnyOf, Begins, Says, Uses
+from placement_lint.prefilter.conditions import AnyOf, Says, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import TREE_MAPS
 from placement_lint.rules.commitment.writing import (
@@ -23,7 +23,8 @@ from placement_lint.rules.commitment.writing import (
 from placement_lint.rules.notebooks import is_shown_or_measured
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import PARTIAL
+from placement_lint.syntax.definitions import PARTIAL, handed_back
+from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from placement_lint.rules.base import LaterPlan
@@ -37,7 +38,8 @@ class DevicePutDiscarded(Rule):
 
     ## What it does
     Finds `jax.device_put(x, device)`, and `x.to_device(device)` of a JAX array, as a statement of
-    its own; and `jax.tree.map` of a function that only puts its argument on a device.
+    its own; `jax.tree.map` of a function that only puts its argument on a device; and the call of
+    a function of the file that only returns what `jax.device_put` gives.
 
     ## Why is this bad?
     JAX arrays are immutable: `device_put` returns a *new* array on the device and leaves its
@@ -92,9 +94,8 @@ class DevicePutDiscarded(Rule):
     severity, fix = Severity.ERROR, Applicability.SAFE
     follows_callers = True
     needs = AnyOf(
-        Begins("jax.device_put"),
+        Uses("jax.device_put"),
         Says("to_device"),
-        AllOf(Uses("jax.device_put"), Uses(*TREE_MAPS)),
     )
 
     def visit_Expr(self, node: cst.Expr, ctx: Context) -> None:
@@ -111,6 +112,11 @@ class DevicePutDiscarded(Rule):
             operand, what = call.func.value, "to_device"
         elif _maps_puts(call, ctx):
             operand, what = Arguments(call).get(1, "tree"), "putting each leaf"
+        elif (inner := handed_back(call, ctx.names)) and ctx.is_call(inner[0], "jax.device_put"):
+            operand, what = (
+                Arguments(call).get(inner[1]),
+                f"jax.device_put in `{dotted(call.func)}`",
+            )
         else:
             return
         if (
@@ -123,7 +129,7 @@ class DevicePutDiscarded(Rule):
         ctx.report(
             call,
             f"the result of {what} is discarded: nothing moves",
-            fix=None if _maps_puts(call, ctx) else _assign(call, operand, ctx),
+            fix=_assign(call, operand, ctx) if what in {"jax.device_put", "to_device"} else None,
         )
 
 

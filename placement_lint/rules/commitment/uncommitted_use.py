@@ -137,8 +137,12 @@ def _condition(origins: list[ArrayOrigin], ctx: Context) -> str:
             and there.called(choice.body) == "contextlib.nullcontext"
         )
     else:
-        within = there.tree.every(cst.Call, below=choice.body)
-        is_default = all(there.called(each) != "jax.default_device" for each in within)
+        within = there.tree.every(cst.Call, cst.Return, below=choice.body)
+        # What only enters something, in a stack of contexts, goes on with it.
+        is_default = any(isinstance(each, cst.Return) for each in within) and all(
+            not isinstance(each, cst.Call) or there.called(each) != "jax.default_device"
+            for each in within
+        )
     return f" {'unless' if is_default else 'if'} `{test}`"
 
 

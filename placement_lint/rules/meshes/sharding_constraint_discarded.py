@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
-from placement_lint.prefilter.conditions import AllOf, AnyOf, Begins, Uses
+from placement_lint.prefilter.conditions import Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import TREE_MAPS
 from placement_lint.rules.commitment.writing import level_of_binding
@@ -23,6 +23,8 @@ from placement_lint.rules.meshes.shardings import (
 from placement_lint.rules.notebooks import is_shown_or_measured
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import handed_back
+from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -40,7 +42,8 @@ class ShardingConstraintDiscarded(Rule):
 
     ## What it does
     Finds `jax.lax.with_sharding_constraint(x, sharding)` and `jax.sharding.reshard(x, sharding)` as
-    statements of their own, also mapped over a tree by `jax.tree.map`.
+    statements of their own, also mapped over a tree by `jax.tree.map`, and in a function of the
+    file that only returns what they give.
 
     ## Why is this bad?
     JAX arrays are immutable: the constraint applies to the *result*. If the result is not used,
@@ -92,7 +95,7 @@ class ShardingConstraintDiscarded(Rule):
     advice = "Bind the result, `x = jax.lax.with_sharding_constraint(x, sharding)`, or remove it"
     severity, fix = Severity.ERROR, Applicability.SAFE
     follows_callers = True
-    needs = AnyOf(Begins(*_FUNCTIONS), AllOf(Uses(*_FUNCTIONS), Begins(*TREE_MAPS)))
+    needs = Uses(*_FUNCTIONS)
 
     def visit_Expr(self, node: cst.Expr, ctx: Context) -> None:
         call = node.value
@@ -100,7 +103,8 @@ class ShardingConstraintDiscarded(Rule):
             return
         # A map over a tree whose result, all that it is for, is thrown away is one, too.
         mapped = _constrains_leaves(call, ctx)
-        inner = call if mapped is None else mapped
+        helper = handed_back(call, ctx.names)
+        inner = mapped or (call if helper is None else helper[0])
         name = _FUNCTIONS.get(ctx.called(inner) or "")
         if name is None or failure_is_expected(node, ctx) or is_shown_or_measured(node, ctx):
             return
@@ -108,13 +112,15 @@ class ShardingConstraintDiscarded(Rule):
             return
         arguments = Arguments(call)
         what, constrained = name, arguments.get(0, "x")
+        if helper is not None:
+            what = f"{name} in `{dotted(call.func)}`"
         if mapped is not None:
             what, constrained = f"mapping {name} over a tree", arguments.get(1, "tree")
         ctx.report(
             call,
             f"the result of {what} is discarded: nothing is constrained",
             related=made_of(call, ctx, *(each.given[0] for each in calls_at(inner, ctx))),
-            fix=_assign(call, constrained, ctx),
+            fix=None if helper is not None else _assign(call, constrained, ctx),
         )
 
 
