@@ -11,8 +11,9 @@ from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.prefilter.conditions import AllOf, ArgumentMatches, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.backend_guards import backend_of, is_guarded
-from placement_lint.rules.devices.queries import listed_platform
-from placement_lint.syntax.calls import integer_value
+from placement_lint.rules.devices.queries import listed_argument
+from placement_lint.syntax.calls import integer_value, string_value
+from placement_lint.syntax.definitions import texts_of
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -26,9 +27,10 @@ class BackendProbeUnguarded(Rule):
 
     ## What it does
     Finds `jax.devices("gpu")`, `jax.local_devices(backend="gpu")` and the same for other platforms
-    than the CPU, if the code uses the result to test whether there are any: as a condition, under
-    `not`, `and` or `or`, in `len`, `bool` or `any`, or compared with `[]`. It also finds tests of a
-    variable that only ever holds that list: `if gpus:`, `len(gpus) > 0`.
+    than the CPU, also for each platform that a loop goes through, if the code uses the result to
+    test whether there are any: as a condition, under `not`, `and` or `or`, in `len`, `bool` or
+    `any`, or compared with `[]`. It also finds tests of a variable that only ever holds that list:
+    `if gpus:`, `len(gpus) > 0`.
 
     ## Why is this bad?
     JAX never returns an empty list. If the backend is missing, `jax.devices("gpu")` raises
@@ -88,25 +90,48 @@ class BackendProbeUnguarded(Rule):
     advice = "Compare `jax.default_backend()` with the name of the platform, or catch RuntimeError"
     severity, fix = Severity.ERROR, Applicability.UNSAFE
     follows_arrays = False
-    # Something like a string, and not just "cpu".
+    # Something like a string, and not just "cpu"; or a name.
     needs = AllOf(
-        Jax(), ArgumentMatches(("jax.devices", "jax.local_devices"), r"[\"'](?!cpu[\"'])[\w\\]")
+        Jax(),
+        ArgumentMatches(
+            ("jax.devices", "jax.local_devices"),
+            r"[\"'](?!cpu[\"'])[\w\\]|^\s*(?:backend\s*=\s*)?[A-Za-z_]\w*\s*$",
+        ),
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         """Check `jax.devices("gpu")`."""
-        platform = listed_platform(node, ctx)
-        if platform is None or platform == "cpu":
-            return
+        asked = listed_argument(node, ctx)
+        text = string_value(asked)
+        # A loop may go over the names of several.
+        platforms = _gone_through(asked, ctx) if text is None else [text]
+        unguarded = (
+            each for each in platforms if each != "cpu" and not is_guarded(node, each, ctx)
+        )
+        platform = next(unguarded, None)
         question = _question(node, ctx) or _question_of_variable(node, ctx)
-        if question is None or is_guarded(node, platform, ctx):
+        if platform is None or question is None:
             return
         ctx.report(
             node,
             f'`{ctx.called(node)}("{platform}")` raises RuntimeError if there is no such device; '
             "it never returns an empty list",
-            fix=_plan(node, platform, ctx) if question.is_truth_only else None,
+            fix=_plan(node, platform, ctx) if question.is_truth_only and text else None,
         )
+
+
+def _gone_through(asked: cst.BaseExpression | None, ctx: Context) -> list[str]:
+    """Return the platforms that a loop goes through, and compares with nothing."""
+    if not isinstance(asked, cst.Name):
+        return []
+    texts = texts_of(asked, ctx.names)
+    comparisons = ctx.tree.every(cst.Comparison) if texts else ()
+    compared = any(
+        name.value == asked.value and not ctx.tree.is_inside(asked, each)
+        for each in comparisons
+        for name in ctx.tree.every(cst.Name, below=each)
+    )
+    return [] if compared else texts
 
 
 @dataclass(frozen=True)

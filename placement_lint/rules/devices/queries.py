@@ -30,10 +30,15 @@ def lists_default_backend(node: cst.CSTNode | None, ctx: Context) -> bool:
 
 def listed_platform(node: cst.CSTNode | None, ctx: Context) -> str | None:
     """Return the platform that `jax.devices("gpu")` or `jax.local_devices(backend="gpu")` names."""
+    return string_value(listed_argument(node, ctx))
+
+
+def listed_argument(node: cst.CSTNode | None, ctx: Context) -> cst.BaseExpression | None:
+    """Return the argument of `jax.devices` or `jax.local_devices` that names a platform."""
     position = _LISTS.get(ctx.called(node) or "")
     if position is None or not isinstance(node, cst.Call):
         return None
-    return string_value(Arguments(node).get(position, "backend"))
+    return Arguments(node).get(position, "backend")
 
 
 def names_device(node: cst.BaseExpression, ctx: Context) -> bool:
