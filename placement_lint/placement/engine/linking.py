@@ -85,6 +85,8 @@ class Linking:
         """From imports of what another module imports, to the last import of those."""
         self.rebound: set[Variable] = set()
         """Variables of modules that another module assigns to."""
+        self._starred: dict[tuple[str, str], Module | None] = {}
+        """From modules and names to the modules that bind these, where star imports bring them."""
 
     def find(self, importer: str, qualified: str) -> tuple[str, str] | None:
         """Return the module that a name in another one leads into, and the rest of the name."""
@@ -107,28 +109,49 @@ class Linking:
             return self.loaded(external, state)
         return held
 
-    def star_imported(
-        self, module: Module, name: str, state: State, steps: int = _MAX_STEPS
-    ) -> Value:
+    def star_imported(self, module: Module, name: str, state: State) -> Value:
         """Return what a name stands for that nothing binds but, perhaps, `from … import *`."""
-        if name.startswith("_") or not module.names.module_scope.has_star_import or not steps:
+        if name.startswith("_") or not module.names.module_scope.has_star_import:
             return UNKNOWN
-        found: list[Value] = []
+        key = (module.name, name)
+        if key not in self._starred:
+            self._starred[key] = self._star_binder(module, name)
+        binder = self._starred[key]
+        return UNKNOWN if binder is None else self._member(binder, name, state)
+
+    def _star_binder(self, module: Module, name: str) -> Module | None:
+        """Return the module that binds a name which a module has by `from … import *` only.
+
+        The last import that brings it counts. Each module is asked once, on however many ways
+        their star imports lead there.
+        """
+        passed: set[str] = set()
+        pending = [module]
+        while pending:
+            other = pending.pop()
+            if other is not module and name in other.names.module_scope.bindings:
+                return other
+            if other.name not in passed:
+                passed.add(other.name)
+                pending += self._star_sources(other)
+        return None
+
+    def _star_sources(self, module: Module) -> list[Module]:
+        """Return the modules of which a module imports all names, in the order of these imports.
+
+        None of them where it has another one, which is not known and may hide what they give.
+        """
+        found: list[Module] = []
         for source in module.star_imports:
             target = self.found(module, source)
             if target is None and source.partition(".")[0] in sys.stdlib_module_names:
                 continue
             if target is None or target[1] or target[0] == module.name:
-                # It may hide what another one gives.
-                return UNKNOWN
+                return []
             other = self._program.modules.get(target[0])
-            if other is not None and name in other.names.module_scope.bindings:
-                found.append(self._member(other, name, state))
-            elif other is not None:
-                handed_on = self.star_imported(other, name, state, steps - 1)
-                if handed_on != UNKNOWN:
-                    found.append(handed_on)
-        return found[-1] if found else UNKNOWN
+            if other is not None:
+                found.append(other)
+        return found
 
     def loaded(self, external: External, state: State, steps: int = _MAX_STEPS) -> Value:
         """Read a module that something is called in with a placement, and give the thing.
@@ -140,6 +163,7 @@ class Linking:
             if module is None:
                 return UNKNOWN
             self._program.modules[module.name] = module
+            self._starred.clear()
         held = self._member(self._program.modules[external.module], external.name, state)
         found: list[Value] = []
         for atom in held:
