@@ -503,19 +503,24 @@ def _joined_names(meeting: Meeting) -> dict[tuple[int, str], Things]:
         return one
     # What only one way binds raises on the other, where it is read.
     merged = {**other, **one}
-    for key, held in other.items():
-        before = one.get(key)
-        if before is not None and before is not held:
-            merged[key] = meeting.either(before, held)
+    differing = [key for key, held in other.items() if merged[key] is not held]
+    for key in differing:
+        merged[key] = meeting.either(merged[key], other[key])
     return merged
 
 
 def _joined_parts(meeting: Meeting, roots: list[Root], since: int) -> dict[int, dict[Keys, Things]]:
-    merged = {**meeting.other.parts, **meeting.one.parts}
-    for root in merged:
-        first, second = meeting.one.parts.get(root), meeting.other.parts.get(root)
-        is_of_both = first is not None and second is not None
-        if first is not second and (root < since or is_of_both):
+    one, other = meeting.one.parts, meeting.other.parts
+    merged = {**other, **one}
+    # Nearly all are the same on both ways: those are passed over without a call.
+    differing = [
+        root
+        for root, known in merged.items()
+        if known is not other.get(root) or (root < since and root not in one)
+    ]
+    for root in differing:
+        is_of_both = root in one and root in other
+        if root < since or is_of_both:
             merged[root] = _met_parts(root, meeting, meeting.either, roots)
     return merged
 

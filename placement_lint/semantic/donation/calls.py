@@ -621,10 +621,7 @@ class DonationCalls(DonationLibraries):
             made = self.execute(function)
         finally:
             self.stack, self.entered, self.where, self.targets = kept
-            if before is None:
-                self.frames.pop(id(scope), None)
-            else:
-                self.frames[id(scope)] = before
+            self.leave(scope, before)
         return made
 
     def _bind_parameters(

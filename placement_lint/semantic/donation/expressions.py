@@ -439,10 +439,7 @@ class DonationExpressions(DonationReadings, ABC):
                 made.append(self.evaluate(node.elt))
 
         self._clause(node.for_in, turn)
-        if before is None:
-            self.frames.pop(id(scope), None)
-        else:
-            self.frames[id(scope)] = before
+        self.leave(scope, before)
         part = self.root(Nature.TREE)
         self.state.parts[part.root] = {(self.new_key(),): each for each in made if not each <= DATA}
         return frozenset({part})

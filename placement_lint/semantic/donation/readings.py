@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from placement_lint.semantic.donation.buffers import Death
     from placement_lint.semantic.donation.choices import Things
     from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.syntax.names import Scope
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,19 @@ class DonationReadings:
         """It is executed a third time: what the second one has left gone may be used there."""
         self.late: set[tuple[int, str]] = set()
         """The names, by frame, that were bound to what was gone by then."""
+
+    def leave(self, scope: Scope, before: int | None) -> None:
+        """End one execution of a scope: what its variables stood for has these names no longer.
+
+        `before`: the frame of the execution of the same scope that this one was in; None: of none.
+        All ways that meet later carry the names that there are: they must not be ever more.
+        """
+        frame = self.frames.pop(id(scope))
+        for name in scope.bindings:
+            self.state.names.pop((frame, name), None)
+            self.late.discard((frame, name))
+        if before is not None:
+            self.frames[id(scope)] = before
 
     # -- things -----------------------------------------------------------------------------------
 
