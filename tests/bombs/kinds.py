@@ -267,6 +267,19 @@ def calls() -> dict[str, Make]:
             "class K%d:\n    def __init__(self, a):\n        self.a = a\n    def m(self, b):\n"
             "        return f%n(self.a, b)\ndef f%d(a, b):\n    return K%d(a).m(b), K%d(b).m(a)\n",
         ),
+        "donations in loops": _text(
+            lambda: (
+                "@functools.partial(jax.jit, donate_argnums=0)\ndef f0(a, b):\n    return a + b\n"
+                + "".join(
+                    f"def f{n + 1}(a, b):\n    for i in b:\n        if i:\n"
+                    f"            a = f{n}(a, b)\n"
+                    f"        else:\n            a = f{n}(a, i)\n            continue\n"
+                    f"    return f{n}(a, b)\n"
+                    for n in range(20)
+                )
+                + "f20(t, x)\n"
+            )
+        ),
         "recursion": _text(
             lambda: (
                 "def f0(a, b):\n    if a:\n        return f0((a, b), b)\n    return f0(b, [a, t])\n"
@@ -382,6 +395,13 @@ def imports() -> dict[str, Make]:
             ),
             f"{count} files, each imports all by star": files(
                 count, all_of(count, "from bomb%d import *\n")
+            ),
+            f"{count} files, each imports the three before it by star": files(
+                count,
+                lambda n: (
+                    "".join(f"from bomb{m} import *\n" for m in range(max(0, n - 3), n))
+                    + f"def f{n}(a):\n    return {f'f{n - 1}(a), f0(a)' if n else 'a'}\nf{n}(t)\n"
+                ),
             ),
             f"{count} files, each calls all": files(
                 count,

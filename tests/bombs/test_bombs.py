@@ -19,6 +19,7 @@ SAMPLE = [
     ("nesting", "calls, 5000 deep, 1 times"),
     ("prefilter", "10 000 dots"),
     ("imports", "20 files in a circle"),
+    ("imports", "60 files, each imports the three before it by star"),
 ]
 GOOD = Outcome("loops", "300 loops", 1, 4000, 3.5, 400, 1, (), "")
 
