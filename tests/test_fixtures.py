@@ -86,6 +86,7 @@ def lint(text: str, code: str) -> list[Finding]:
     return findings
 
 
+@functools.lru_cache(maxsize=16)
 def fix(
     text: str, code: str, *, unsafe: bool, rules: tuple[type[Rule], ...] | None = None
 ) -> FixResult:
@@ -181,9 +182,9 @@ def wrappings(case: Case, share: Share) -> list[str]:
 def restyled(case: Case, share: Share) -> Iterator[tuple[str, Variant]]:
     """Give the case with its imports written in other ways, of those that apply to it.
 
-    By default one case in four has one.
+    By default one case in six has one.
     """
-    if "not restyled" in case.options or not share.one_in(4):
+    if "not restyled" in case.options or not share.one_in(6):
         return
     for name in share.of([*STYLES], lambda name: styled(case.before.text, name) is not None):
         variant = styled(case.before.text, name)
@@ -236,6 +237,8 @@ FORMS = ["# noqa: {code}", "# placement-lint: ignore[{code}] known"]
 
 
 def each_finding_is_suppressed(case: Case, share: Share) -> None:
+    if not share.one_in(3):
+        return
     layout = Layout(case.before.text)
     targets = sorted({(each.line, each.code) for each in case.before.findings})
     tried = targets if share.every else targets[share.number % max(len(targets), 1) :][:1]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FILES = 2_000
 CHUNK = 50
-SAMPLE = range(FILES, FILES + 15)
+SAMPLE = range(FILES, FILES + 8)
 """The files of the default run are others than those of the long one."""
 TURNS = 3
 PROGRAMS = 200

@@ -105,17 +105,17 @@ def test_stars_match_as_they_should() -> None:
 
 
 def test_many_globs_are_not_tried_for_every_name() -> None:
-    lines = [f"{number}*" for number in range(50_000)]
-    lines += [f"*{number}.py" for number in range(50_000)]
+    lines = [f"{number}*" for number in range(10_000)]
+    lines += [f"*{number}.py" for number in range(10_000)]
     lines += ["a*", "!*.py", "*7.py"]
     globs = Globs.parse(lines)
     started = time.process_time()
-    for number in range(1_000):
+    for number in range(500):
         assert globs.verdict((f"x{number}7.py",), is_folder=False) is True
         assert globs.verdict((f"a{number}8.py",), is_folder=False) is False
         assert globs.verdict((f"a{number}",), is_folder=False) is True
         assert globs.verdict((f"x{number}",), is_folder=False) is None
-    assert time.process_time() - started < 2
+    assert time.process_time() - started < 1
 
 
 def test_the_last_one_decides() -> None:
