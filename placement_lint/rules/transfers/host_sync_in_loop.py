@@ -317,8 +317,23 @@ def _tested_names(loop: Loop, ctx: Context) -> set[str]:
         part.value
         for test in tests
         for part in (test, *ctx.tree.descendants(test))
-        if isinstance(part, cst.Name)
+        if isinstance(part, cst.Name) and not _asks_for_structure(part, ctx)
     }
+
+
+def _asks_for_structure(name: cst.Name, ctx: Context) -> bool:
+    """Return whether a test asks for a key of a dictionary, or for None: no number is needed."""
+    parent = ctx.parent(name)
+    if isinstance(parent, cst.ComparisonTarget):
+        around = ctx.parent(parent)
+        return (
+            isinstance(parent.operator, cst.In | cst.NotIn)
+            and isinstance(around, cst.Comparison)
+            and isinstance(around.left, cst.SimpleString)
+        )
+    return isinstance(parent, cst.Comparison) and all(
+        isinstance(each.operator, cst.Is | cst.IsNot) for each in parent.comparisons
+    )
 
 
 def _bound_names(call: cst.Call, ctx: Context) -> set[str]:

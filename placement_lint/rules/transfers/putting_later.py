@@ -103,8 +103,8 @@ def _is_number(node: cst.BaseExpression, ctx: Context) -> bool:
 def made_before(operand: cst.Name, put: cst.Call, ctx: Context) -> cst.BaseExpression | None:
     """Return the expression that a name stands for, if being put is all that becomes of it.
 
-    It is assigned to the name in the same block, nothing reads the name between, and afterwards the
-    name stands for what was put, or is not used.
+    It is assigned to the name in the same block, nothing but its shape is read between, and
+    afterwards the name stands for what was put, or is not used.
     """
     made = _reaching(operand, ctx)
     statement = None if made is None else ctx.statement(made)
@@ -135,7 +135,10 @@ def made_before(operand: cst.Name, put: cst.Call, ctx: Context) -> cst.BaseExpre
     before, after = (bisect_left(uses, place, key=ctx.tree.index) for place in (first, last))
     # `x = jnp.asarray(x)` reads what the name stood for before.
     between = (use for use in uses[before:after] if not ctx.tree.is_inside(use, made))
-    if any(use is not operand and not is_assigned(use, ctx) for use in between):
+    if any(
+        use is not operand and not is_assigned(use, ctx) and not _asks_for_shape(use, ctx)
+        for use in between
+    ):
         return None
     # What a handler reads, it reads because nothing was put.
     later = [use for use in uses[after:] if not _is_handled(use, tried, ctx)]
@@ -172,6 +175,12 @@ def is_put_later(made: cst.Call, ctx: Context) -> bool:
         ):
             return True
     return False
+
+
+def _asks_for_shape(use: cst.Name, ctx: Context) -> bool:
+    """Return whether a use only reads what a NumPy array of the same numbers would say, too."""
+    parent = ctx.parent(use)
+    return isinstance(parent, cst.Attribute) and parent.attr.value in {"ndim", "shape", "size"}
 
 
 def is_assigned(use: cst.Name, ctx: Context) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -11,8 +10,6 @@ from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.effects import Effect
 from placement_lint.jaxmodel.transfer import LIKE_CREATORS
 from placement_lint.placement.domain import contents, values
-from placement_lint.placement.domain.devices import Device, differ
-from placement_lint.placement.domain.sharding import Sharding, Spec
 from placement_lint.prefilter.conditions import ELSEWHERE, AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import TREE_MAPS
@@ -26,6 +23,11 @@ from placement_lint.rules.transfers.array_sizes import (
     size_text,
 )
 from placement_lint.rules.transfers.numpy_values import makes_numpy_array, only_reads
+from placement_lint.rules.transfers.put_targets import (
+    differ_from_default,
+    is_elsewhere,
+    is_sharding,
+)
 from placement_lint.rules.transfers.putting_later import (
     creator_of,
     is_assigned,
@@ -58,9 +60,6 @@ _PUTTING = frozenset(f"jax.numpy.{name}" for name in "arange empty eye".split())
 # What NumPy makes just so, of the same arguments.
 _IN_NUMPY = _FILLING | _PUTTING | {"jax.numpy.load"}
 
-
-# Of a parameter of which nothing else is known, its name is what there is to go by.
-_SHARDINGS = re.compile(r"^(?!.*(?:repl|single)).*shardings?$", re.IGNORECASE)
 _LARGE_IN_TESTS = 2**24
 """Elements: 64 MiB of 32-bit numbers."""
 _NAME_HOPS = 4
@@ -233,11 +232,11 @@ class StagedThroughDefaultDevice(Rule):
             return
         if ctx.flow.is_traced(put):
             return
-        is_spread = _is_sharding(target, ctx)
+        is_spread = is_sharding(target, ctx)
         mapped = _mapped_by(made, name, ctx)
         size = _made_here(made, name, is_spread, ctx) if mapped is None else False
         count = element_count(made, ctx) if size else None
-        if size is None or not _is_elsewhere(target, made, ctx) or _is_small(count, put, ctx):
+        if size is None or not is_elsewhere(target, made, ctx) or _is_small(count, put, ctx):
             return
         if returned is not None and not ctx.flow.runs_on_system_default(at):
             return
@@ -266,8 +265,8 @@ class StagedThroughDefaultDevice(Rule):
         count = element_count(node, ctx)
         if _is_small(count, node, ctx) or ctx.flow.is_traced(node):
             return
-        is_spread = name in _FILLING and _is_sharding(device, ctx)
-        if is_spread or not _is_elsewhere(device, node, ctx):
+        is_spread = name in _FILLING and is_sharding(device, ctx)
+        if is_spread or not is_elsewhere(device, node, ctx):
             return
         certain = count is not None and not is_supposed(node, ctx)
         _report_filling(node, certain, ctx, _filling_plan(node, device, ctx))
@@ -286,7 +285,7 @@ class StagedThroughDefaultDevice(Rule):
         count = filled_count(shape or calls[0].get(None, "shape"), ctx)
         if _is_small(count, node, ctx) or ctx.flow.is_traced(node):
             return
-        if not _is_sharding(device, ctx) and _is_elsewhere(device, node, ctx):
+        if not is_sharding(device, ctx) and is_elsewhere(device, node, ctx):
             _report_filling(node, count is not None, ctx, None, name)
 
     def _check_like(self, node: cst.Call, ctx: Context) -> None:
@@ -298,14 +297,14 @@ class StagedThroughDefaultDevice(Rule):
         if _is_small(_count_of(like, ctx), node, ctx):
             return
         if device is not None:
-            if not _is_sharding(device, ctx) and _is_elsewhere(device, node, ctx):
+            if not is_sharding(device, ctx) and is_elsewhere(device, node, ctx):
                 _report_filling(node, False, ctx, None)
             return
         held = ctx.flow.value(like)
         arrays = [atom for atom in held if isinstance(atom, values.Array)]
         if len(arrays) != len(held) or any(a.is_small or not a.committed for a in arrays):
             return
-        if arrays and _differ_from_default([array.device for array in arrays], node, ctx):
+        if arrays and differ_from_default([array.device for array in arrays], node, ctx):
             _report_filling(node, False, ctx, None, like=like)
 
     def _check_like_tree(self, node: cst.Call, ctx: Context) -> None:
@@ -324,7 +323,7 @@ class StagedThroughDefaultDevice(Rule):
         others = sum(map(len, leaves)) - len(arrays)
         if others or any(a.is_small or not a.committed for a in arrays):
             return
-        if _differ_from_default([array.device for array in arrays], node, ctx):
+        if differ_from_default([array.device for array in arrays], node, ctx):
             _report_filling(node, False, ctx, None, name, like=tree)
 
 
@@ -504,7 +503,7 @@ def _is_made(node: cst.BaseExpression, target: cst.BaseExpression, ctx: Context)
     row = ctx.names.table.get(name or "")
     if not isinstance(node, cst.Call) or name is None or row is None:
         return False
-    made = _made_here(node, name, _is_sharding(target, ctx), ctx)
+    made = _made_here(node, name, is_sharding(target, ctx), ctx)
     return bool(made) or (made is False and row.effect in _CONVERTING | {Effect.LOAD})
 
 
@@ -557,41 +556,6 @@ def _is_new(held: Value, call: cst.Call, ctx: Context) -> bool:
         if not is_new:
             return False
     return bool(held)
-
-
-def _is_elsewhere(target: cst.BaseExpression, made: cst.Call, ctx: Context) -> bool:
-    """Return whether a target surely is not the default device where an array is made."""
-    held = ctx.flow.value(target)
-    if _is_sharding(target, ctx):
-        # Of what stays whole, the part of the first device is the array that was made there.
-        is_split = not any(_is_whole(each) for each in held)
-        return is_split and ctx.flow.runs_on_system_default(made)
-    devices = [atom.device for atom in held if isinstance(atom, values.TheDevice)]
-    return bool(devices) and len(devices) == len(held) and _differ_from_default(devices, made, ctx)
-
-
-def _differ_from_default(devices: list[Device | None], made: cst.Call, ctx: Context) -> bool:
-    defaults = ctx.flow.default_devices(made)
-    return bool(defaults) and all(
-        differ(device, default, accelerator=ctx.flow.accelerator) is True
-        for device in devices
-        for default in defaults
-    )
-
-
-def _is_sharding(target: cst.BaseExpression, ctx: Context) -> bool:
-    """Return whether a target spreads an array over devices: it is one, or is called so."""
-    held = ctx.flow.value(target)
-    if isinstance(target, cst.Name) and held == values.UNKNOWN:
-        return _SHARDINGS.search(target.value) is not None
-    return bool(held) and all(isinstance(atom, Sharding | Spec) for atom in held)
-
-
-def _is_whole(target: values.Atom) -> bool:
-    """Return whether a sharding surely splits nothing."""
-    if isinstance(target, Sharding):
-        return target.replicated
-    return isinstance(target, Spec) and target.is_whole
 
 
 # -- the fix ----------------------------------------------------------------------------------
