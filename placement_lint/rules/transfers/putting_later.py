@@ -123,7 +123,8 @@ def made_before(operand: cst.Name, put: cst.Call, ctx: Context) -> cst.BaseExpre
     assignment, scope = ctx.statement(made), ctx.names.scope(operand)
     block, tried = _block_around(end, ctx)
     if (
-        ctx.parent(made) is not assignment
+        block is None
+        or ctx.parent(made) is not assignment
         or not _assigns(assignment, operand.value)
         or ctx.parent(line) is not block
         or ctx.names.scope(made) is not scope
@@ -142,7 +143,11 @@ def made_before(operand: cst.Name, put: cst.Call, ctx: Context) -> cst.BaseExpre
         return None
     # What a handler reads, it reads because nothing was put.
     later = [use for use in uses[after:] if not _is_handled(use, tried, ctx)]
-    earlier = any(not is_assigned(use, ctx) for use in uses[:before])
+    anew = _is_bound_anew(operand, uses, block, ctx)
+    earlier = any(
+        not is_assigned(use, ctx) and not (anew and ctx.tree.is_inside(use, block))
+        for use in uses[:before]
+    )
     is_read_elsewhere = earlier or bool(later)
     if is_read_elsewhere and (not rebinds or _first_from_inside(operand, ctx) < first):
         return None
@@ -175,6 +180,21 @@ def is_put_later(made: cst.Call, ctx: Context) -> bool:
         ):
             return True
     return False
+
+
+def _is_bound_anew(
+    operand: cst.Name, uses: list[cst.Name], block: cst.CSTNode, ctx: Context
+) -> bool:
+    """Return whether the first mention in a block gives a name a new value, in every iteration."""
+    inside = [use for use in uses if ctx.tree.is_inside(use, block)]
+    statement = ctx.statement(inside[0]) if inside else None
+    return (
+        statement is not None
+        and is_assigned(inside[0], ctx)
+        and ctx.parent(ctx.statement_line(inside[0]) or statement) is block
+        and not any(ctx.tree.is_inside(use, statement) for use in inside[1:])
+        and inside[0] is not operand
+    )
 
 
 def _asks_for_shape(use: cst.Name, ctx: Context) -> bool:
