@@ -288,6 +288,7 @@ def _error_of_python(text: str) -> SyntaxError | None:
 def _reason(error: cst.ParserSyntaxError, by_python: SyntaxError | None) -> str:
     """Return what is wrong: in Python's words where LibCST names the tokens that it takes."""
     reason = _LIBCST_PLACE.sub("", error.message.strip().splitlines()[0].rstrip("."))
+    reason = reason.removeprefix("tokenizer error: ")
     if not reason.startswith("expected ") or by_python is None:
         return reason
     if by_python.msg == "invalid syntax":

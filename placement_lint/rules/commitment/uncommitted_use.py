@@ -147,10 +147,12 @@ def _condition(origins: list[ArrayOrigin], ctx: Context) -> str:
 
 
 def _advice(name: str, device: str, *, indexed: bool) -> str:
-    once = f"`{name} = jax.device_put({name}, jax.devices()[0])`"
+    once = f"`{name} = jax.device_put({name}, jax.local_devices()[0])`"
     commit = f"commit it where it is made, with `jax.device_put(…, {device})`"
     if indexed:
-        part = "put each part of it on the accelerator: `jax.device_put(part, jax.devices()[0])`"
+        part = (
+            "put each part of it on the accelerator: `jax.device_put(part, jax.local_devices()[0])`"
+        )
         return f"{commit[0].upper()}{commit[1:]}, and {part}; or put all of it there once, {once}"
     return f"Put it on the accelerator once, {once}; or {commit}, if the host is to compute"
 

@@ -112,9 +112,12 @@ class BackendProbeUnguarded(Rule):
         question = _question(node, ctx) or _question_of_variable(node, ctx)
         if platform is None or question is None:
             return
+        # Its first parameter is the number of a process.
+        name = ctx.called(node)
+        given = f'backend="{platform}"' if name == "jax.local_devices" else f'"{platform}"'
         ctx.report(
             node,
-            f'`{ctx.called(node)}("{platform}")` raises RuntimeError if there is no such device; '
+            f"`{name}({given})` raises RuntimeError if there is no such device; "
             "it never returns an empty list",
             fix=_plan(node, platform, ctx) if question.is_truth_only and text else None,
         )

@@ -157,7 +157,7 @@ def _check_function(function: Function, ctx: Context) -> None:
 def _report(name: cst.Name, made: cst.CSTNode, function: Function | None, ctx: Context) -> None:
     ctx.report(
         name,
-        f"{name.value} becomes a constant of the compiled program{size_text(name, ctx)}: "
+        f"`{name.value}` becomes a constant of the compiled program{size_text(name, ctx)}: "
         "pass it as an argument",
         confidence=Confidence.LIKELY,
         related=((made, ctx.module.path, "made here"),),

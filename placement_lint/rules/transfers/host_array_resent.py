@@ -115,8 +115,8 @@ class HostArrayResent(Rule):
                 continue
             ctx.report(
                 argument,
-                f"{argument.value} is a NumPy array: every iteration of the loop copies it to the "
-                f"device again{size_text(binding.value or argument, ctx)}",
+                f"`{argument.value}` is a NumPy array: every iteration of the loop copies it to "
+                f"the device again{size_text(binding.value or argument, ctx)}",
                 confidence=Confidence.LIKELY,
                 related=((binding.node, ctx.module.path, "made here, and never changed"),),
                 fix=_plan(argument, binding, inner, ctx),
