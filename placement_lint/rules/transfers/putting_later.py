@@ -143,9 +143,9 @@ def made_before(operand: cst.Name, put: cst.Call, ctx: Context) -> cst.BaseExpre
         return None
     # What a handler reads, it reads because nothing was put.
     later = [use for use in uses[after:] if not _is_handled(use, tried, ctx)]
-    anew = _is_bound_anew(operand, uses, block, ctx)
+    is_new = _is_bound_first(operand, uses, block, ctx)
     earlier = any(
-        not is_assigned(use, ctx) and not (anew and ctx.tree.is_inside(use, block))
+        not is_assigned(use, ctx) and not (is_new and ctx.tree.is_inside(use, block))
         for use in uses[:before]
     )
     is_read_elsewhere = earlier or bool(later)
@@ -182,7 +182,7 @@ def is_put_later(made: cst.Call, ctx: Context) -> bool:
     return False
 
 
-def _is_bound_anew(
+def _is_bound_first(
     operand: cst.Name, uses: list[cst.Name], block: cst.CSTNode, ctx: Context
 ) -> bool:
     """Return whether the first mention in a block gives a name a new value, in every iteration."""
