@@ -19,6 +19,9 @@ HOST_CALLBACKS = frozenset({
 })  # fmt: skip
 """The function is their first parameter, `callback`."""
 
+DATA_LOADER = "torch.utils.data.DataLoader"
+"""It lets worker processes run what it is given."""
+
 _RUNS = frozenset({Effect.COMPUTE, Effect.COPY, Effect.CREATE, Effect.KEY, Effect.SAMPLE})
 
 

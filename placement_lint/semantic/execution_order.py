@@ -15,6 +15,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel.backend_start import ENTERING_STARTS_BACKEND, starts_backend
 from placement_lint.jaxmodel.startup import RESETTING_CALLS
+from placement_lint.semantic.file_view import FileView
 from placement_lint.semantic.module_summary import (
     MOST_BRANCHES,
     Does,
@@ -24,6 +25,7 @@ from placement_lint.semantic.module_summary import (
     import_of_jax,
     perhaps,
 )
+from placement_lint.semantic.object_classes import class_of_object, method_of_object
 from placement_lint.syntax.definitions import (
     INITIALIZERS,
     initializer,
@@ -31,6 +33,7 @@ from placement_lint.syntax.definitions import (
     is_generator,
     named_function,
     only_caches,
+    own_method,
 )
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.environ import variables_set
@@ -119,6 +122,7 @@ class Timeline:
         self.facts = facts
         self.tree = facts.tree
         self.names = facts.names
+        self._view = FileView(facts)
         self._known: dict[int, tuple[Event, ...]] = {}
         self._steps_of: dict[int, tuple[_Step, ...]] = {}
         self._blocks: dict[int, _Parts] = {}
@@ -186,12 +190,8 @@ class Timeline:
         cls = self.names.scope(function).node
         if not isinstance(cls, cst.ClassDef) or function.name.value in INITIALIZERS:
             return None
-        for use in self.names.uses(cls.name.value, self.names.module_scope):
-            argument = self.tree.parent(use)
-            if isinstance(argument, cst.Arg) and isinstance(
-                self.tree.parent(argument), cst.ClassDef
-            ):
-                return None
+        if self._is_derived_from(cls):
+            return None
         init = initializer(cls, self.names)
         return None if init is None else self.start_in(init)
 
@@ -388,8 +388,10 @@ class Timeline:
                 self._depth += 1
                 yield from [_as_done_by(node, step) for step in self._steps_in(function)]
                 self._depth -= 1
-
-            elif name is not None and not name.startswith("jax."):
+                return
+            if name is None and isinstance(node.func, cst.Attribute):
+                name = self._method_elsewhere(node.func)
+            if name is not None and not name.startswith("jax."):
                 yield _CallElsewhere(node, name)
 
     def _done_elsewhere(self, step: _CallElsewhere) -> Iterator[Event]:
@@ -416,10 +418,37 @@ class Timeline:
                 break
 
     def local_function(self, func: cst.BaseExpression) -> cst.FunctionDef | None:
-        """Return the plain function of this file that a name certainly stands for."""
+        """Return the plain function of this file that a name certainly stands for, or a method."""
         function = named_function(func, self.names) or initializer_of(func, self.names)
+        if function is None and isinstance(func, cst.Attribute):
+            function = self._local_method(func)
         is_plain = isinstance(function, cst.FunctionDef) and self._is_plain(function)
         return function if is_plain and isinstance(function, cst.FunctionDef) else None
+
+    def _local_method(self, func: cst.Attribute) -> cst.FunctionDef | None:
+        """Return the method of this file that `self.name` is, or that of an object made here.
+
+        None if a class of the file derives from its class, and may have another one.
+        """
+        method = own_method(func, self.names) or method_of_object(func, self._view)
+        cls = None if method is None else self.names.scope(method).node
+        is_final = isinstance(cls, cst.ClassDef) and not self._is_derived_from(cls)
+        return method if is_final else None
+
+    def _method_elsewhere(self, func: cst.Attribute) -> str | None:
+        """Return the name of the method of another file that an object made here has."""
+        made = class_of_object(func.value, self._view)
+        cls = None if made is None else self.names.qualified(made)
+        return None if cls is None else f"{cls}.{func.attr.value}"
+
+    def _is_derived_from(self, cls: cst.ClassDef) -> bool:
+        """Return whether a class of the file derives from another one of it."""
+        uses = self.names.uses(cls.name.value, self.names.module_scope)
+        given = (self.tree.parent(use) for use in uses)
+        return any(
+            isinstance(each, cst.Arg) and isinstance(self.tree.parent(each), cst.ClassDef)
+            for each in given
+        )
 
     def _is_plain(self, function: cst.FunctionDef) -> bool:
         """Return whether calling a function executes its body, and nothing else."""

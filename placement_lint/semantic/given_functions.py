@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS, runs_on_device
+from placement_lint.jaxmodel.callbacks import DATA_LOADER, HOST_CALLBACKS, runs_on_device
 from placement_lint.jaxmodel.transfer import TABLE, Effect
 from placement_lint.semantic.datasets import (
     DATASET_METHODS,
@@ -21,6 +21,7 @@ from placement_lint.semantic.followed import followed
 from placement_lint.semantic.functions import calls_inside
 from placement_lint.semantic.object_classes import called_method
 from placement_lint.semantic.program_queries import GivenTo
+from placement_lint.semantic.spread_options import AllArguments
 from placement_lint.syntax.calls import Arguments, integer_value, is_none, string_value
 from placement_lint.syntax.definitions import class_named, function_of, initializer, parameter_named
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     )
     from placement_lint.syntax.definitions import Function
 
-TORCH = "torch.utils.data.DataLoader"
+TORCH = DATA_LOADER
 GRAIN = frozenset({"grain.DataLoader", "grain.python.DataLoader"})
 
 _FILES = 3
@@ -142,13 +143,11 @@ def _traced(facts: ModuleFacts) -> Traced:
 
 
 def _of_workers(call: cst.Call, view: FileView, name: str) -> FirstComputation | None:
+    if not starts_workers(call, view, name):
+        return None
     workers = _workers(call, name, view)
     # None: some number that is not written out.
-    count = 0 if workers is None else _count(workers, view)
-    if count == 0 or failure_is_expected(call, view):
-        return None
-    if _spawns(call) and view.module.fact(_is_kept_off):
-        return None
+    count = None if workers is None else _count(workers, view)
     given = _given(call, name, view)
     for each, _ in given.objects if name == TORCH else ():
         made = followed(each, view)
@@ -173,6 +172,26 @@ def gives_jax_arrays(call: cst.Call) -> bool:
     if not isinstance(call.func, cst.Attribute) or call.func.attr.value != _FORMATTING:
         return False
     return string_value(Arguments(call).get(0, "type")) == "jax"
+
+
+def computation_in(
+    function: Function, to: GivenTo, call: cst.Call, view: FileView
+) -> FirstComputation | None:
+    """Return the first computation of a function of this file that something is given elsewhere.
+
+    `call`: the one that gives it, perhaps in another file.
+    """
+    computes = _computes if to is GivenTo.WORKERS else runs_on_device
+    return _first_in(function, to, call, view, computes, is_certain=False)
+
+
+def starts_workers(call: cst.Call, view: FileView, name: str = TORCH) -> bool:
+    """Return whether a loader runs what it is given in processes that may touch JAX."""
+    workers = _workers(call, name, view)
+    count = 0 if workers is None else _count(workers, view)
+    if count == 0 or failure_is_expected(call, view):
+        return False
+    return not (_spawns(call) and view.module.fact(_is_kept_off))
 
 
 def _derived_loader(call: cst.Call, view: FileView) -> cst.ClassDef | None:
@@ -214,7 +233,7 @@ def _workers(call: cst.Call, name: str, view: FileView) -> cst.BaseExpression | 
     """Return the number of workers of a loader."""
     arguments = Arguments(call)
     if name == TORCH:
-        return arguments.get(5, "num_workers")
+        return AllArguments(call, view).get(5, "num_workers")
     if name in GRAIN:
         return arguments.get(None, "worker_count")
     if name == PROCESSES:
@@ -262,6 +281,7 @@ def _given(call: cst.Call, name: str, view: FileView) -> _Given:
     elif name == PROCESSES:
         functions = [arguments.get(0, "function")]
     elif name == TORCH:
+        arguments = AllArguments(call, view)
         functions = [arguments.get(6, "collate_fn"), arguments.get(10, "worker_init_fn")]
         dataset = arguments.get(0, "dataset")
         for each in () if dataset is None else datasets_in(dataset, view):

@@ -72,6 +72,20 @@ class Mixture:
 
 
 @dataclass
+class ArgumentsSeen:
+    """What calls were given that run functions of the program in another thread or process."""
+
+    seen: dict[int, dict[int, Value]] = field(default_factory=dict)
+    """By call: what each argument was, by its expression."""
+
+    def saw(self, call: int, arguments: dict[int, Value]) -> None:
+        """Remember what a call was given."""
+        before = self.seen.setdefault(call, {})
+        for place, held in arguments.items():
+            before[place] = join(before[place], held) if place in before else held
+
+
+@dataclass
 class Record:
     """Everything that is remembered of one module."""
 
@@ -97,7 +111,9 @@ class Record:
     is committed, and that device."""
     pulls: Pulls = field(default_factory=Pulls)
     sharded_calls: ShardedCalls = field(default_factory=ShardedCalls)
-    """Also of traced code, which leaves nothing else here."""
+    """Also of traced code, which leaves little else here."""
+    given: ArgumentsSeen = field(default_factory=ArgumentsSeen)
+    """Also of traced code."""
     _shared: SharedValues = field(default_factory=SharedValues)
     _sole: dict[DefaultDevice, frozenset[DefaultDevice]] = field(default_factory=dict)
     """What `defaults` has at the many calls where one was in force: one object for each."""

@@ -102,7 +102,8 @@ class Expressions:
         self.touched = touched
         self.record = module.record
         if touched is not None:
-            self.record = Record(sharded_calls=module.record.sharded_calls)
+            own = module.record
+            self.record = Record(sharded_calls=own.sharded_calls, given=own.given)
         self.supposed = program.supposed if touched is None else None
         name = module.name if touched is None else f"{MADE_ON_TRACERS}{module.name}"
         self.operations = Operations(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
+from placement_lint.jaxmodel.callbacks import DATA_LOADER, HOST_CALLBACKS
 from placement_lint.jaxmodel.transfer import Effect, Gives
 from placement_lint.placement.domain.containers import is_container, sited
 from placement_lint.placement.domain.contents import element_of
@@ -61,6 +62,9 @@ if TYPE_CHECKING:
     from placement_lint.placement.engine.protocols import Evaluator
 
 
+_GIVEN_FUNCTIONS = HOST_CALLBACKS | {DATA_LOADER}
+"""What runs functions of the program elsewhere."""
+
 _WITH_METHODS = (
     AnyTree, Array, DefaultDeviceContext, Executor, ExitStack, Future, Generator, Host, Mapping,
     PlainContext, Sequence, TensorFile, Thread,
@@ -87,6 +91,8 @@ class Calls:
             return self.methods.method(node, node.func, Arguments(node), state)
         if qualified is not None:
             held = self._library_call(node, qualified, state)
+            if qualified in _GIVEN_FUNCTIONS:
+                self._saw_given(node)
             if held is not None:
                 return sited(held, self.on.targets.made(node)) if is_container(held) else held
         elif isinstance(node.func, cst.Attribute):
@@ -95,6 +101,21 @@ class Calls:
         if made is not None:
             return sited(made, self.on.targets.made(node)) if is_container(made) else made
         return self.objects.called(node, self.on.evaluate(node.func, state), state)
+
+    def _saw_given(self, node: cst.Call) -> None:
+        """Remember the arguments of a call that gives functions away, which were evaluated, and
+        the objects of which these are attributes.
+        """
+        seen = self.on.record.values
+        given: dict[int, Value] = {}
+        for argument in node.args:
+            each: cst.BaseExpression | None = argument.value
+            while each is not None:
+                place = self.on.index(each)
+                if place in seen:
+                    given[place] = seen[place]
+                each = each.value if isinstance(each, cst.Attribute) else None
+        self.on.module.record.given.saw(self.on.index(node), given)
 
     def at_once(self, node: cst.Call, state: State) -> Value:
         """Call what gives an iterator, all of which is consumed here."""

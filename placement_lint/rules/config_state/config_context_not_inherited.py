@@ -83,6 +83,7 @@ class ConfigContextNotInherited(Rule):
     `loop.run_in_executor`; and processes, in a file that selects the start method "spawn" or
     "forkserver". The function may make them in another function that it calls, and what starts the
     thread may be a function, a method or an object of the program that the block calls or makes.
+    The block may also be entered by a context manager of the program.
 
     ## Why is this bad?
     The default device of a `with` block belongs to the thread that entered it. Other threads do not
@@ -166,7 +167,9 @@ class ConfigContextNotInherited(Rule):
             ),
             None,
         )
-        if entered is None or is_pinned_to_cpu(ctx.module) or ctx.module.fact(_sets_default):
+        if is_pinned_to_cpu(ctx.module) or ctx.module.fact(_sets_default):
+            return
+        if entered is None and not _is_in_block_of_other(node, ctx):
             return
         workers = [(worker, ctx) for worker in _started(node, ctx)]
         run = None if workers else _run_of_thread(node, ctx)
@@ -174,7 +177,7 @@ class ConfigContextNotInherited(Rule):
             workers = list(_started_by_callee(node, ctx))
             if not workers:
                 return
-        confidence = _is_elsewhere(entered, ctx)
+        confidence = Confidence.LIKELY if entered is None else _is_elsewhere(entered, ctx)
         may_be_forked = _maker(node, ctx) in _PROCESSES and not ctx.module.fact(_spawns)
         if confidence is None or may_be_forked:
             return
@@ -352,6 +355,33 @@ def _leaves_devices(initializer: cst.BaseExpression, ctx: Context) -> bool:
     return packages <= {"builtins", *sys.stdlib_module_names}
 
 
+# -- in which block ---------------------------------------------------------------------------
+
+
+def _is_in_block_of_other(node: cst.Call, ctx: Context) -> bool:
+    """Return whether a `with` enters the host's block by a context manager of the program.
+
+    That is a function, or a class. The blocks of callers do not count, since there the call of the
+    function around is reported.
+    """
+    before = [
+        item.item
+        for item in ctx.with_items(node)
+        if isinstance(item.item, cst.Call) and ctx.flow.runs_on_system_default(item.item)
+    ]
+    return bool(before) and _is_under_host(node, ctx)
+
+
+def _is_under_host(node: cst.Call, ctx: Context) -> bool:
+    """Return whether a call always runs where another device than the system's is the default."""
+    devices = ctx.flow.default_devices(node)
+    return bool(devices) and all(
+        device is not None
+        and differ(device, SYSTEM_DEFAULT, accelerator=ctx.flow.accelerator) is True
+        for device in devices
+    )
+
+
 # -- what it does -----------------------------------------------------------------------------
 
 
@@ -395,6 +425,8 @@ def _first_made(function: Function, ctx: Context) -> cst.CSTNode | None:
     if any(ctx.called(call) == _CONTEXT for call in calls):
         return None
     for call in calls:
+        if _is_under_host(call, ctx):
+            continue
         if not _places(ctx.called(call)):
             if _made_elsewhere(call.func, ctx) is not None or _maps_placing(call, ctx):
                 return call

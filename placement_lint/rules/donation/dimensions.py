@@ -16,6 +16,7 @@ from placement_lint.syntax.calls import Arguments, string_value
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from placement_lint.placement.domain.values import Value
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
 
@@ -46,6 +47,19 @@ _MAPS = frozenset({"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map"})
 _GRADIENTS = {"jax.grad": False, "jax.value_and_grad": True}
 _STACKING = frozenset(f"jax.numpy.{name}" for name in "concatenate stack vstack hstack".split())
 _MOST = 200
+
+
+def is_split(held: Value) -> bool:
+    """Return whether an array is put to shardings that name an axis: a scalar has none to split."""
+    from placement_lint.placement.domain.values import Array
+
+    return bool(held) and all(
+        isinstance(atom, Array)
+        and atom.sharding is not None
+        and atom.sharding.spec is not None
+        and any(True for _ in atom.sharding.spec.axes())
+        for atom in held
+    )
 
 
 def has_dimensions(node: cst.BaseExpression, ctx: Context) -> bool:
@@ -99,8 +113,8 @@ class _Shapes:
         if isinstance(node, cst.Call):
             return self._is_made(node, ctx)
         if isinstance(node, cst.Name):
-            return self._is_bound(node, ctx)
-        return False
+            return self._is_bound(node, ctx) or is_split(ctx.flow.value(node))
+        return isinstance(node, cst.Attribute) and is_split(ctx.flow.value(node))
 
     def _is_item(self, node: cst.Subscript, ctx: Context) -> bool:
         """Return whether a part of a dict or a list of arrays is meant: `params["w"]`."""

@@ -9,7 +9,7 @@ import libcst as cst
 from placement_lint.findings import Confidence, Severity
 from placement_lint.prefilter.conditions import AllOf, Jax
 from placement_lint.rules.base import Rule
-from placement_lint.rules.donation.dimensions import has_dimensions
+from placement_lint.rules.donation.dimensions import has_dimensions, is_split
 from placement_lint.rules.donation.memory_kinds import SAYS_MEMORY, may_fail, on_host_memory
 from placement_lint.syntax.dotted import dotted
 
@@ -121,7 +121,7 @@ def _mixed(
         node, is_of_host = ctx.tree.nodes[index], _is_of_host(held, ctx)
         if isinstance(node, cst.BaseExpression) and is_of_host is not None:
             places[node] = is_of_host
-            split |= {node} if _is_split(held) else set()
+            split |= {node} if is_split(held) else set()
     hosts = [node for node, is_of_host in places.items() if is_of_host]
     others = [node for node, is_of_host in places.items() if not is_of_host]
     for host in hosts:
@@ -129,19 +129,6 @@ def _mixed(
             if all(each in split or has_dimensions(each, ctx) for each in (host, other)):
                 return host, other
     return None
-
-
-def _is_split(held: Value) -> bool:
-    """Return whether an array is put to shardings that name an axis: a scalar has none to split."""
-    from placement_lint.placement.domain.values import Array
-
-    return all(
-        isinstance(atom, Array)
-        and atom.sharding is not None
-        and atom.sharding.spec is not None
-        and any(True for _ in atom.sharding.spec.axes())
-        for atom in held
-    )
 
 
 def _is_of_host(held: Value, ctx: Context) -> bool | None:

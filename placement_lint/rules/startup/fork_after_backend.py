@@ -41,7 +41,8 @@ class ForkAfterBackend(Rule):
     Finds `os.fork()` after a call that certainly runs earlier and starts the backend: an array, a
     key, `jax.devices()`. It also finds a process or a pool of `multiprocessing` with the start
     method `fork`; with the default method, only if the function that it runs uses JAX. The backend
-    may be started in a function of another file, or before each call of the function that forks.
+    may be started in a function of another file, in a method of the same object or of another one,
+    or before each call of the function that forks.
 
     ## Why is this bad?
     JAX's backend uses many threads. A fork copies one of them and all locks, in whatever state they

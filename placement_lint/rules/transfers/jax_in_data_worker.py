@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from placement_lint.findings import Confidence, Severity
 from placement_lint.prefilter.conditions import GIVEN, AllOf, AnyOf, Jax, Uses, Word
 from placement_lint.rules.base import Rule
+from placement_lint.rules.transfers.given_by_objects import computations_by_objects
 from placement_lint.semantic.given_functions import (
     GRAIN,
     PREFETCH,
@@ -34,7 +35,8 @@ class JaxInDataWorker(Rule):
     `worker_init_fn`, the methods of the dataset (`__getitem__`, `__iter__`), what the dataset is
     given and calls (`transform=`), the operations; and what `map` and `filter` of a Hugging Face
     dataset run in the processes of `num_proc=`. These are functions, objects and classes of the
-    same file or of another file of the run, where it is reported, and what they call. `jnp.array`
+    same file or of another file of the run, where it is reported, and what they call, also where
+    an object of the program holds them, or a dict of options (`**options`). `jnp.array`
     and `jnp.asarray` count as computations, and so do the items of a dataset `with_format("jax")`.
 
     ## Why is this bad?
@@ -96,7 +98,6 @@ class JaxInDataWorker(Rule):
         "Give NumPy arrays from the workers, and put the batches on the device in the main process"
     )
     severity = Severity.WARNING
-    follows_arrays = False
     needs = AnyOf(
         AllOf(b"DataLoader", Uses(TORCH, *GRAIN)),
         AllOf(PREFETCH.encode(), Uses("grain.*")),
@@ -122,3 +123,13 @@ class JaxInDataWorker(Rule):
                 f"{given.name} runs in the worker processes of {given.by}: {_MESSAGE}",
                 confidence=Confidence.DEFINITE if given.is_certain else Confidence.LIKELY,
             )
+        for found, there in computations_by_objects(ctx, GivenTo.WORKERS):
+            if found.node is not None:
+                ctx.report(
+                    found.node,
+                    f"{found.name} runs in the worker processes of a data loader: {_MESSAGE}",
+                    confidence=Confidence.LIKELY,
+                    related=(
+                        (found.call, there.module.path, "the loader that starts the workers"),
+                    ),
+                )

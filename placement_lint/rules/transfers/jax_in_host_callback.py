@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from placement_lint.findings import Severity
+from placement_lint.findings import Confidence, Severity
 from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS
-from placement_lint.prefilter.conditions import GIVEN, AllOf, AnyOf, GivenFunction, Jax, Word
+from placement_lint.prefilter.conditions import GIVEN, AllOf, AnyOf, Jax, Uses, Word
 from placement_lint.rules.base import Rule
+from placement_lint.rules.transfers.given_by_objects import computations_by_objects
 from placement_lint.semantic.given_functions import computation_given, computations_here
 from placement_lint.semantic.program_queries import GivenTo
 
@@ -27,7 +28,8 @@ class JaxInHostCallback(Rule):
     Finds the first JAX computation in a function that is passed to `jax.pure_callback`,
     `jax.experimental.io_callback` or `jax.debug.callback`: in the function itself, in a lambda, or
     in a function that it calls, of the same file or of another file of the run, where it is
-    reported; and a callback that is itself a jitted function.
+    reported; and a callback that is itself a jitted function. The callback may be what an object
+    of the program holds, a method that a subclass has, or an argument of a helper.
 
     ## Why is this bad?
     The device waits for the callback, and the computation in the callback waits for the device.
@@ -91,8 +93,7 @@ class JaxInHostCallback(Rule):
     code, name = "JDP408", "jax-in-host-callback"
     advice = "Compute with NumPy in the callback"
     severity = Severity.ERROR
-    follows_arrays = False
-    needs = AllOf(Jax(), AnyOf(GivenFunction(HOST_CALLBACKS, "callback"), Word(GIVEN.encode())))
+    needs = AllOf(Jax(), AnyOf(Uses(*HOST_CALLBACKS), Word(GIVEN.encode())))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         if ctx.called(node) not in HOST_CALLBACKS:
@@ -111,3 +112,13 @@ class JaxInHostCallback(Rule):
         for call, given in computations_here(ctx, GivenTo.CALLBACK):
             message = f"{given.name} in a callback that {given.by} gives to the device"
             ctx.report(call, _MESSAGE.format(message))
+        for found, there in computations_by_objects(ctx, GivenTo.CALLBACK):
+            if found.node is not None:
+                given_here = (found.call, there.module.path, "given to the device here")
+                message = f"{found.name} in a host callback"
+                ctx.report(
+                    found.node,
+                    _MESSAGE.format(message),
+                    confidence=Confidence.LIKELY,
+                    related=(given_here,),
+                )

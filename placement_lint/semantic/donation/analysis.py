@@ -12,6 +12,7 @@ from placement_lint.jaxmodel.tracing import TraceKind
 from placement_lint.placement.facts.annotations import is_plain
 from placement_lint.semantic.donation.buffers import Buffers, Nature, Surety
 from placement_lint.semantic.donation.expressions import OutOfStepsError
+from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.semantic.donation.statements import DonationStatements
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.definitions import class_of_receiver, initializer
@@ -21,11 +22,15 @@ if TYPE_CHECKING:
 
     from placement_lint.semantic.donation.buffers import Death
     from placement_lint.semantic.donation.choices import Things
-    from placement_lint.semantic.donation.parts import BufferPart
+    from placement_lint.semantic.donation.parts import Keys
     from placement_lint.semantic.donation.readings import Idle, Reading, Repeat
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.names import Names, Scope
 
+_MOST_PARTS = 200
+"""Of a new object, in which things that are there twice are looked for."""
+_DEEPEST = 3
+"""Attributes of attributes that are looked into."""
 _SETTING = (cst.AssignTarget, cst.AugAssign, cst.Element)
 _WORDS = frozenset({"donate", "donate_argnames", "donate_argnums"})
 _TRACED = frozenset({
@@ -60,6 +65,8 @@ class Donations:
         self._tree = facts.tree
         self._run = DonationStatements(facts)
         self._setting: dict[int, dict[str, list[_Setting]]] = {}
+        self._aliases: dict[int, dict[Keys, Keys]] = {}
+        """For initializers, by `id`: which parts of the object are one thing."""
         if not is_executed:
             return
         try:
@@ -145,6 +152,7 @@ class Donations:
 
     def call(self, function: cst.FunctionDef) -> DonatingRun:
         """Execute a function as anyone may call it."""
+        aliases = self._same_at_first(function)
         self._begin()
         run, names = self._run, self._facts.names
         frame = run.new_number()
@@ -156,8 +164,7 @@ class Donations:
             run.state.names[frame, params[0].name.value] = frozenset({owner})
             params = params[1:]
             run.state.parts[owner.root] = {
-                (f".{name}",): frozenset({owner.at(f".{other}")})
-                for name, other in self._same_at_first(function).items()
+                keys: frozenset({owner.at(*others)}) for keys, others in aliases.items()
             }
         for param in (*params, *function.params.kwonly_params):
             name = param.name.value
@@ -180,12 +187,12 @@ class Donations:
             return None
         return self._run.root(Nature.UNKNOWN, cls=cls)
 
-    def _same_at_first(self, function: cst.FunctionDef) -> dict[str, str]:
-        """Return which attributes of a new object are one thing, when a method is called first.
+    def _same_at_first(self, function: cst.FunctionDef) -> dict[Keys, Keys]:
+        """Return which parts of a new object are one thing, when a method is called first.
 
-        `self.target = self.params` in the initializer, where no other method than this one sets
-        either of them to anything but the other: a target network that begins as the parameters
-        themselves.
+        `self.target = self.params` in the initializer, or `self.nets = Nets(params, params)`, where
+        no other method than this one sets either of them to anything but the other: a target
+        network that begins as the parameters themselves.
         """
         cls = self._facts.names.scope(function).node
         init = None if not isinstance(cls, cst.ClassDef) else initializer(cls, self._facts.names)
@@ -193,18 +200,58 @@ class Donations:
             return {}
         set_by = self._set_by(cls)
 
-        def is_set_once(name: str, to: str) -> bool:
+        def is_set_once(keys: Keys, to: Keys) -> bool:
+            name = keys[0][1:]
+            alike = {name, to[0][1:]} if len(keys) == len(to) == 1 else set()
             others = [each for each in set_by.get(name, ()) if each.method != id(function)]
             first = [each for each in others if each.method == id(init)]
-            return len(first) == 1 and all(
-                each in first or each.source in {name, to} for each in others
-            )
+            return len(first) == 1 and all(each in first or each.source in alike for each in others)
 
         return {
-            name: other
-            for name, other in _aliases_in(init, self._facts.names)
-            if name != other and is_set_once(name, other) and is_set_once(other, name)
+            keys: others
+            for keys, others in self._aliases_after(init).items()
+            if is_set_once(keys, others) and is_set_once(others, keys)
         }
+
+    def _aliases_after(self, init: cst.FunctionDef) -> dict[Keys, Keys]:
+        """Return the parts of an object that are one thing once its initializer has made it."""
+        known = self._aliases.get(id(init))
+        if known is not None:
+            return known
+        self._aliases[id(init)] = {}
+        owner = self.call(init).owner
+        found: dict[Keys, Keys] = {}
+        if owner is not None:
+            first: dict[BufferPart, Keys] = {}
+            for keys, part in self._parts_of(owner):
+                if first.setdefault(part, keys) != keys:
+                    found[keys] = first[part]
+        self._aliases[id(init)] = found
+        return found
+
+    def _parts_of(self, owner: BufferPart) -> Iterator[tuple[Keys, BufferPart]]:
+        """Yield what an object surely holds and may be a buffer, each with the keys to it."""
+        pending: list[tuple[Keys, BufferPart]] = [((), owner)]
+        state, roots = self._run.state, self._run.roots
+        for _ in range(_MOST_PARTS):
+            if not pending:
+                return
+            above, part = pending.pop()
+            if above:
+                yield above, part
+            if len(above) == _DEEPEST:
+                continue
+            count = len(part.keys)
+            for keys, held in state.parts.get(part.root, {}).items():
+                only = next(iter(held)) if len(held) == 1 else None
+                if (
+                    keys[:count] == part.keys
+                    and len(keys) == count + 1
+                    and isinstance(only, BufferPart)
+                    and roots[only.root].nature is not Nature.DATA
+                    and not any(key[1:2] == "*" for key in only.keys)
+                ):
+                    pending.append(((*above, keys[-1]), only))
 
     def _set_by(self, cls: cst.ClassDef) -> dict[str, list[_Setting]]:
         """Return where the methods of a class set an attribute of something."""
@@ -275,12 +322,23 @@ class Donations:
                     known.setdefault(str(name), []).extend(targets)
                 if isinstance(assign.value, cst.Name):
                     known.setdefault(assign.value.value, []).extend(targets)
+            for cls in self._tree.every(cst.ClassDef):
+                for base in cls.bases:
+                    if isinstance(base.value, cst.Name):
+                        known.setdefault(base.value.value, []).append(cls.name.value)
             self.__dict__["_assigned"] = known
         found: dict[str, list[str]] = known
         return found
 
     def _function_names(self) -> dict[int, list[str]]:
-        return {id(each): [each.name.value] for each in self._tree.every(cst.FunctionDef)}
+        """Return by what a function is called: what Python calls by itself, by its class."""
+        found: dict[int, list[str]] = {}
+        for each in self._tree.every(cst.FunctionDef):
+            names = found[id(each)] = [each.name.value]
+            cls = self._facts.names.scope(each).node
+            if each.name.value.startswith("__") and isinstance(cls, cst.ClassDef):
+                names.append(cls.name.value)
+        return found
 
     def _names_of(self, call: cst.CSTNode) -> list[str]:
         """Return what a call that makes something which donates is bound to."""
@@ -316,26 +374,8 @@ class Donations:
         return found
 
 
-def _aliases_in(init: cst.FunctionDef, names: Names) -> Iterator[tuple[str, str]]:
-    """Yield the attributes that an initializer sets to what another one is, with that one.
-
-    By its own statements: what it does under a condition may not be done.
-    """
-    held: dict[str, str] = {}
-    lines = (each for each in init.body.body if isinstance(each, cst.SimpleStatementLine))
-    for statement in (each for line in lines for each in line.body):
-        if not isinstance(statement, cst.Assign):
-            continue
-        own = [name for each in statement.targets if (name := _own_name(each.target, names))]
-        source = _own_name(statement.value, names)
-        if source is None and isinstance(statement.value, cst.Name):
-            source = held.setdefault(statement.value.value, own[0]) if own else None
-        for name in own:
-            yield name, source or own[0]
-
-
 def _own_name(node: cst.BaseExpression, names: Names) -> str | None:
-    """Return the name of an attribute of the object that an initializer makes."""
+    """Return the name of an attribute of the object whose method the code is in."""
     is_own = isinstance(node, cst.Attribute) and class_of_receiver(node.value, names) is not None
     return node.attr.value if isinstance(node, cst.Attribute) and is_own else None
 

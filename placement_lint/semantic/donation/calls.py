@@ -79,13 +79,25 @@ class DonationCalls(DonationLibraries):
             found = self._method(node, held, method)
             if found is not None:
                 return found
-            callee = self.attribute_of(held, method)
+            callee = self._as_called(self.attribute_of(held, method))
             if any(isinstance(each, BufferPart) for each in callee):
                 self._may_change(held)
         else:
-            callee = self.evaluate(node.func)
+            callee = self._as_called(self.evaluate(node.func))
         self.targets = targets
         return self._called(node, callee)
+
+    def _as_called(self, callee: Things) -> Things:
+        """Return what a call runs: of an object its `__call__`, else the thing itself."""
+        only = next(iter(callee)) if len(callee) == 1 else None
+        if not isinstance(only, BufferPart) or only.keys:
+            return callee
+        root = self.roots[only.root]
+        if root.cls is None and not root.elsewhere:
+            return callee
+        method = self.attribute_of(callee, "__call__")
+        is_known = not any(isinstance(each, BufferPart) for each in method)
+        return method if is_known else callee
 
     # -- what is called ---------------------------------------------------------------------------
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.definitions import Function
 
+_MOST_OBJECTS = 4
+"""Objects of a list, for each of which the body of a loop is executed."""
 _MOST_NESTED = 2
 """Loops in one another that are executed more than once in each iteration of the outer one."""
 _MAX_SNAPSHOTS = 32
@@ -323,12 +325,46 @@ class DonationStatements(DonationCalls):
 
     def for_(self, node: cst.For) -> bool:
         iterated = self.evaluate(node.iter)
+        objects = self._objects_in(iterated, node)
+        if objects:
+            return self._each(node, objects)
         least, number = _least_turns(node.iter), self.new_number()
 
         def begin() -> None:
             self.bind(node.target, self.next_element(node.iter, iterated, number))
 
         return self._loop(node, begin, least=least, is_endless=False)
+
+    def _objects_in(self, iterated: Things, node: cst.For) -> list[Things]:
+        """Return the objects of a list that is written out, for which a loop calls methods in turn.
+
+        Callbacks, as a rule. Nothing where there are more, or other things, or it may end early.
+        """
+        only = next(iter(iterated)) if len(iterated) == 1 else None
+        entries = self.state.entries(only, self.roots) if isinstance(only, BufferPart) else None
+        items = [] if entries is None else [*entries.values()]
+        if not 0 < len(items) <= _MOST_OBJECTS or node.orelse is not None:
+            return []
+        is_left = any(True for _ in self.tree.every(cst.Break, below=node.body))
+        are_objects = all(
+            len(held) == 1
+            and isinstance(each := next(iter(held)), BufferPart)
+            and not each.keys
+            and self.roots[each.root].cls is not None
+            for held in items
+        )
+        return items if are_objects and not is_left else []
+
+    def _each(self, node: cst.For, objects: Sequence[Things]) -> bool:
+        """Execute the body of a loop once for each of some objects."""
+        for each in objects:
+
+            def begin(each: Things = each) -> None:
+                self.bind(node.target, each)
+
+            if not self._loop(node, begin, least=1, is_endless=False, is_once=True):
+                return False
+        return True
 
     def while_(self, node: cst.While) -> bool:
         is_endless = _truth(node.test) is True
@@ -339,7 +375,13 @@ class DonationStatements(DonationCalls):
         return self._loop(node, begin, least=0, is_endless=is_endless)
 
     def _loop(
-        self, node: cst.For | cst.While, begin: Callable[[], None], *, least: int, is_endless: bool
+        self,
+        node: cst.For | cst.While,
+        begin: Callable[[], None],
+        *,
+        least: int,
+        is_endless: bool,
+        is_once: bool = False,
     ) -> bool:
         around = self.where
         entered, since = self.state.copy(), len(self.roots)
@@ -351,7 +393,7 @@ class DonationStatements(DonationCalls):
         ended: list[Buffers] = []
         is_going_on = True
         is_deep = was_second and len(self.turns) > _MOST_NESTED
-        for turn in range(1 if is_deep or least == -1 else 3):
+        for turn in range(1 if is_deep or is_once or least == -1 else 3):
             if turn == 2 and (least == 2 or not self._is_newly_gone(ended)):
                 break
             self.is_second = was_second or turn > 0
