@@ -180,6 +180,42 @@ class TracedFunctions:
                         id(part) for part in (function, *self.tree.descendants(function))
                     )
                     yield definition, tracing
+                    for other in self._overriding(definition):
+                        yield other, tracing
+
+    def _overriding(self, function: Function) -> Iterator[cst.FunctionDef]:
+        """Yield the methods of subclasses in the file that come in the place of a method.
+
+        `jax.jit(self.step)` in the initializer of a base compiles those.
+        """
+        cls = self.names.scope(function).node
+        if not isinstance(function, cst.FunctionDef) or not isinstance(cls, cst.ClassDef):
+            return
+        pending, seen = [cls], {id(cls)}
+        while pending:
+            for derived in self._derived.get(id(pending.pop()), ()):
+                if id(derived) in seen:
+                    continue
+                seen.add(id(derived))
+                pending.append(derived)
+                bindings = self.names.scope(derived.body).bindings
+                made = bindings.get(function.name.value, [])
+                if len(made) == 1 and isinstance(made[0].node, cst.FunctionDef):
+                    yield made[0].node
+
+    @cached_property
+    def _derived(self) -> dict[int, list[cst.ClassDef]]:
+        """For classes, by `id`: those of the file that name them as a base."""
+        found: dict[int, list[cst.ClassDef]] = {}
+        for cls in self.tree.every(cst.ClassDef):
+            for base in cls.bases:
+                bindings = (
+                    self.names.bindings(base.value) if isinstance(base.value, cst.Name) else []
+                )
+                above = bindings[0].node if len(bindings) == 1 else None
+                if isinstance(above, cst.ClassDef):
+                    found.setdefault(id(above), []).append(cls)
+        return found
 
     def _other_uses(self, node: Function) -> bool | None:
         """Return whether a function has uses that may call it as it is; None: it is so called.

@@ -231,12 +231,26 @@ def element_of(of: Value, key: Key | None = None) -> Value:
             index = None
             if isinstance(key, int) and key >= 0:
                 index = MeshDevices(atom.platform, atom.part).at(key)
-            found.append(frozenset({TheDevice(Device(atom.platform, index))}))
+            places = _behind_the_first(atom) if key is None else ()
+            found.append(
+                frozenset(TheDevice(Device(atom.platform, place)) for place in places or (index,))
+            )
         elif isinstance(atom, DeviceGrid) and len(atom.shape or ()) == 1:
             found.append(frozenset({TheDevice(_device_in(atom, key))}))
         elif not isinstance(atom, Array):
             found.append(UNKNOWN)
     return join(*found) if found else frozenset()
+
+
+def _behind_the_first(devices: DeviceList) -> tuple[int, ...]:
+    """Return the places of a few devices of which the first of all is none: `jax.devices()[1:4]`.
+
+    Nothing where there may be more, or the first among them.
+    """
+    start, stop, step = devices.part
+    if start is None or stop is None or step not in {None, 1} or not 0 < start < stop:
+        return ()
+    return tuple(range(start, stop)) if stop - start <= _FEW else ()
 
 
 def _part_of(atom: Host) -> Value:
@@ -250,6 +264,8 @@ def _device_in(grid: DeviceGrid, key: Key | None) -> Device | None:
     return None if devices is None or index is None else Device(devices.platform, index)
 
 
+_FEW = 4
+"""Devices of a list that are told apart, whichever of them is meant."""
 _KEYS = Sequence(None, PLAIN)
 """The keys of a dict: no array can be one."""
 

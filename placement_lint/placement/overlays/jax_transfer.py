@@ -496,7 +496,9 @@ def key(call: LibraryCall) -> Value:
         )
     else:
         made = call.created(is_small=True)
-    return value(Sequence(None, made)) | made if call.name.endswith(".split") else made
+    # Rows of a committed array are where it is, however they are taken.
+    is_several = call.name.endswith(".split") and not committed
+    return value(Sequence(None, made)) | made if is_several else made
 
 
 @applies(Effect.SAMPLE)

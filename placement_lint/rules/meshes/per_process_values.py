@@ -51,6 +51,7 @@ _SAME = frozenset({
     "numpy.save",
 })  # fmt: skip
 """Functions whose result says nothing of the values that they are given."""
+_PROPERTIES = frozenset({"builtins.property", "functools.cached_property"})
 _METADATA = frozenset({"dtype", "ndim", "shape", "size"})
 _MOST = 100
 
@@ -171,24 +172,47 @@ class _Sources:
         )
 
     def _is_attribute(self, node: cst.Attribute, ctx: Context) -> bool:
-        """Return whether an attribute of an object differs, which its class assigns once."""
-        owner = class_of_receiver(node.value, ctx.names)
-        if owner is None:
+        """Return whether an attribute of an object differs, which its class assigns once, or which
+        is a property.
+        """
+        own = class_of_receiver(node.value, ctx.names)
+        found = _class_of(node.value, ctx) if own is None else (own, ctx)
+        if found is None:
             return False
-        key = (id(owner), node.attr.value)
+        owner, there = found
+        name = node.attr.value
+        key = (id(owner), name)
         if key in self._asking:
             return False
         self._asking.add(key)
-        values = [
-            assign.value
-            for assign in ctx.tree.every(cst.Assign, below=owner)
-            for target in assign.targets
-            if isinstance(target.target, cst.Attribute)
-            and target.target.attr.value == node.attr.value
-        ]
-        found = len(values) == 1 and self.differs(values[0], ctx, {})
+        made = there.names.scope(owner.body).bindings.get(name, [])
+        if len(made) == 1 and isinstance(made[0].node, cst.FunctionDef):
+            differs = self._is_property(made[0].node, there)
+        else:
+            values = [
+                assign.value
+                for assign in there.tree.every(cst.Assign, below=owner)
+                for target in assign.targets
+                if isinstance(target.target, cst.Attribute) and target.target.attr.value == name
+            ]
+            differs = len(values) == 1 and self.differs(values[0], there, {})
         self._asking.discard(key)
-        return found
+        return differs
+
+    def _is_property(self, function: cst.FunctionDef, there: Context) -> bool:
+        """Return whether all that a property gives differs."""
+        decorators = [there.name(each.decorator) for each in function.decorators]
+        returned = [
+            each.value
+            for each in there.tree.every(cst.Return, below=function)
+            if there.function(each) is function
+        ]
+        is_property = len(decorators) == 1 and decorators[0] in _PROPERTIES
+        return (
+            is_property
+            and bool(returned)
+            and all(value is not None and self.differs(value, there, {}) for value in returned)
+        )
 
     def _is_of_parameter(self, node: cst.Name, ctx: Context, given: Mapping[str, bool]) -> bool:
         """Return whether a name is a parameter that differs, and is bound nowhere else."""
@@ -246,6 +270,17 @@ def _parameters(function: cst.FunctionDef, ctx: Context) -> list[str]:
 
 def _names(function: cst.FunctionDef | cst.Lambda) -> list[str]:
     return [each.name.value for each in function.params.params]
+
+
+def _class_of(node: cst.BaseExpression, ctx: Context) -> tuple[cst.ClassDef, Context] | None:
+    """Return the class of the program of which an expression surely is an object, with its file."""
+    from placement_lint.placement.domain.values import Instance
+
+    classes = {atom.cls if isinstance(atom, Instance) else None for atom in ctx.flow.value(node)}
+    place = classes.pop() if len(classes) == 1 else None
+    there = None if place is None else ctx.beside(place.module)
+    made = None if there is None or place is None else there.tree.nodes[place.node]
+    return (made, there) if isinstance(made, cst.ClassDef) and there is not None else None
 
 
 def _function(call: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Context] | None:
