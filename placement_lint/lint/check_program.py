@@ -157,6 +157,7 @@ class ComponentCheck:
         for path, analysis in analyses.items():
             analysis.siblings = analyses
             analysis.facts.siblings = siblings
+            analysis.facts.locate = self.find
             if program is not None:
                 analysis.facts.flow = Flow(program, program.modules[path])
         return analyses

@@ -411,7 +411,8 @@ class Selection:
 
     def components(self, project: Project) -> list[Component]:
         """Return the files that may have to be interpreted together."""
-        if len(self.files) < 2 or not (self._carrying or self._sharing or self._saying_where):
+        any_start = self._carrying or self._sharing or self._saying_where or self._donating
+        if len(self.files) < 2 or not any_start:
             return []
         from placement_lint.lint.check_program import components
 
@@ -419,7 +420,8 @@ class Selection:
             return [path for path in paths if self.requests[path].options.follows_arrays]
 
         shared = sharing(self._sharing, project.imports, self.store)
-        small = small_programs(self._saying_where, self._sizes, project.imports)
+        starts = (*self._saying_where, *self._donating)
+        small = small_programs(starts, self._sizes, project.imports)
         shared = (shared | small) & self.requests.keys()
         carrying = to_execute([*dict.fromkeys((*self._carrying, *sorted(shared)))])
         # Files without JAX place nothing; in a small program they may name its axes.

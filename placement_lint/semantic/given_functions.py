@@ -102,6 +102,20 @@ def _of_callback(call: cst.Call, view: FileView) -> FirstComputation | None:
     callback = Arguments(call).get(0, "callback")
     if callback is None or failure_is_expected(call, view):
         return None
+    every = (_computation_of(each, call, view) for each in _branches(callback))
+    return next((found for found in every if found is not None), None)
+
+
+def _branches(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """Return what a conditional expression chooses from, else the expression itself."""
+    if not isinstance(node, cst.IfExp):
+        return [node]
+    return [*_branches(node.body), *_branches(node.orelse)]
+
+
+def _computation_of(
+    callback: cst.BaseExpression, call: cst.Call, view: FileView
+) -> FirstComputation | None:
     if _is_compiled(callback, view):
         return FirstComputation(GivenTo.CALLBACK, call, "", callback)
     function = function_of(callback, view.names) or called_method(callback, view)

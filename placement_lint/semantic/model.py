@@ -133,6 +133,9 @@ class ModuleFacts:
         self.names = Names(self.tree, exports, table_with(models))
         self.siblings: dict[str, ModuleFacts] = {path: self}
         """The files that are interpreted together with this one, itself among them, by path."""
+        self.locate: Callable[[str, str], tuple[str, str] | None] | None = None
+        """Return the file that a name in another one leads into, and the rest of the name there;
+        None in a file that is checked alone."""
         self.said: dict[bytes, bool] = {}
         """Words that were looked for in its text, and whether they are there."""
         self._facts: dict[Callable[..., Any], Any] = {}

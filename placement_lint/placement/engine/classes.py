@@ -78,7 +78,7 @@ class Classes:
         self._methods: dict[Place, dict[str, Place]] = {}
         self._setters: dict[Place, dict[str, Place]] = {}
         self._library: dict[Place, str | None] = {}
-        self._closures: dict[Place, Closure | None] = {}
+        self._closures: dict[Place, Closure | Instance | None] = {}
         """What decorators of the program make of methods, where that matters."""
 
     def is_namespace(self, instance: Instance) -> bool:
@@ -254,10 +254,12 @@ class Classes:
         if isinstance(node, cst.FunctionDef):
             kind = method_kind(module, node)
             closure = self._decorated(function)
-            if closure is not None:
+            if isinstance(closure, Closure):
                 return value(
                     replace(closure, receiver=value(cls)) if kind == "classmethod" else closure
                 )
+            if closure is not None:
+                return UNKNOWN
             if kind == "classmethod":
                 return value(Method(function, cls))
             computation = module.traced.computation(node)
@@ -292,7 +294,13 @@ class Classes:
         if isinstance(node, cst.FunctionDef) and is_property(module, node):
             return self._program.functions.call(function, {0: value(instance)}, state, bound=True)
         closure = self._decorated(function)
-        if closure is not None and isinstance(node, cst.FunctionDef):
+        if isinstance(closure, Instance):
+            getter = self.method(closure.cls, "__get__")
+            given = (value(closure), value(instance), value(Class(instance.cls)))
+            arguments: dict[int | str, Value] = dict(enumerate(given))
+            if getter is not None:
+                return self._program.functions.call(getter, arguments, state, bound=True)
+        if isinstance(closure, Closure) and isinstance(node, cst.FunctionDef):
             receiver = {"staticmethod": NOTHING, "classmethod": value(Class(instance.cls))}.get(
                 method_kind(module, node), value(instance)
             )
@@ -347,8 +355,11 @@ class Classes:
         arguments: dict[int | str, Value] = dict(enumerate(given))
         return self._program.functions.call(function, arguments, state, bound=True)
 
-    def _decorated(self, function: Place) -> Closure | None:
-        """Return what a decorator of the program makes of a method; None: what calls it alike."""
+    def _decorated(self, function: Place) -> Closure | Instance | None:
+        """Return what a decorator of the program makes of a method; None: what calls it alike.
+
+        An object with a `__get__` stands for what that gives.
+        """
         if function not in self._closures:
             self._closures[function] = None
             module, node = self._program.module_of(function), self._program.node(function)
@@ -357,7 +368,10 @@ class Classes:
             ):
                 calls = self._program.expressions(module).calls
                 held = sole(calls.objects.decorated(node, initial_state()))
-                self._closures[function] = held if isinstance(held, Closure) else None
+                if isinstance(held, Closure) or (
+                    isinstance(held, Instance) and self.method(held.cls, "__get__") is not None
+                ):
+                    self._closures[function] = held
         return self._closures[function]
 
     def as_annotated(self, cls: Place, name: str, held: Value) -> Value:

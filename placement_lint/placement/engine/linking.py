@@ -184,7 +184,10 @@ class Linking:
     def _member(self, target: Module, rest: str, state: State) -> Value:
         self._program.import_module(target.name)
         name, _, attributes = rest.partition(".")
-        held = self.variable_of(target, target.names.module_scope, name, state)
+        scope = target.names.module_scope
+        held = UNKNOWN if name in scope.bindings else self.star_imported(target, name, state)
+        if held == UNKNOWN:
+            held = self.variable_of(target, scope, name, state)
         for attribute in attributes.split(".") if attributes else ():
             held = self._program.classes.attribute(held, attribute, state)
         return held

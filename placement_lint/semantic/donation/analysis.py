@@ -95,12 +95,21 @@ class Donations:
         # Where a function does so whoever calls it, its callers are not to blame.
         own = {id(each.call) for each in self._run.repeats.values() if not each.is_of_caller}
         for each in self._run.repeats.values():
-            if not (each.is_of_caller and id(each.call) in own):
+            if not (each.is_of_caller and (id(each.call) in own or self._is_said_there(each))):
                 yield each
+
+    def _is_said_there(self, repeat: Repeat) -> bool:
+        """Return whether another file says by itself that a call of it donates something twice."""
+        facts = self._run.facts_of(repeat.call)
+        if facts is self._facts:
+            return False
+        return any(each.call is repeat.call for each in facts.fact(Donations).repeats)
 
     @property
     def idle(self) -> Iterator[Idle]:
-        yield from (each for at, each in self._run.idle.items() if at not in self._run.useful)
+        for at, each in self._run.idle.items():
+            if at not in self._run.useful and self._run.is_own(each.node):
+                yield each
 
     def death(self, node: cst.CSTNode) -> Death | None:
         """Return what deleted the thing that a name stands for, where it is read."""
@@ -291,7 +300,7 @@ class Donations:
                 fresh.add(owners[index(call)])
                 pending += self._names_of(call)
         for node in named:
-            if self._run.elsewhere(self._facts.names.qualified(node)):
+            if self._run.donating(self._facts.names.qualified(node)):
                 fresh.add(owners[index(node)])
                 pending += self._names_of(node)
         seen: set[str] = set()

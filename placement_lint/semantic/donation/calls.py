@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from placement_lint.semantic.donation.choices import Thing, Things
     from placement_lint.semantic.donation.parts import Keys
+    from placement_lint.syntax.definitions import Function
 
 _MAX_DEPTH = 5
 """Calls of functions of the file inside of one another."""
@@ -53,9 +54,8 @@ _NEW = frozenset({"cur", "current", "new", "next", "old", "out", "prev", "previo
 class DonationCalls(DonationLibraries):
     """The evaluation of calls."""
 
-    @property
-    def outputs(self) -> DonationOutputs:
-        return self.facts.fact(DonationOutputs)
+    def outputs_of(self, function: Function) -> DonationOutputs:
+        return self.facts_of(function).fact(DonationOutputs)
 
     def call(self, node: cst.Call) -> Things:
         """Return what a call gives."""
@@ -120,8 +120,7 @@ class DonationCalls(DonationLibraries):
             if len(known) > _MOST_CALLEES or not all(isinstance(each, Defined) for each in known):
                 return self._unknown(node, given, callee)
             defined = [each for each in known if isinstance(each, Defined)]
-            line_of = self.facts.line_of
-            defined.sort(key=lambda each: (line_of(each.node), each.owner or BufferPart(0)))
+            defined.sort(key=lambda each: (self._line_of(each.node), each.owner or BufferPart(0)))
             return self._one_of(node, defined, given)
         if isinstance(only, Maker):
             return self._made(only, given)
@@ -135,6 +134,9 @@ class DonationCalls(DonationLibraries):
         if isinstance(only, Defined):
             return self._inlined(node, only, given)
         return self.fresh()
+
+    def _line_of(self, node: cst.CSTNode) -> int:
+        return self.facts_of(node).line_of(node)
 
     def _one_of(self, node: cst.Call, callees: Sequence[Defined], given: Sequence[Given]) -> Things:
         """Call one of several functions, or methods of one of several objects."""
@@ -251,7 +253,7 @@ class DonationCalls(DonationLibraries):
 
         def order(donor: Donor) -> tuple[object, ...]:
             jit, inner = donor.jit, donor.inner
-            line = 0 if inner is None else self.facts.line_of(inner.node)
+            line = 0 if inner is None else self._line_of(inner.node)
             return (jit.by, sorted(jit.positions), sorted(jit.keywords), jit.keeps_unused, line)
 
         return self._donate(node, min(donors, key=order), given, is_sure=is_sure)
@@ -289,7 +291,11 @@ class DonationCalls(DonationLibraries):
                 self._check_repeats(node, donor, taken, known)
             for each in taken:
                 self._take(node, donor, each, taken, is_sure=is_sure)
-        result = None if donor.inner is None else self.outputs.result(donor.inner.node)
+        result = (
+            None
+            if donor.inner is None
+            else self.outputs_of(donor.inner.node).result(donor.inner.node)
+        )
         return self.fresh() if result is None else self._made_by(result)
 
     def _made_by(self, result: cst.BaseExpression) -> Things:
@@ -334,20 +340,20 @@ class DonationCalls(DonationLibraries):
             *(each.name.value for each in donor.inner.node.params.kwonly_params),
         }:
             return True
-        return self.outputs.reads(donor.inner.node, parameter)
+        return self.outputs_of(donor.inner.node).reads(donor.inner.node, parameter)
 
     def _is_read(self, donor: Donor, parameter: str) -> bool:
         """Return whether the function reads a parameter, or would not be given it otherwise."""
         if not donor.jit.keeps_unused or donor.inner is None:
             return True
-        return self.outputs.reads(donor.inner.node, parameter)
+        return self.outputs_of(donor.inner.node).reads(donor.inner.node, parameter)
 
     def _taking(self, donor: Donor, each: Given, donated: Sequence[Given]) -> Takeover:
         if donor.inner is not None and each.at is not None:
             parameter = donor.parameter(each.at)
             every = [donor.parameter(other.at) for other in donated if other.at is not None]
             if parameter is not None and self._is_read(donor, parameter):
-                found = self.outputs.taking(
+                found = self.outputs_of(donor.inner.node).taking(
                     donor.inner.node, parameter, [name for name in every if name is not None]
                 )
                 if found is not Takeover.UNKNOWN:
@@ -523,7 +529,8 @@ class DonationCalls(DonationLibraries):
             if isinstance(at, int):
                 at = names[at] if at < len(names) else None
             if at is not None:
-                held[(f".{at}",)] = self._declared(each.things, fields.get(at))
+                with self.at(cls):
+                    held[(f".{at}",)] = self._declared(each.things, fields.get(at))
         self.state.parts[part.root] = held
         return frozenset({part})
 
@@ -548,27 +555,36 @@ class DonationCalls(DonationLibraries):
             for statement in cls.body.body:
                 if isinstance(statement, cst.FunctionDef) and statement.name.value == name:
                     return statement
-            above = [
-                each.node
-                for base in cls.bases[:1]
-                if isinstance(base.value, cst.Name)
-                for each in self.names.bindings(base.value)
-            ]
-            only = above[0] if len(above) == 1 else None
-            if not isinstance(only, cst.ClassDef):
+            above = self._base_of(cls)
+            if above is None:
                 return None
-            cls = only
+            cls = above
         return None
+
+    def _base_of(self, cls: cst.ClassDef) -> cst.ClassDef | None:
+        """Return the first base of a class, where the program has it."""
+        base = cls.bases[0].value if cls.bases else None
+        with self.at(cls):
+            bindings = self.names.bindings(base) if isinstance(base, cst.Name) else []
+            only = bindings[0].node if len(bindings) == 1 else None
+            if isinstance(only, cst.ClassDef) or base is None:
+                return only if isinstance(only, cst.ClassDef) else None
+            name = self.names.qualified(base)
+            found = NOTHING if name is None else self.beside(name)
+        made = next(iter(found), None)
+        return made.node if isinstance(made, OfClass) else None
 
     def class_attribute(self, cls: cst.ClassDef, name: str, owner: BufferPart | None) -> Things:
         """Return what can be called by an attribute of a class, or of its objects."""
         method = self._method_named(cls, name)
         if method is not None:
-            return frozenset(self._bound_to(each, owner) for each in self.decorated(method))
+            with self.at(method):
+                return frozenset(self._bound_to(each, owner) for each in self.decorated(method))
         key = (id(cls), f".{name}")
         if key not in self._outer:
             self._outer[key] = NOTHING
-            self._outer[key] = self._assigned_in(cls, name) or self._inherited(cls, name)
+            with self.at(cls):
+                self._outer[key] = self._assigned_in(cls, name) or self._inherited(cls, name)
         return self._outer[key]
 
     def _inherits_maker(self, held: Things, method: str) -> bool:
@@ -576,7 +592,8 @@ class DonationCalls(DonationLibraries):
         only = next(iter(held)) if len(held) == 1 else None
         if not isinstance(only, OfClass) or self._method_named(only.node, method) is not None:
             return False
-        bases = (self.names.qualified(each.value) for each in only.node.bases)
+        with self.at(only.node):
+            bases = [self.names.qualified(each.value) for each in only.node.bases]
         return any(f"{base}.{method}" in MAKING_RECORDS for base in bases)
 
     def _inherited(self, cls: cst.ClassDef, name: str) -> Things:
@@ -613,6 +630,12 @@ class DonationCalls(DonationLibraries):
 
     def _inlined(self, node: cst.Call, callee: Defined, given: Sequence[Given]) -> Things:
         """Execute the function that is called."""
+        with self.at(callee.node):
+            made = self._executed(node, callee, given)
+        return self._unknown(node, given) if made is None else made
+
+    def _executed(self, node: cst.Call, callee: Defined, given: Sequence[Given]) -> Things | None:
+        """Return what a function gives that is called; None where it is not executed."""
         function = callee.node
         running = {
             id(self.names.scope(function.body)) if isinstance(function, cst.FunctionDef) else 0
@@ -620,7 +643,7 @@ class DonationCalls(DonationLibraries):
         is_running = any(each in self.frames for each in running)
         is_lazy = isinstance(function, cst.FunctionDef) and is_generator(function, self.names)
         if len(self.stack) >= _MAX_DEPTH or is_running or is_lazy:
-            return self._unknown(node, given)
+            return None
         scope = self.names.scope(function.body)
         kept = (self.stack, self.entered, self.where, self.targets)
         self.stack, self.entered = (*self.stack, node), (*self.entered, self.new_number())

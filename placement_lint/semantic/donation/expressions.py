@@ -10,7 +10,15 @@ import libcst as cst
 
 from placement_lint.jaxmodel.donation import METADATA, TRANSPOSED
 from placement_lint.semantic.donation.buffers import Buffers, Nature, Surety, joined
-from placement_lint.semantic.donation.callables import Defined, OfClass, bound, of_elsewhere
+from placement_lint.semantic.donation.callables import (
+    Defined,
+    Donor,
+    OfClass,
+    OfClassElsewhere,
+    Wrapper,
+    bound,
+    of_elsewhere,
+)
 from placement_lint.semantic.donation.choices import NOTHING, Choice, either, part_of, unlikely
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.semantic.donation.readings import DonationReadings
@@ -32,6 +40,10 @@ DATA = frozenset({BufferPart(0)})
 _MOST_STEPS = 60
 """For each node of a file, how many are executed at most: functions are executed once a call."""
 _FEWEST_STEPS = 20_000
+_MOST_FILES = 24
+"""Of a program, in all of which code is executed that has to do with donation."""
+_MOST_IMPORTS = 6
+"""Files that import a name from one another."""
 
 
 class OutOfStepsError(Exception):
@@ -45,7 +57,9 @@ class DonationExpressions(DonationReadings, ABC):
         super().__init__(facts)
         self._outer: dict[tuple[int, str], Things] = {}
         self._resolving: set[tuple[int, str]] = set()
-        self._elsewhere: dict[str, frozenset[OfElsewhere]] = {}
+        self._elsewhere: dict[tuple[str, str], frozenset[OfElsewhere]] = {}
+        self._defined: dict[tuple[str, str], Things] = {}
+        """Classes and functions of other files, by the file that names them and the name there."""
         self._left = _MOST_STEPS * len(self.tree.nodes) + _FEWEST_STEPS
 
     # -- names ------------------------------------------------------------------------------------
@@ -91,19 +105,63 @@ class DonationExpressions(DonationReadings, ABC):
             found |= things
         return frozenset(found)
 
+    def donating(self, name: str | None) -> Things:
+        """Return what donates in another file, by its qualified name here; else nothing."""
+        if name is None:
+            return NOTHING
+        key = (self.facts.path, name)
+        if key not in self._elsewhere:
+            found = self.facts.run.donation(self.facts.path, name)
+            known = () if found is None else (of_elsewhere(name, found),)
+            self._elsewhere[key] = frozenset(known)
+        return self._elsewhere[key]
+
     def elsewhere(self, name: str | None, *, is_bound: bool = False) -> Things:
-        """Return what donates in another file, by its qualified name here; else nothing.
+        """Return what another file has that donates, or makes objects; else nothing.
 
         `is_bound`: it is an attribute of an object.
         """
-        if name is None:
+        things = self.donating(name)
+        is_class = any(isinstance(each, OfClassElsewhere) for each in things)
+        if name is not None and (is_class or not things):
+            things = self.beside(name) or things
+        if not is_bound:
+            return things
+        known = (Donor, OfClassElsewhere, Wrapper)
+        return frozenset(bound(each) if isinstance(each, known) else each for each in things)
+
+    def beside(self, name: str) -> Things:
+        """Return the class or the function that another file of a small program has by a name."""
+        if not 1 < len(self.own.siblings) <= _MOST_FILES:
             return NOTHING
-        if name not in self._elsewhere:
-            found = self.facts.run.donation(self.facts.path, name)
-            known = () if found is None else (of_elsewhere(name, found),)
-            self._elsewhere[name] = frozenset(known)
-        things = self._elsewhere[name]
-        return frozenset(map(bound, things)) if is_bound else things
+        key = (self.facts.path, name)
+        if key not in self._defined:
+            self._defined[key] = NOTHING
+            self._defined[key] = self._found_beside(*key)
+        return self._defined[key]
+
+    def _found_beside(self, path: str, name: str) -> Things:
+        siblings, locate = self.own.siblings, self.own.locate
+        for _ in range(_MOST_IMPORTS):
+            located = None if locate is None else locate(path, name)
+            facts = None if located is None else siblings.get(located[0])
+            if located is None or facts is None or "." in located[1]:
+                return NOTHING
+            bindings = facts.names.module_scope.bindings.get(located[1], [])
+            if len(bindings) != 1:
+                return NOTHING
+            only = bindings[0]
+            if only.target is not None:
+                path, name = located[0], only.target
+                continue
+            if facts is not self.own and facts not in self._others:
+                self._others.append(facts)
+            if isinstance(only.node, cst.ClassDef):
+                return frozenset({OfClass(only.node)})
+            if isinstance(only.node, cst.FunctionDef) and not only.node.decorators:
+                return frozenset({Defined(only.node)})
+            return NOTHING
+        return NOTHING
 
     def callable_in(self, node: cst.BaseExpression, cls: cst.ClassDef | None = None) -> Things:
         """Return what can be called by an expression, wherever it is evaluated; else nothing.

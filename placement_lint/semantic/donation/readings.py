@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -80,6 +81,10 @@ class DonationReadings:
         self.facts = facts
         self.tree = facts.tree
         self.names = facts.names
+        self.own = facts
+        """The file that is asked about; `facts` is the one whose code is executed now."""
+        self._others: list[ModuleFacts] = []
+        """Other files of the program whose code was executed."""
         self.roots: list[Root] = [Root(Nature.DATA)]
         self.state: Buffers = Buffers()
         self.frames: dict[int, int] = {}
@@ -134,6 +139,28 @@ class DonationReadings:
             self.late.discard((frame, name))
         if before is not None:
             self.frames[id(scope)] = before
+
+    # -- files ------------------------------------------------------------------------------------
+
+    def facts_of(self, node: cst.CSTNode) -> ModuleFacts:
+        """Return the file that a class or a function is in."""
+        if self.facts.tree.contains(node):
+            return self.facts
+        return next((each for each in self._others if each.tree.contains(node)), self.own)
+
+    @contextlib.contextmanager
+    def at(self, node: cst.CSTNode) -> Iterator[None]:
+        """Execute what a class or a function of the program has, in whichever file it is."""
+        before, facts = self.facts, self.facts_of(node)
+        self.facts, self.tree, self.names = facts, facts.tree, facts.names
+        try:
+            yield
+        finally:
+            self.facts, self.tree, self.names = before, before.tree, before.names
+
+    def is_own(self, node: cst.CSTNode) -> bool:
+        """Return whether a node is in the file that is asked about."""
+        return self.own.tree.contains(node)
 
     # -- things -----------------------------------------------------------------------------------
 
@@ -267,14 +294,21 @@ class DonationReadings:
         is_own = text.startswith("self.") and death.text.startswith("self.")
         if len(self.stack) > shared and not is_own:
             at = self.stack[shared]
-        is_again = any(
-            self.tree.is_inside(at, call) for call in (self._donation(death, shared), death.call)
+        donation = self._donation(death, shared)
+        is_of_others = not (self.is_own(at) and self.is_own(donation))
+        if is_of_others:
+            places = self._seen_from_here(node, at, death, donation)
+            if places is None:
+                return
+            at, donation = places
+        is_again = not is_of_others and any(
+            self.is_own(call) and self.own.tree.is_inside(at, call)
+            for call in (donation, death.call)
         )
         is_deep = len(self.stack) > shared and at is node
         is_own |= self.entered == death.entered
         is_alias = is_own and not is_again and not _is_same(text, death.text)
         is_alias &= not self._is_late(node)
-        donation = self._donation(death, shared)
         if self.is_third or (self.is_second and not is_again):
             # The iteration before may have raised, or been the last one.
             surety = min(surety, Surety.LIKELY)
@@ -288,6 +322,24 @@ class DonationReadings:
         before = self.readings.get(id(at))
         if before is None or (before.surety, not before.is_again) < (surety, not is_again):
             self.readings[id(at)] = found
+
+    def _seen_from_here(
+        self, node: cst.CSTNode, at: cst.CSTNode, death: Death, donation: cst.Call
+    ) -> tuple[cst.CSTNode, cst.Call] | None:
+        """Return the calls of this file in which something is read and was donated.
+
+        None where it is one call, and the other file says so by itself.
+        """
+        if not self.is_own(at):
+            own = next((call for call in reversed(self.stack) if self.is_own(call)), None)
+            at = at if own is None else own
+        if not self.is_own(donation):
+            calls = (call for call in reversed(death.stack) if self.is_own(call))
+            donation = next(calls, donation)
+        if not (self.is_own(at) and self.is_own(donation)):
+            return None
+        is_of_one_file = self.facts_of(node) is self.facts_of(death.call)
+        return None if at is donation and is_of_one_file else (at, donation)
 
     def _is_late(self, node: cst.CSTNode) -> bool:
         """Return whether a name was bound to what was donated before: it is the donor's own."""
