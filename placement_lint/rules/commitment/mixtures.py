@@ -226,12 +226,17 @@ def _is_reassigned(operand: cst.CSTNode, seat: Seat, operation: cst.CSTNode, ctx
     if len(targets) < 2:
         return False
     objects = _objects(operand, ctx)
-    return any(
-        _seats_of(ctx.flow.tree_of(target)) != {seat}
-        for target in targets
-        if not (objects and (others := _objects(target, ctx)) and objects.isdisjoint(others))
-        and not _is_never_reached(target, operation, ctx)
-    )
+    elsewhere: Value = frozenset()
+    for target in targets:
+        if _is_never_reached(target, operation, ctx):
+            continue
+        if _seats_of(ctx.flow.tree_of(target)) != {seat}:
+            others = _objects(target, ctx)
+            if not (objects and others):
+                return True
+            elsewhere |= others
+    # Of the objects, those of a subclass may have something else.
+    return bool(elsewhere) and objects <= elsewhere
 
 
 def _objects(attribute: cst.Attribute, ctx: Context) -> Value:

@@ -346,15 +346,21 @@ class Buffers:
             if keys[:count] == part.keys and len(keys) > count and keys[count] not in but
         }
 
-    def forget(self, part: BufferPart, *, itself: bool = True) -> None:
-        """Know nothing of deletions below a part: something else may be there by now."""
+    def forget(self, part: BufferPart, *, itself: bool = True, keeps_drawn: bool = False) -> None:
+        """Know nothing of deletions below a part: something else may be there by now.
+
+        `keeps_drawn`: but for items that were taken by a key that is not known. What was taken
+        then stays what it is, and another item has another key.
+        """
         known = self.dead.get(part.root)
         if known:
             count = len(part.keys)
             self.dead[part.root] = {
                 keys: death
                 for keys, death in known.items()
-                if keys[:count] != part.keys or (not itself and len(keys) == count)
+                if keys[:count] != part.keys
+                or (not itself and len(keys) == count)
+                or (keeps_drawn and is_any(BufferPart(part.root, keys)))
             }
 
 

@@ -148,6 +148,10 @@ class DonationExpressions(DonationReadings, ABC):
             if located is None or facts is None or "." in located[1]:
                 return NOTHING
             bindings = facts.names.module_scope.bindings.get(located[1], [])
+            stars = [*facts.names.star_imports]
+            if not bindings and len(stars) == 1:
+                path, name = located[0], f"{stars[0]}.{located[1]}"
+                continue
             if len(bindings) != 1:
                 return NOTHING
             only = bindings[0]

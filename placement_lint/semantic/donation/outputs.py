@@ -30,6 +30,14 @@ _ANY: _Like = {"": False}
 _MAX_STEPS = 12
 _KEEPING_METHODS = frozenset({"apply_gradients", "replace", "_replace", "update"})
 _AT = frozenset({"add", "apply", "divide", "max", "min", "mul", "multiply", "power", "set"})
+_UPDATING = frozenset(
+    f"jax.lax.{name}"
+    for name in (
+        "dynamic_update_index_in_dim", "dynamic_update_slice", "dynamic_update_slice_in_dim",
+        "scatter", "scatter_add", "scatter_max", "scatter_min", "scatter_mul",
+    )
+)  # fmt: skip
+"""Functions that give their first argument with some of it replaced."""
 _REDUCING = frozenset({"all", "any", "max", "mean", "min", "prod", "std", "sum", "var"})
 _ELEMENTWISE = frozenset({
     "abs", "clip", "cos", "exp", "log", "log1p", "maximum", "minimum", "negative", "ones_like",
@@ -172,6 +180,8 @@ class DonationOutputs:
         if name in TREE_MAPS:
             return dict.fromkeys(self._first(arguments, 1, function, depth), False)
         if name.startswith("jax.") and last in _ELEMENTWISE:
+            return self._first(arguments, 0, function, depth)
+        if name in _UPDATING:
             return self._first(arguments, 0, function, depth)
         if name == "jax.lax.fori_loop":
             return self._first(arguments, 3, function, depth)

@@ -234,7 +234,7 @@ class DonationStatements(DonationCalls):
     def _store_somewhere(self, owners: Things, held: Things) -> None:
         for part in owners:
             if isinstance(part, BufferPart) and part.root:
-                self.state.forget(part, itself=False)
+                self.state.forget(part, itself=False, keeps_drawn=True)
                 self.state.set_part(part.at(self.new_key()), held)
 
     def _delete(self, target: cst.BaseExpression) -> None:
