@@ -30,8 +30,9 @@ from placement_lint.semantic.donation.choices import NOTHING, either, likely, un
 from placement_lint.semantic.donation.expressions import DATA
 from placement_lint.semantic.donation.libraries import DonationLibraries, Given
 from placement_lint.semantic.donation.outputs import DonationOutputs, Takeover
-from placement_lint.semantic.donation.parts import BufferPart, is_any, may_be_same
+from placement_lint.semantic.donation.parts import BufferPart, around, is_any, may_be_same
 from placement_lint.semantic.donation.readings import Idle, Repeat, text_of
+from placement_lint.semantic.donation.replaced_names import is_replaced
 from placement_lint.syntax.calls import Arguments, elements_or_self
 from placement_lint.syntax.definitions import is_generator
 from placement_lint.syntax.dotted import dotted
@@ -47,8 +48,6 @@ _MAX_DEPTH = 5
 """Calls of functions of the file inside of one another."""
 _MOST_CALLEES = 4
 """Functions of which one call may be, each of which is executed."""
-_NEW = frozenset({"cur", "current", "new", "next", "old", "out", "prev", "previous", "updated"})
-"""Words in names that say which of several values of one thing it is."""
 
 
 class DonationCalls(DonationLibraries):
@@ -363,7 +362,7 @@ class DonationCalls(DonationLibraries):
             if known is not None and known != Takeover.UNKNOWN:
                 return Takeover(known)
         text = text_of(each.node) or ""
-        return Takeover.LIKELY if _is_replaced(text, self.targets) else Takeover.UNKNOWN
+        return Takeover.LIKELY if is_replaced(text, self.targets) else Takeover.UNKNOWN
 
     def _take(
         self,
@@ -460,7 +459,7 @@ class DonationCalls(DonationLibraries):
                 surety = Surety.LIKELY if is_sure and part not in unlikely(among) else Surety.MAYBE
                 earlier = None
                 if is_sure and len(among) == 1:
-                    earlier = next((found[up] for up in _around(part) if up in found), None)
+                    earlier = next((found[up] for up in around(part) if up in found), None)
                     found.setdefault(part, one)
                 elif is_sure and not among & DATA:
                     # Whichever of several things it is: both times it is the same.
@@ -468,7 +467,7 @@ class DonationCalls(DonationLibraries):
                     chosen.setdefault((id(among), part), one)
                 at_most = Surety.DEFINITE
                 if earlier is None:
-                    before = (perhaps[up] for up in _around(part) if up in perhaps)
+                    before = (perhaps[up] for up in around(part) if up in perhaps)
                     beside = (
                         (known, Surety.MAYBE)
                         for up, (known, _) in perhaps.items()
@@ -693,21 +692,3 @@ _PLAIN_DECORATORS = frozenset({
     "builtins.classmethod", "builtins.staticmethod", "functools.wraps", "jax.named_call",
     "jax.named_scope", "typing.no_type_check", "typing.override",
 })  # fmt: skip
-
-
-def _around(leaf: BufferPart) -> list[BufferPart]:
-    """Return what a thing is a part of, the whole first, and itself."""
-    return [BufferPart(leaf.root, leaf.keys[:count]) for count in range(len(leaf.keys) + 1)]
-
-
-def _is_replaced(text: str, targets: Sequence[str]) -> bool:
-    """Return whether what a call gives is bound to a name like that of an argument."""
-    stem = _stem(text)
-    return bool(stem) and any(_stem(target) == stem for target in targets)
-
-
-def _stem(text: str) -> str:
-    """Return the last part of a name without what says which of several values it is."""
-    last = text.rpartition(".")[2].rstrip("0123456789_")
-    words = [word for word in last.split("_") if word and word not in _NEW]
-    return "_".join(words)

@@ -42,3 +42,8 @@ def may_be_same(one: BufferPart, other: BufferPart) -> bool:
 def is_any(part: BufferPart) -> bool:
     """Return whether a part is an item by a key that is not known."""
     return bool(part.keys) and part.keys[-1][1] == "*"
+
+
+def around(leaf: BufferPart) -> list[BufferPart]:
+    """Return what a thing is a part of, the whole first, and itself."""
+    return [BufferPart(leaf.root, leaf.keys[:count]) for count in range(len(leaf.keys) + 1)]
