@@ -5,7 +5,7 @@ it may ask about other files.
 
 - Functions: `functions`, `generators`, `given_functions` and `elsewhere` (what is given to workers
   and callbacks), `tracing` (what JAX traces).
-- Names and objects: `followed`, `known_types`, `object_classes`, `own_attributes`,
+- Names and objects: `followed`, `known_types`, `object_classes`, `own_attributes`, `spread_options`,
   `set_attributes`.
 - What happens when: `execution_order` and `module_summary` (what importing does), `enclosing` (what
   is around a node), `version_guards`.

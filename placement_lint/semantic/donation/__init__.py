@@ -5,5 +5,5 @@
 - One point of an execution: `buffers`, `parts` (what has an identity), `choices` (one of several).
 - Execution: `statements`, `expressions`, `calls`, `libraries`, `readings` (the state, and what is
   found).
-- What donates: `callables`, `outputs` (which arguments an output can replace).
+- What donates: `callables`, `outputs` (which arguments an output can replace), `replaced_names`.
 """
