@@ -5,8 +5,8 @@ it may ask about other files.
 
 - Functions: `functions`, `generators`, `given_functions` and `elsewhere` (what is given to workers
   and callbacks), `tracing` (what JAX traces).
-- Names and objects: `followed`, `known_types`, `object_classes`, `own_attributes`, `spread_options`,
-  `set_attributes`.
+- Names and objects: `followed`, `known_types`, `object_classes`, `own_attributes`,
+  `set_attributes`, `spread_options`.
 - What happens when: `execution_order` and `module_summary` (what importing does), `enclosing` (what
   is around a node), `version_guards`.
 - Words and literals: `expressed_words`, `written_arrays`.
