@@ -81,7 +81,11 @@ class Donations:
     def readings(self) -> Iterator[Reading]:
         # What one call is given twice is gone for the next one: that is no second mistake.
         refused = {id(each.call) for each in self._run.repeats.values()}
+        read = {id(each.node): each.donation for each in self._run.readings.values()}
         for each in self._run.readings.values():
+            if any(read.get(id(whole)) is each.donation for whole in _wholes(each.node)):
+                # A part of what is read there, and gone by the same donation.
+                continue
             if each.is_again and refused & {id(each.donation), id(each.death.call)}:
                 continue
             if each.is_guarded and not each.is_again and id(each.node) in self._run.alive:
@@ -381,6 +385,13 @@ class Donations:
             is_inside = type(around) is cst.FunctionDef and type(nodes[place]) is not cst.Decorator
             found.append(id(around) if is_inside else found[parent])
         return found
+
+
+def _wholes(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """Yield what an expression is a part of: `state.params` and `state`, of `state.params["w"]`."""
+    while isinstance(node, cst.Attribute | cst.Subscript):
+        node = node.value
+        yield node
 
 
 def _own_name(node: cst.BaseExpression, names: Names) -> str | None:

@@ -429,9 +429,11 @@ class DonationStatements(DonationCalls):
         if least > 1 and len(ended) > 1:
             exits = ended[min(least, len(ended)) - 1 :]
         if least <= 0:
-            exits = [maybe_skipped(each, entered, self.roots, since) for each in exits] or [entered]
-            if not ended:
-                exits = [entered]
+            # That there is no iteration, or but one, is possible; most loops have several.
+            going_through = ended[-1] if ended else entered
+            for earlier in (*reversed(ended[:-1]), entered):
+                going_through = maybe_skipped(going_through, earlier, self.roots, since)
+            exits = [going_through]
         going_on = self._go_on(exits)
         if going_on:
             going_on = self._orelse(node)
