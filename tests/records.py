@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import concurrent.futures
+import dataclasses
 import datetime as dt
 import hashlib
 import importlib.metadata
@@ -14,11 +15,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from _typeshed import DataclassInstance
 
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "fixtures" / "records"
@@ -48,6 +52,14 @@ class Recorded(Protocol):
     @property
     def programs(self) -> int:
         """How many programs were run."""
+
+
+def add_counts(to: DataclassInstance, more: object, *, key: str) -> None:
+    """Add the counts that something has to those of the same name; `key` says of what they are."""
+    for each in dataclasses.fields(to):
+        new = getattr(more, each.name, None)
+        if each.name != key and isinstance(new, int | Counter):
+            setattr(to, each.name, getattr(to, each.name) + new)
 
 
 def parser(package: str, description: str | None, programs: str) -> argparse.ArgumentParser:

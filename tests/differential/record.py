@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from tests import records
@@ -80,10 +80,7 @@ class Level:
 
     def add(self, more: Level | Comparison) -> None:
         """Add the counts of another batch, or of one program."""
-        for each in fields(self):
-            new = getattr(more, each.name, None)
-            if each.name != "level" and isinstance(new, int | Counter):
-                setattr(self, each.name, getattr(self, each.name) + new)
+        records.add_counts(self, more, key="level")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from tests import records
@@ -108,9 +108,7 @@ class Family:
 
     def add(self, more: Family) -> None:
         """Add the counts of another batch."""
-        for each in fields(self):
-            if each.name != "family":
-                setattr(self, each.name, getattr(self, each.name) + getattr(more, each.name))
+        records.add_counts(self, more, key="family")
 
     def count(self, examined: CheckedFile) -> None:
         """Add one program."""
