@@ -500,8 +500,10 @@ class DonationCalls(DonationLibraries):
         surety = min(at_most, Surety.DEFINITE if is_sure else Surety.LIKELY)
         text = text_of(each.node) or text_of(before.node)
         to = dotted(node.func) or "a compiled function"
-        # An object has its parts in all of its methods, whoever calls them.
+        # An object has its parts in all of its methods, whoever calls them. Where the method is
+        # one of another file, that file is where it is said, if it is sure by itself.
         is_own = all(text_of(given.node).startswith("self.") for given, _ in both)
+        is_own &= self.is_own(each.node)
         is_of_caller = bool(self.stack) and not is_own
         at: cst.CSTNode = self.stack[0] if is_of_caller else each.node
         known = self.repeats.get(id(at))
