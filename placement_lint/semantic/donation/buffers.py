@@ -322,16 +322,15 @@ class Buffers:
         passed: set[tuple[BufferPart, frozenset[str]]] = set()
         while pending:
             held, but = pending.pop()
-            for part in sorted_parts(held):
-                if (part, but) in passed:
+            for part in held:
+                if not isinstance(part, BufferPart) or (part, but) in passed:
                     continue
                 passed.add((part, but))
-                known = self.parts.get(part.root, {})
-                below = self._below(part, but)
+                known, base = self.parts.get(part.root), roots[part.root].base
+                below = self._below(part, but) if known else {}
                 pending += [(each, frozenset[str]()) for each in below.values()]
-                base = roots[part.root].base
                 if base is not None and not part.keys:
-                    pending.append((frozenset({base}), but | {keys[0] for keys in known}))
+                    pending.append((frozenset({base}), but | {keys[0] for keys in known or ()}))
                 elif not below or roots[part.root].nature is not Nature.TREE:
                     for keys in self.dead.get(part.root, ()):
                         if keys[: len(part.keys)] == part.keys:
