@@ -77,6 +77,14 @@ def enclosing_tries(node: cst.CSTNode, ctx: FileView) -> Iterator[cst.Try | cst.
             yield ancestor
 
 
+def is_tried(node: cst.CSTNode, ctx: FileView) -> bool:
+    """Return whether a node is in the body of a `try`: perhaps only to see whether it fails."""
+    return any(
+        isinstance(around, cst.Try | cst.TryStar) and child is around.body
+        for child, around in ancestors_in_function(node, ctx)
+    )
+
+
 def ancestors_in_function(
     node: cst.CSTNode, ctx: FileView
 ) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:

@@ -21,7 +21,7 @@ from placement_lint.rules.commitment.writing import (
     written,
 )
 from placement_lint.rules.notebooks import is_shown_or_measured
-from placement_lint.semantic.enclosing import failure_is_expected
+from placement_lint.semantic.enclosing import failure_is_expected, is_tried
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import PARTIAL, handed_back
 from placement_lint.syntax.dotted import dotted
@@ -112,7 +112,11 @@ class DevicePutDiscarded(Rule):
             operand, what = call.func.value, "to_device"
         elif _maps_puts(call, ctx):
             operand, what = Arguments(call).get(1, "tree"), "putting each leaf"
-        elif (inner := handed_back(call, ctx.names)) and ctx.is_call(inner[0], "jax.device_put"):
+        elif (
+            not is_tried(node, ctx)
+            and (inner := handed_back(call, ctx.names))
+            and ctx.is_call(inner[0], "jax.device_put")
+        ):
             operand, what = (
                 Arguments(call).get(inner[1]),
                 f"jax.device_put in `{dotted(call.func)}`",

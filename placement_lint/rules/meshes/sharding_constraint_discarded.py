@@ -21,7 +21,7 @@ from placement_lint.rules.meshes.shardings import (
     made_of,
 )
 from placement_lint.rules.notebooks import is_shown_or_measured
-from placement_lint.semantic.enclosing import failure_is_expected
+from placement_lint.semantic.enclosing import failure_is_expected, is_tried
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import handed_back
 from placement_lint.syntax.dotted import dotted
@@ -103,7 +103,7 @@ class ShardingConstraintDiscarded(Rule):
             return
         # A map over a tree whose result, all that it is for, is thrown away is one, too.
         mapped = _constrains_leaves(call, ctx)
-        helper = handed_back(call, ctx.names)
+        helper = None if is_tried(node, ctx) else handed_back(call, ctx.names)
         inner = mapped or (call if helper is None else helper[0])
         name = _FUNCTIONS.get(ctx.called(inner) or "")
         if name is None or failure_is_expected(node, ctx) or is_shown_or_measured(node, ctx):
