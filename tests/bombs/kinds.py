@@ -280,6 +280,14 @@ def calls() -> dict[str, Make]:
                 + "f20(t, x)\n"
             )
         ),
+        "donations under conditions": _text(
+            lambda: (
+                "@functools.partial(jax.jit, donate_argnums=0)\ndef f0(a, b):\n    return a + b\n"
+                "def f1(a, b):\n"
+                + "".join(f"    if b[{n}]:\n        a = f0(a, b)\n" for n in range(600))
+                + "    return a\nf1(t, x)\n"
+            )
+        ),
         "recursion": _text(
             lambda: (
                 "def f0(a, b):\n    if a:\n        return f0((a, b), b)\n    return f0(b, [a, t])\n"

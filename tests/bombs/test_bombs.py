@@ -18,6 +18,7 @@ SAMPLE = [
     ("containers", "a list added to itself"),
     ("nesting", "calls, 5000 deep, 1 times"),
     ("prefilter", "10 000 dots"),
+    ("calls", "donations under conditions"),
     ("imports", "20 files in a circle"),
     ("imports", "60 files, each imports the three before it by star"),
 ]

@@ -23,6 +23,10 @@ Things: TypeAlias = "frozenset[Thing]"
 """What an expression may be: one of these."""
 
 NOTHING: Things = frozenset()
+_MOST = 48
+"""Things of which one expression may be one: a variable that as many branches have set."""
+_ANYTHING = BufferPart(0)
+"""Data that no donation takes: what is one of too many may be this, too."""
 
 
 class Choice(frozenset["Thing"]):
@@ -77,7 +81,12 @@ def either(one: Things, other: Things, since: dict[Thing, int] | None = None) ->
     """Return one or the other, by a choice of its own."""
     if one is other or (one == other and len(one) < 2):
         return one
-    return Choice(one | other, (one | other) - likely(one) - likely(other), since=since)
+    every = one | other
+    if len(every) > _MOST:
+        # Those that were made last; of the others nothing is known any more.
+        parts = sorted(each for each in every if isinstance(each, BufferPart))
+        every = every.difference(parts[: len(parts) - _MOST // 2]) | {_ANYTHING}
+    return Choice(every, every - likely(one) - likely(other), since=since)
 
 
 def rather(things: Things, before: Things, since: dict[Thing, int]) -> Things:

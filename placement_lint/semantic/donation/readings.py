@@ -253,6 +253,7 @@ class DonationReadings:
 
     def _gone_inside(self, things: Things) -> Iterator[Gone | None]:
         """Yield what may have deleted parts of a thing."""
+        known: dict[int, Gone | None] = {}
         for leaf in self.state.leaves(things, self.roots):
             part, count = leaf.part, len(leaf.part.keys)
             for keys, death in self.state.dead.get(part.root, {}).items():
@@ -260,12 +261,16 @@ class DonationReadings:
                 is_below = keys[:count] == part.keys and len(keys) > count
                 if is_below and keys[count] not in leaf.but and not self.is_assigned(own):
                     yield self._gone_of_one(own, death, leaf)
-            gone = self.state.gone(leaf.among, self.where)
+            if leaf.among is things:
+                continue
+            if id(leaf.among) not in known:
+                known[id(leaf.among)] = self.state.gone(leaf.among, self.where)
+            gone = known[id(leaf.among)]
             if gone is None:
                 continue
-            if leaf.is_sure and leaf.among is not things:
+            if leaf.is_sure:
                 yield gone
-            elif leaf.among is not things:
+            else:
                 is_rare = leaf.part in unlikely(leaf.among)
                 yield Gone(gone.death, Surety.MAYBE if is_rare else self._if_carried(gone.death))
 
