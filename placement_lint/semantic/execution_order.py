@@ -15,7 +15,6 @@ import libcst as cst
 
 from placement_lint.jaxmodel.backend_start import ENTERING_STARTS_BACKEND, starts_backend
 from placement_lint.jaxmodel.startup import RESETTING_CALLS
-from placement_lint.semantic.file_view import FileView
 from placement_lint.semantic.module_summary import (
     MOST_BRANCHES,
     Does,
@@ -122,6 +121,9 @@ class Timeline:
         self.facts = facts
         self.tree = facts.tree
         self.names = facts.names
+        # Rules import this module where LibCST may not be needed; a view of a file loads it.
+        from placement_lint.semantic.file_view import FileView
+
         self._view = FileView(facts)
         self._known: dict[int, tuple[Event, ...]] = {}
         self._steps_of: dict[int, tuple[_Step, ...]] = {}

@@ -10,7 +10,7 @@ import libcst as cst
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.placement.domain.consequences import Destination
 from placement_lint.placement.domain.values import TheDevice
-from placement_lint.prefilter.conditions import AnyOf, Says, Uses
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Begins, Says, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import TREE_MAPS
 from placement_lint.rules.commitment.writing import (
@@ -94,8 +94,9 @@ class DevicePutDiscarded(Rule):
     severity, fix = Severity.ERROR, Applicability.SAFE
     follows_callers = True
     needs = AnyOf(
-        Uses("jax.device_put"),
+        Begins("jax.device_put"),
         Says("to_device"),
+        AllOf(Uses("jax.device_put"), AnyOf(Uses(*TREE_MAPS), b"return")),
     )
 
     def visit_Expr(self, node: cst.Expr, ctx: Context) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
-from placement_lint.prefilter.conditions import Uses
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Begins, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import TREE_MAPS
 from placement_lint.rules.commitment.writing import level_of_binding
@@ -95,7 +95,9 @@ class ShardingConstraintDiscarded(Rule):
     advice = "Bind the result, `x = jax.lax.with_sharding_constraint(x, sharding)`, or remove it"
     severity, fix = Severity.ERROR, Applicability.SAFE
     follows_callers = True
-    needs = Uses(*_FUNCTIONS)
+    needs = AnyOf(
+        Begins(*_FUNCTIONS), AllOf(Uses(*_FUNCTIONS), AnyOf(Begins(*TREE_MAPS), b"return"))
+    )
 
     def visit_Expr(self, node: cst.Expr, ctx: Context) -> None:
         call = node.value
