@@ -13,6 +13,7 @@ from placement_lint.prefilter.conditions import AllOf, AnyOf, ArgumentMatches, J
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.semantic.followed import followed
+from placement_lint.semantic.spread_options import AllArguments
 from placement_lint.semantic.version_guards import deprecation_is_known, is_guarded
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 from placement_lint.syntax.definitions import parameter_named
@@ -39,7 +40,8 @@ class JitDeviceArgument(Rule):
 
     ## What it does
     Finds `jax.jit(function, backend="cpu")` and `jax.jit(function, device=device)`, also as a
-    decorator, through `functools.partial`, and of `pjit`, `equinox.filter_jit` and `flax.nnx.jit`.
+    decorator, through `functools.partial` or `**options` of a dict in the file, and of `pjit`,
+    `equinox.filter_jit` and `flax.nnx.jit`.
 
     ## Why is this bad?
     Both arguments are deprecated: every version of JAX since 0.4.30 warns about them, and a later
@@ -107,11 +109,12 @@ class JitDeviceArgument(Rule):
         AnyOf(
             passed(b"backend"),
             passed(b"device"),
+            b"**",
         ),
         Uses(*_DEPRECATED, *_REFUSED),
         ArgumentMatches(
             (*_DEPRECATED, *_REFUSED, "functools.partial"),
-            r"\b(?:backend|device)[\s\\]*=(?!=)",
+            r"\b(?:backend|device)[\s\\]*=(?!=)|\*\*",
         ),
     )
 
@@ -122,11 +125,10 @@ class JitDeviceArgument(Rule):
             name = None if inner is None else ctx.name(inner)
         if name not in _DEPRECATED and name not in _REFUSED:
             return
-        for argument in node.args:
-            keyword = None if argument.keyword is None else argument.keyword.value
+        for argument, keyword, given in _keywords(node, ctx):
             if keyword not in _ARGUMENTS:
                 continue
-            confidence = _confidence(argument.value, ctx)
+            confidence = _confidence(given, ctx)
             if _passes_both(node):
                 return
             if confidence is None or failure_is_expected(node, ctx):
@@ -137,9 +139,21 @@ class JitDeviceArgument(Rule):
                 argument,
                 _message(name, keyword),
                 confidence=confidence,
-                related=_named_at(argument.value, keyword, ctx),
+                related=_named_at(given, keyword, ctx),
                 fix=None if name in _REFUSED else _plan(node, argument, ctx),
             )
+
+
+def _keywords(call: cst.Call, ctx: Context) -> Iterator[tuple[cst.Arg, str, cst.BaseExpression]]:
+    """Yield what a call passes by keyword, with where: in `**options`, where that is known."""
+    own = {each.keyword.value for each in call.args if each.keyword is not None}
+    spread = next((each for each in call.args if each.star == "**"), None)
+    for each in call.args:
+        if each.keyword is not None:
+            yield each, each.keyword.value, each.value
+    for name, given in ({} if spread is None else AllArguments(call, ctx).keywords).items():
+        if spread is not None and name not in own:
+            yield spread, name, given
 
 
 def _named_at(
