@@ -102,7 +102,7 @@ def test_there_are_programs() -> None:
     assert len({program.name for program in PROGRAMS}) == len(PROGRAMS)
 
 
-@pytest.mark.sampled(one_in=2)
+@pytest.mark.sampled(one_in=3)
 @every_program
 def test_findings_and_fixes(
     subtests: pytest.Subtests, program: ProgramCase, tmp_path: Path
@@ -110,7 +110,7 @@ def test_findings_and_fixes(
     """What is found, where the arrays were made, some in any order; and what fixing makes of it.
 
     Where unsafe fixes give nothing else than safe ones, one of the two is tried, in turn, and where
-    nothing found has a fix, on one program in three; `pytest -m every tests/test_programs.py` tries
+    nothing found has a fix, on one program in four; `pytest -m every tests/test_programs.py` tries
     both on all.
     """
     outcome = lint(write(tmp_path, program.texts()))
@@ -119,13 +119,13 @@ def test_findings_and_fixes(
     with subtests.test("the first related place is the creation"):
         check_creations(program, tmp_path, outcome)
     share = Share(PROGRAMS.index(program), every=False)
-    if share.one_in(3):
+    if share.one_in(7):
         with subtests.test("the order of the paths does not matter"):
             check_orders(program, tmp_path, outcome)
     with subtests.test("the files are Python"):
         check_syntax(program)
     differ = program.fix_is_wrong or program.fixed(unsafe=True) != program.fixed(unsafe=False)
-    if not (differ or share.one_in(3) or any(found.fix for found in outcome.findings)):
+    if not (differ or share.one_in(4) or any(found.fix for found in outcome.findings)):
         return
     for how in Share(PROGRAMS.index(program), every=differ).of([*FIXES]):
         with subtests.test(how):
