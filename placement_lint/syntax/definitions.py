@@ -208,11 +208,13 @@ def handed_back(call: cst.Call, names: Names) -> tuple[cst.Call, int] | None:
     line = lines[0] if len(lines) == 1 else None
     last = line.body[0] if isinstance(line, cst.SimpleStatementLine) else line
     inner = last.value if isinstance(last, cst.Return) else None
-    given = Arguments(inner).get(0, "x") if isinstance(inner, cst.Call) else None
-    names_of = [each.name.value for each in function.params.params]
-    if not isinstance(given, cst.Name) or given.value not in names_of:
+    if not isinstance(inner, cst.Call):
         return None
-    return (inner, names_of.index(given.value)) if isinstance(inner, cst.Call) else None
+    given = Arguments(inner).get(0, "x")
+    parameters = [each.name.value for each in function.params.params]
+    if not isinstance(given, cst.Name) or given.value not in parameters:
+        return None
+    return inner, parameters.index(given.value)
 
 
 def _is_docstring(statement: cst.BaseStatement | cst.BaseSmallStatement) -> bool:

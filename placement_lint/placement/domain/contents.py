@@ -265,7 +265,7 @@ def _device_in(grid: DeviceGrid, key: Key | None) -> Device | None:
 
 
 _FEW = 4
-"""Devices of a list that are told apart, whichever of them is meant."""
+"""The most devices of a list of which each is distinguished."""
 _KEYS = Sequence(None, PLAIN)
 """The keys of a dict: no array can be one."""
 

@@ -18,7 +18,7 @@ from placement_lint.semantic.given_functions import (
 )
 from placement_lint.semantic.program_queries import GivenTo
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import function_of
+from placement_lint.syntax.definitions import function_of, parameter_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,10 +102,9 @@ def _functions_given(
 
 def _passed_for(node: cst.BaseExpression, there: Context) -> Iterator[Function]:
     """Yield the functions of a file that it passes for a parameter of another function of it."""
-    bindings = there.names.bindings(node) if isinstance(node, cst.Name) else []
-    parameter = bindings[0].node if len(bindings) == 1 else None
+    parameter = parameter_named(node, there.names)
     function = there.function(node)
-    if not isinstance(parameter, cst.Param) or not isinstance(function, cst.FunctionDef):
+    if parameter is None or not isinstance(function, cst.FunctionDef):
         return
     parameters = [*function.params.posonly_params, *function.params.params]
     if parameter not in parameters:
