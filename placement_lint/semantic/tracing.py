@@ -15,7 +15,7 @@ import libcst as cst
 from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS
 from placement_lint.jaxmodel.tracing import LIFTING, TRACINGS, TraceKind, Tracing
 from placement_lint.syntax.calls import Arguments, elements_or_self
-from placement_lint.syntax.definitions import applied, function_of
+from placement_lint.syntax.definitions import applied, class_named, function_of
 from placement_lint.syntax.lifted_classes import lifted_methods
 
 if TYPE_CHECKING:
@@ -209,11 +209,8 @@ class TracedFunctions:
         found: dict[int, list[cst.ClassDef]] = {}
         for cls in self.tree.every(cst.ClassDef):
             for base in cls.bases:
-                bindings = (
-                    self.names.bindings(base.value) if isinstance(base.value, cst.Name) else []
-                )
-                above = bindings[0].node if len(bindings) == 1 else None
-                if isinstance(above, cst.ClassDef):
+                above = class_named(base.value, self.names)
+                if above is not None:
                     found.setdefault(id(above), []).append(cls)
         return found
 

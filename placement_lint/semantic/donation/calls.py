@@ -34,7 +34,7 @@ from placement_lint.semantic.donation.parts import BufferPart, around, is_any, m
 from placement_lint.semantic.donation.readings import Idle, Repeat, text_of
 from placement_lint.semantic.donation.replaced_names import is_replaced
 from placement_lint.syntax.calls import Arguments, elements_or_self
-from placement_lint.syntax.definitions import is_generator
+from placement_lint.syntax.definitions import class_named, is_generator
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -566,10 +566,9 @@ class DonationCalls(DonationLibraries):
         """Return the first base of a class, where the program has it."""
         base = cls.bases[0].value if cls.bases else None
         with self.at(cls):
-            bindings = self.names.bindings(base) if isinstance(base, cst.Name) else []
-            only = bindings[0].node if len(bindings) == 1 else None
-            if isinstance(only, cst.ClassDef) or base is None:
-                return only if isinstance(only, cst.ClassDef) else None
+            here = class_named(base, self.names)
+            if here is not None or base is None:
+                return here
             name = self.names.qualified(base)
             found = NOTHING if name is None else self.beside(name)
         made = next(iter(found), None)
