@@ -11,8 +11,9 @@ import libcst as cst
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.jaxmodel.config_states import CONFIG_CONTEXTS
 from placement_lint.jaxmodel.tracing import TRACINGS, TraceKind
-from placement_lint.prefilter.conditions import AllOf, AnyOf, Enters, Jax
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.semantic.config_contexts import context_of
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
 
@@ -38,7 +39,8 @@ class ConfigContextAroundDefinition(Rule):
     ## What it does
     Finds `function = jax.jit(…)`, `return jax.jit(…)` and `@jax.jit` functions in the body of a
     `with jax.default_device(device):`, or of another configuration context of JAX, if the function
-    is not used inside the block.
+    is not used inside the block. The block may be entered by a context manager of the program that
+    always enters such a context.
 
     ## Why is this bad?
     `jax.jit` does not compile until the first call. By then the block has exited, so the function
@@ -94,7 +96,7 @@ class ConfigContextAroundDefinition(Rule):
     )
     severity, fix = Severity.ERROR, Applicability.UNSAFE
     follows_arrays = False
-    needs = AllOf(Jax(), AnyOf(b"jit", b"pmap"), Enters(*CONFIG_CONTEXTS))
+    needs = AllOf(Jax(), AnyOf(b"jit", b"pmap"), Uses(*CONFIG_CONTEXTS))
 
     def visit_With(self, node: cst.With, ctx: Context) -> None:
         item = next((each for each in node.items if _context_name(each, ctx)), None)
@@ -109,8 +111,8 @@ class ConfigContextAroundDefinition(Rule):
 
 
 def _context_name(item: cst.WithItem, ctx: Context) -> str | None:
-    name = ctx.called(item.item)
-    return name if name in CONFIG_CONTEXTS else None
+    entered = context_of(item.item, ctx)
+    return None if entered is None else entered.spelled
 
 
 def _message(made: cst.BaseExpression, item: cst.WithItem, ctx: Context) -> str:

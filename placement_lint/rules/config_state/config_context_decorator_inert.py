@@ -10,8 +10,8 @@ from placement_lint.findings import Severity
 from placement_lint.jaxmodel.config_states import CONFIG_CONTEXTS
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.base import Rule
+from placement_lint.semantic.config_contexts import context_of
 from placement_lint.semantic.enclosing import is_asserted_to_fail
-from placement_lint.semantic.followed import followed
 from placement_lint.semantic.generators import kind_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ class ConfigContextDecoratorInert(Rule):
     ## What it does
     Finds `jax.default_device(device)`, and every other configuration context of JAX, as a decorator
     of a generator function or of an `async def`; and the same as a call,
-    `jax.default_device(device)(generator)`.
+    `jax.default_device(device)(generator)`; also a function of the program that returns such a
+    context, or yields inside one under `contextlib.contextmanager`.
 
     ## Why is this bad?
     The decorator enters the context for the duration of the *call*. Calling a generator function or
@@ -119,9 +120,11 @@ class ConfigContextDecoratorInert(Rule):
 
 def _context_name(node: cst.BaseExpression, ctx: Context) -> str | None:
     """Return the name of the context that a decorator enters: a call, or a name for one."""
-    made = followed(node, ctx) if isinstance(node, cst.Name) else node
-    name = ctx.called(made)
-    return name if name in CONFIG_CONTEXTS else None
+    entered = context_of(node, ctx)
+    if entered is None or entered.is_object:
+        # An object of a class need not be a decorator, or may be one of another kind.
+        return None
+    return entered.spelled
 
 
 def _leaves_it(decorator: cst.BaseExpression, ctx: Context) -> bool:

@@ -12,8 +12,9 @@ from placement_lint.jaxmodel.config_states import (
     ConfigContext,
     ContextKind,
 )
-from placement_lint.prefilter.conditions import AllOf, Begins, Jax
+from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.semantic.config_contexts import context_of
 from placement_lint.semantic.enclosing import failure_is_expected
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ class ConfigContextDiscarded(Rule):
     ## What it does
     Finds `jax.default_device(device)`, `jax.disable_jit()`, `jax.debug_nans(True)` and similar
     calls as statements of their own, and `jax.default_device(device).__enter__()` on an object that
-    is not kept.
+    is not kept. It finds the same for a context manager of the program that enters one: a function
+    that returns such a context, or that yields inside one under `contextlib.contextmanager`.
 
     ## Why is this bad?
     The call looks like a setter, but it only returns a context manager, which the statement
@@ -80,14 +82,17 @@ class ConfigContextDiscarded(Rule):
     )
     severity, fix = Severity.ERROR, Applicability.SAFE
     follows_arrays = False
-    needs = AllOf(Jax(), Begins(*CONFIG_CONTEXTS))
+    needs = AllOf(Jax(), Uses(*CONFIG_CONTEXTS))
 
     def visit_Expr(self, node: cst.Expr, ctx: Context) -> None:
         call = node.value
         entered = _entered(call)
         built = entered or call
         context = CONFIG_CONTEXTS.get(ctx.called(built) or "")
-        if context is None or not isinstance(built, cst.Call) or failure_is_expected(node, ctx):
+        if not isinstance(built, cst.Call) or failure_is_expected(node, ctx):
+            return
+        if context is None:
+            _check_own_manager(built, entered is not None, ctx)
             return
         if entered is None:
             message = (
@@ -96,6 +101,19 @@ class ConfigContextDiscarded(Rule):
         else:
             message = _dropped_after_entering(context)
         ctx.report(built, message, fix=_plan(node, built, context, ctx))
+
+
+def _check_own_manager(built: cst.Call, is_entered: bool, ctx: Context) -> None:
+    """Check a call that makes a context manager of the program."""
+    context = context_of(built, ctx)
+    if context is None or context.is_object or is_entered:
+        return
+    ctx.report(
+        built,
+        f"`{context.through}(…)` returns a context manager, which is discarded: {context.name} in "
+        "it sets nothing",
+        related=((context.call, context.view.module.path, f"{context.name} is called here"),),
+    )
 
 
 def _entered(node: cst.BaseExpression) -> cst.Call | None:

@@ -12,12 +12,13 @@ from placement_lint.jaxmodel.config_states import INERT_WHEN_TRACED
 from placement_lint.jaxmodel.tracing import COMPILING, TraceKind, Tracing
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.context import Context
 from placement_lint.rules.meshes.compiled_callers import runs_only_compiled
+from placement_lint.semantic.config_contexts import context_of
 from placement_lint.semantic.enclosing import is_asserted_to_fail
 from placement_lint.semantic.tracing import TracedBy, TracedFunctions
 
 if TYPE_CHECKING:
-    from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
 
 _RECORDED = COMPILING | {TraceKind.REPLAYED}
@@ -35,6 +36,7 @@ class ConfigContextInTraced(Rule):
     function of any file that only such functions call. It finds the same for `jax.debug_nans`,
     `jax.debug_infs`, `jax.log_compiles` and `jax.transfer_guard` in compiled functions, and for
     `jax.jit(jax.default_device(device)(function))`, also with decorators.
+    The context may be entered by a context manager of the program.
 
     ## Why is this bad?
     JAX runs such a function in Python only once, to trace it. No array is made while the context is
@@ -99,11 +101,14 @@ class ConfigContextInTraced(Rule):
     needs = AllOf(Jax(), Uses(*INERT_WHEN_TRACED))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        name = ctx.called(node)
-        if name not in INERT_WHEN_TRACED or is_asserted_to_fail(node, ctx):
+        name, parent = ctx.called(node), ctx.parent(node)
+        if name not in INERT_WHEN_TRACED:
+            if isinstance(parent, cst.WithItem) or _is_entered(parent, ctx):
+                self._check_own_manager(node, parent, ctx)
             return
-        kinds = _RECORDED if name == "jax.default_device" else COMPILING
-        parent = ctx.parent(node)
+        if is_asserted_to_fail(node, ctx):
+            return
+        kinds = _kinds(name)
         if isinstance(parent, cst.Decorator):
             self._check_decorator(node, parent, kinds, ctx)
         elif isinstance(parent, cst.Call) and parent.func is node:
@@ -114,29 +119,31 @@ class ConfigContextInTraced(Rule):
             if traced_by is None:
                 self._check_helper(node, parent, kinds, ctx)
             elif not _is_evaluated_at_once(node, parent, ctx):
-                _report(node, traced_by, ctx, _block_plan(parent, ctx))
+                _report(node, name, traced_by, ctx, _block_plan(parent, ctx))
+
+    def _check_own_manager(self, call: cst.Call, parent: cst.CSTNode | None, ctx: Context) -> None:
+        """Check a block that a context manager of the program enters."""
+        entered = context_of(call, ctx)
+        if entered is None or entered.name not in INERT_WHEN_TRACED:
+            return
+        kinds = _kinds(entered.name)
+        traced_by = ctx.module.fact(TracedFunctions).around(call, kinds)
+        if traced_by is None or is_asserted_to_fail(call, ctx):
+            return
+        there = Context(entered.view.module, type(self), [])
+        if _compiler_of_helper(entered.call, kinds, there)[0] is not None:
+            # Each call of it is compiled: it is reported itself.
+            return
+        if not _is_evaluated_at_once(call, parent, ctx):
+            _report(call, entered.spelled, traced_by, ctx, _block_plan(parent, ctx))
 
     def _check_helper(
         self, call: cst.Call, parent: cst.CSTNode | None, kinds: frozenset[TraceKind], ctx: Context
     ) -> None:
         """Check a block in a function that only compiled functions call, of any file."""
-        traced = ctx.module.fact(TracedFunctions)
-        helper = traced.function_around(call)
-        traced_by = traced.only_from(call, kinds)
-        name = None if traced_by is None else traced_by.tracing.name
-        if runs_only_compiled(call, ctx):
-            name = name or "JAX"
-        elif helper is not None:
-            function = helper.name.value
-            if name is None and ctx.names.uses(function, ctx.names.module_scope):
-                return
-            elsewhere = ctx.module.run.calls_from_elsewhere(ctx.module.path, function)
-            if elsewhere.is_used and elsewhere.traced_by is None:
-                return
-            name = name or elsewhere.traced_by
+        name, is_certain = _compiler_of_helper(call, kinds, ctx)
         if name is None or _is_evaluated_at_once(call, parent, ctx):
             return
-        is_certain = traced_by is not None and traced_by.is_certain
         ctx.report(
             call,
             f"{ctx.called(call)} has no effect: only functions that {name} compiles call this one",
@@ -153,7 +160,9 @@ class ConfigContextInTraced(Rule):
         for above in itertools.takewhile(lambda each: each is not decorator, function.decorators):
             tracing = ctx.module.fact(TracedFunctions).tracing(above.decorator)
             if tracing is not None and tracing.decorates and tracing.kind in kinds:
-                _report(call, TracedBy(tracing, True), ctx, _decorator_plan(decorator))
+                _report(
+                    call, ctx.called(call), TracedBy(tracing, True), ctx, _decorator_plan(decorator)
+                )
                 return
 
     def _check_wrapped(
@@ -166,13 +175,41 @@ class ConfigContextInTraced(Rule):
             return
         tracing = ctx.module.fact(TracedFunctions).tracing(outer.func)
         if tracing is not None and tracing.decorates and tracing.kind in kinds:
-            _report(call, TracedBy(tracing, True), ctx, None)
+            _report(call, ctx.called(call), TracedBy(tracing, True), ctx, None)
 
 
-def _report(call: cst.Call, traced_by: TracedBy, ctx: Context, plan: FixPlan | None) -> None:
+def _kinds(context: str) -> frozenset[TraceKind]:
+    """Return the kinds of tracing in which a context has no effect."""
+    return _RECORDED if context == "jax.default_device" else COMPILING
+
+
+def _compiler_of_helper(
+    call: cst.Call, kinds: frozenset[TraceKind], ctx: Context
+) -> tuple[str | None, bool]:
+    """Return what compiles every function that calls the one around a call, and if that is sure."""
+    traced = ctx.module.fact(TracedFunctions)
+    helper = traced.function_around(call)
+    traced_by = traced.only_from(call, kinds)
+    name = None if traced_by is None else traced_by.tracing.name
+    if runs_only_compiled(call, ctx):
+        name = name or "JAX"
+    elif helper is not None:
+        function = helper.name.value
+        if name is None and ctx.names.uses(function, ctx.names.module_scope):
+            return None, False
+        elsewhere = ctx.module.run.calls_from_elsewhere(ctx.module.path, function)
+        if elsewhere.is_used and elsewhere.traced_by is None:
+            return None, False
+        name = name or elsewhere.traced_by
+    return name, traced_by is not None and traced_by.is_certain
+
+
+def _report(
+    call: cst.Call, name: str | None, traced_by: TracedBy, ctx: Context, plan: FixPlan | None
+) -> None:
     ctx.report(
         call,
-        f"{ctx.called(call)} has no effect in a function that {_how(traced_by.tracing)}",
+        f"{name} has no effect in a function that {_how(traced_by.tracing)}",
         confidence=Confidence.DEFINITE if traced_by.is_certain else Confidence.LIKELY,
         fix=plan,
     )

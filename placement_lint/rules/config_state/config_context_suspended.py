@@ -10,16 +10,17 @@ from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.jaxmodel.config_states import CONFIG_CONTEXTS
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.semantic.config_contexts import context_of
 from placement_lint.semantic.enclosing import ancestors_in_function, is_asserted_to_fail
-from placement_lint.semantic.followed import followed
 from placement_lint.semantic.generators import suspensions
-from placement_lint.syntax.calls import Arguments, is_none
+from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import is_generator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.rules.context import Context
+    from placement_lint.semantic.config_contexts import EnteredContext
     from placement_lint.syntax.edits import Editor
 
 # Decorators of generators that are there to hold a context over a `yield`.
@@ -41,7 +42,9 @@ class ConfigContextSuspended(Rule):
     ## What it does
     Finds `yield`, `await`, `async for` and `async with` in the body of a `with
     jax.default_device(device):`, and of every other configuration context of JAX. There is one
-    finding for each block, at the first of them.
+    finding for each block, at the first of them. The block may be entered by a context manager of
+    the program that always enters such a context: a function or an object of a class, in any file
+    of the program.
 
     ## Why is this bad?
     The context belongs to the thread, not to the generator or the task. While a generator is
@@ -105,7 +108,7 @@ class ConfigContextSuspended(Rule):
     needs = AllOf(Jax(), Uses(*CONFIG_CONTEXTS), AnyOf(b"yield", b"async"))
 
     def visit_With(self, node: cst.With, ctx: Context) -> None:
-        entered = next((item.item for item in node.items if _context_name(item.item, ctx)), None)
+        entered = next((e for item in node.items if (e := context_of(item.item, ctx))), None)
         if entered is None:
             return
         first = next(suspensions(node.body), None)
@@ -121,8 +124,9 @@ class ConfigContextSuspended(Rule):
         method = node.func
         if not isinstance(method, cst.Attribute) or method.attr.value != "enter_context":
             return
-        entered = Arguments(node).get(0, "cm")
-        if entered is None or _context_name(entered, ctx) is None:
+        given = Arguments(node).get(0, "cm")
+        entered = None if given is None else context_of(given, ctx)
+        if entered is None:
             return
         block = _block_of_stack(method.value, node, ctx)
         if block is None:
@@ -141,26 +145,17 @@ class ConfigContextSuspended(Rule):
 
 
 def _report(
-    first: cst.CSTNode, entered: cst.BaseExpression, plan: FixPlan | None, ctx: Context
+    first: cst.CSTNode, entered: EnteredContext, plan: FixPlan | None, ctx: Context
 ) -> None:
     awaits = not isinstance(first, cst.Yield)
     who = "every other task runs" if awaits else "the consumer runs"
     what = "await" if awaits else "yield"
     ctx.report(
         first,
-        f"{_context_name(entered, ctx)} stays in effect during this {what}: {who} under it",
-        related=((entered, ctx.module.path, "entered here"),),
+        f"{entered.spelled} stays in effect during this {what}: {who} under it",
+        related=((entered.call, entered.view.module.path, "entered here"),),
         fix=plan,
     )
-
-
-def _context_name(made: cst.BaseExpression, ctx: Context) -> str | None:
-    if isinstance(made, cst.Name):
-        made = followed(made, ctx)
-    name = ctx.called(made)
-    if name not in CONFIG_CONTEXTS or not isinstance(made, cst.Call):
-        return None
-    return None if is_none(Arguments(made).get(0, "new_val")) else name
 
 
 def _block_of_stack(stack: cst.BaseExpression, call: cst.Call, ctx: Context) -> cst.With | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from placement_lint.jaxmodel.donation import METADATA, TRANSPOSED
+from placement_lint.semantic.beside import definition_beside
 from placement_lint.semantic.donation.buffers import Buffers, Nature, Surety, joined
 from placement_lint.semantic.donation.callables import (
     Defined,
@@ -42,8 +43,6 @@ _MOST_STEPS = 60
 _FEWEST_STEPS = 20_000
 _MOST_FILES = 24
 """Of a program, in all of which code is executed that has to do with donation."""
-_MOST_IMPORTS = 6
-"""Files that import a name from one another."""
 
 
 class OutOfStepsError(Exception):
@@ -137,34 +136,20 @@ class DonationExpressions(DonationReadings, ABC):
         key = (self.facts.path, name)
         if key not in self._defined:
             self._defined[key] = NOTHING
-            self._defined[key] = self._found_beside(*key)
+            self._defined[key] = self._found_beside(name)
         return self._defined[key]
 
-    def _found_beside(self, path: str, name: str) -> Things:
-        siblings, locate = self.own.siblings, self.own.locate
-        for _ in range(_MOST_IMPORTS):
-            located = None if locate is None else locate(path, name)
-            facts = None if located is None else siblings.get(located[0])
-            if located is None or facts is None or "." in located[1]:
-                return NOTHING
-            bindings = facts.names.module_scope.bindings.get(located[1], [])
-            stars = [*facts.names.star_imports]
-            if not bindings and len(stars) == 1:
-                path, name = located[0], f"{stars[0]}.{located[1]}"
-                continue
-            if len(bindings) != 1:
-                return NOTHING
-            only = bindings[0]
-            if only.target is not None:
-                path, name = located[0], only.target
-                continue
-            if facts is not self.own and facts not in self._others:
-                self._others.append(facts)
-            if isinstance(only.node, cst.ClassDef):
-                return frozenset({OfClass(only.node)})
-            if isinstance(only.node, cst.FunctionDef) and not only.node.decorators:
-                return frozenset({Defined(only.node)})
+    def _found_beside(self, name: str) -> Things:
+        found = definition_beside(self.facts, name)
+        if found is None:
             return NOTHING
+        node, facts = found
+        if facts is not self.own and facts not in self._others:
+            self._others.append(facts)
+        if isinstance(node, cst.ClassDef):
+            return frozenset({OfClass(node)})
+        if isinstance(node, cst.FunctionDef) and not node.decorators:
+            return frozenset({Defined(node)})
         return NOTHING
 
     def callable_in(self, node: cst.BaseExpression, cls: cst.ClassDef | None = None) -> Things:

@@ -1,0 +1,38 @@
+"""What another file of the same program defines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from placement_lint.semantic.model import ModuleFacts
+
+_MOST_IMPORTS = 8
+"""Files that hand a name on before the one that defines it."""
+
+
+def definition_beside(facts: ModuleFacts, name: str) -> tuple[cst.CSTNode, ModuleFacts] | None:
+    """Return what binds a name at the top level of another file, and that file.
+
+    By its qualified name in a file. None where it is no file of the program that was read, or where
+    it is not bound just once there.
+    """
+    siblings, locate, path = facts.siblings, facts.locate, facts.path
+    for _ in range(_MOST_IMPORTS):
+        located = None if locate is None else locate(path, name)
+        there = None if located is None else siblings.get(located[0])
+        if located is None or there is None or "." in located[1]:
+            return None
+        bindings = there.names.module_scope.bindings.get(located[1], [])
+        stars = [*there.names.star_imports]
+        if not bindings and len(stars) == 1:
+            path, name = located[0], f"{stars[0]}.{located[1]}"
+        elif len(bindings) != 1:
+            return None
+        elif (target := bindings[0].target) is not None:
+            path, name = located[0], target
+        else:
+            return bindings[0].node, there
+    return None

@@ -1,0 +1,219 @@
+"""JAX's configuration contexts, also where the program enters them by managers of its own."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.jaxmodel.config_states import CONFIG_CONTEXTS
+from placement_lint.semantic.beside import definition_beside
+from placement_lint.semantic.file_view import FileView
+from placement_lint.semantic.followed import followed
+from placement_lint.semantic.own_attributes import own_attribute
+from placement_lint.syntax.calls import Arguments, is_none
+from placement_lint.syntax.definitions import PARTIAL, class_named, class_of_method, function_of
+from placement_lint.syntax.dotted import dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_GENERATORS = frozenset({"contextlib.asynccontextmanager", "contextlib.contextmanager"})
+_MOST_MANAGERS = 4
+"""Context managers of the program that enter one another."""
+
+
+@dataclass(frozen=True)
+class EnteredContext:
+    """A configuration context that entering an object enters, and leaves with it."""
+
+    name: str
+    """Its qualified name."""
+    call: cst.Call
+    """The call of JAX that makes it."""
+    view: FileView
+    """The file of that call."""
+    through: str = ""
+    """What the program calls its own manager that enters it; "" for the context itself."""
+    is_object: bool = False
+    """It is an object of a class of the program."""
+
+    @property
+    def spelled(self) -> str:
+        """It, as a message names it."""
+        return f"{self.name} in `{self.through}`" if self.through else self.name
+
+
+def context_of(node: cst.BaseExpression, view: FileView) -> EnteredContext | None:
+    """Return the configuration context that `with node:` enters; None where it may be none.
+
+    JAX's own; under `functools.partial`; what a function of the program returns or, as a generator
+    for `contextlib.contextmanager`, yields in; an object of a class that enters it. A context with
+    the value None is none: it leaves all as it was.
+    """
+    return _context_of(node, view, _MOST_MANAGERS)
+
+
+def _context_of(node: cst.BaseExpression, view: FileView, managers: int) -> EnteredContext | None:
+    node = _meant(node, view)
+    if not isinstance(node, cst.Call) or not managers:
+        return None
+    maker = _meant(node.func, view)
+    given = Arguments(node)
+    if isinstance(maker, cst.Call) and view.called(maker) == PARTIAL:
+        # `host = partial(jax.default_device, cpu)`, then `host()`.
+        given = Arguments(maker)
+        value = given.get(1, "new_val") or Arguments(node).get(0, "new_val")
+        return _of_jax(given.get(0, "func"), value, maker, view, dotted(node.func))
+    if view.name(maker) in CONFIG_CONTEXTS:
+        return _of_jax(maker, given.get(0, "new_val"), node, view)
+    return _entered_by_own(node, maker, view, managers)
+
+
+def _of_jax(
+    function: cst.BaseExpression | None,
+    value: cst.BaseExpression | None,
+    call: cst.Call,
+    view: FileView,
+    through: str = "",
+) -> EnteredContext | None:
+    name = view.name(function)
+    if name is None or name not in CONFIG_CONTEXTS or is_none(value):
+        return None
+    return EnteredContext(name, call, view, through)
+
+
+def _meant(node: cst.BaseExpression, view: FileView) -> cst.BaseExpression:
+    """Return what a name or an attribute of the object stands for."""
+    node = followed(node, view) if isinstance(node, cst.Name) else node
+    value = own_attribute(node, view) if isinstance(node, cst.Attribute) else None
+    return value or node
+
+
+def _entered_by_own(
+    call: cst.Call, maker: cst.BaseExpression, view: FileView, managers: int
+) -> EnteredContext | None:
+    made: cst.CSTNode | None = function_of(maker, view.names) or class_named(maker, view.names)
+    there = view
+    if made is None and (name := view.name(maker)) is not None:
+        found = definition_beside(view.module, name)
+        if found is None:
+            return None
+        made, there = found[0], FileView(found[1])
+    inner: EnteredContext | None = None
+    if isinstance(made, cst.ClassDef):
+        inner = _entered_by_object(made, there, managers - 1)
+    elif isinstance(made, cst.FunctionDef | cst.Lambda):
+        inner = _entered_by_function(made, there, managers - 1)
+        if inner is not None and not _is_chosen(inner, made, call):
+            return None
+    if inner is None:
+        return None
+    is_object = isinstance(made, cst.ClassDef)
+    return EnteredContext(inner.name, inner.call, inner.view, dotted(maker) or "", is_object)
+
+
+def _entered_by_function(
+    function: cst.FunctionDef | cst.Lambda, view: FileView, managers: int
+) -> EnteredContext | None:
+    if isinstance(function, cst.Lambda):
+        return _context_of(function.body, view, managers)
+    decorators = [view.name(each.decorator) for each in function.decorators]
+    own = view.names.scope(function.body)
+    yields = [
+        node for node in view.tree.every(cst.Yield, below=function) if _is_in(node, own, view)
+    ]
+    if yields:
+        if len(decorators) != 1 or decorators[0] not in _GENERATORS:
+            return None
+        held = [_held_at(each, function, view, managers) for each in yields]
+        return held[0] if None not in held else None
+    if decorators not in ([], ["builtins.staticmethod"]) or function.asynchronous is not None:
+        return None
+    last = function.body.body[-1]
+    statement = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else None
+    returns = [
+        node for node in view.tree.every(cst.Return, below=function) if _is_in(node, own, view)
+    ]
+    if not isinstance(statement, cst.Return) or returns != [statement]:
+        return None
+    return None if statement.value is None else _context_of(statement.value, view, managers)
+
+
+def _is_in(node: cst.CSTNode, scope: object, view: FileView) -> bool:
+    return view.names.scope(node) is scope
+
+
+def _held_at(
+    suspension: cst.Yield, function: cst.FunctionDef, view: FileView, managers: int
+) -> EnteredContext | None:
+    """Return the context that is in effect while a generator function waits at a `yield`."""
+    held: EnteredContext | None = None
+    for node in view.ancestors(suspension):
+        if node is function:
+            return held
+        if not _is_always_executed(node):
+            return None
+        if isinstance(node, cst.With) and held is None:
+            entered = (_context_of(item.item, view, managers) for item in node.items)
+            held = next((each for each in entered if each is not None), None)
+    return held
+
+
+def _entered_by_object(cls: cst.ClassDef, view: FileView, managers: int) -> EnteredContext | None:
+    found = view.names.scope(cls.body).bindings.get("__enter__", [])
+    method = found[0].node if len(found) == 1 else None
+    if not isinstance(method, cst.FunctionDef):
+        return None
+    for context in _contexts_entered(method, view):
+        entered = _context_of(context, view, managers)
+        if entered is not None:
+            return entered
+    return None
+
+
+def _contexts_entered(method: cst.FunctionDef, view: FileView) -> Iterator[cst.BaseExpression]:
+    """Yield what a method always enters by hand, or on a stack."""
+    for call in view.tree.every(cst.Call, below=method):
+        function = call.func
+        if not isinstance(function, cst.Attribute):
+            continue
+        below = itertools.takewhile(lambda each: each is not method, view.ancestors(call))
+        if not all(map(_is_always_executed, below)):
+            continue
+        if function.attr.value == "__enter__":
+            yield function.value
+        elif function.attr.value == "enter_context":
+            entered = Arguments(call).get(0, "cm")
+            if entered is not None:
+                yield entered
+
+
+def _is_always_executed(node: cst.CSTNode) -> bool:
+    """Return whether what is directly in a node is executed where the node is."""
+    certain = (
+        cst.BaseSmallStatement, cst.BaseSuite, cst.SimpleStatementLine, cst.Try, cst.With,
+        cst.Arg, cst.Await, cst.Call,
+    )  # fmt: skip
+    return isinstance(node, certain)
+
+
+def _is_chosen(
+    entered: EnteredContext, function: cst.FunctionDef | cst.Lambda, call: cst.Call
+) -> bool:
+    """Return whether a call certainly says a value where the function leaves it to its caller."""
+    given = Arguments(entered.call).get(0, "new_val")
+    by_place = [*function.params.posonly_params, *function.params.params]
+    parameters = [*by_place, *function.params.kwonly_params]
+    names = [each.name.value for each in parameters]
+    if not isinstance(given, cst.Name) or given.value not in names:
+        return True
+    place = names.index(given.value)
+    is_method = isinstance(function, cst.FunctionDef) and (
+        class_of_method(function, entered.view.names) is not None
+    )
+    position = place - is_method if place < len(by_place) else None
+    passed = Arguments(call).get(position, given.value) or parameters[place].default
+    return passed is not None and not is_none(passed)
