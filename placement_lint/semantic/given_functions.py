@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -22,6 +22,7 @@ from placement_lint.semantic.functions import calls_inside
 from placement_lint.semantic.object_classes import called_method
 from placement_lint.semantic.program_queries import GivenTo
 from placement_lint.semantic.spread_options import AllArguments
+from placement_lint.semantic.written_tables import choices
 from placement_lint.syntax.calls import Arguments, integer_value, is_none, string_value
 from placement_lint.syntax.definitions import class_named, function_of, initializer, parameter_named
 
@@ -102,15 +103,11 @@ def _of_callback(call: cst.Call, view: FileView) -> FirstComputation | None:
     callback = Arguments(call).get(0, "callback")
     if callback is None or failure_is_expected(call, view):
         return None
-    every = (_computation_of(each, call, view) for each in _branches(callback))
-    return next((found for found in every if found is not None), None)
-
-
-def _branches(node: cst.BaseExpression) -> list[cst.BaseExpression]:
-    """Return what a conditional expression chooses from, else the expression itself."""
-    if not isinstance(node, cst.IfExp):
-        return [node]
-    return [*_branches(node.body), *_branches(node.orelse)]
+    for each, is_certain in choices(callback, view):
+        found = _computation_of(each, call, view)
+        if found is not None:
+            return found if is_certain else replace(found, is_certain=False)
+    return None
 
 
 def _computation_of(

@@ -92,14 +92,19 @@ class GlobalCountForLocalBatch(Rule):
         else:
             return
         leading = _leading(sizes[0], ctx) if sizes else None
-        if leading is not None and ctx.is_call(leading, "jax.device_count"):
+        if leading is None or not ctx.is_call(leading, "jax.device_count"):
+            return
+        assignment = ctx.parent(leading)
+        if not isinstance(assignment, cst.Assign) or not _local_names(assignment):
             _report(leading, "the leading size of a reshape", ctx)
 
     def visit_Assign(self, node: cst.Assign, ctx: Context) -> None:
         """Check `local_batch = batch // jax.device_count()`."""
-        names = [t.target.value for t in node.targets if isinstance(t.target, cst.Name)]
-        if not any(word in name for name in names for word in _LOCAL_WORDS):
+        names = _local_names(node)
+        if not names:
             return
+        if ctx.is_call(node.value, "jax.device_count"):
+            _report(node.value, f"`{names[0]}`", ctx)
         for inner in (node.value, *ctx.tree.descendants(node.value)):
             if (
                 isinstance(inner, cst.BinaryOperation)
@@ -107,6 +112,12 @@ class GlobalCountForLocalBatch(Rule):
                 and ctx.is_call(inner.right, "jax.device_count")
             ):
                 _report(inner.right, f"`{names[0]}`", ctx)
+
+
+def _local_names(assignment: cst.Assign) -> list[str]:
+    """Return the names, of those that a statement binds, that are about one process."""
+    names = [t.target.value for t in assignment.targets if isinstance(t.target, cst.Name)]
+    return [name for name in names if any(word in name for word in _LOCAL_WORDS)]
 
 
 def _leading(size: cst.BaseExpression, ctx: Context) -> cst.BaseExpression:

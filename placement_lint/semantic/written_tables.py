@@ -1,0 +1,105 @@
+"""Tables of values that a file writes out: dicts, lists and tuples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.semantic.followed import followed
+from placement_lint.semantic.own_attributes import own_attribute
+from placement_lint.syntax.calls import Arguments, integer_value, string_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.semantic.file_view import FileView
+
+_MOST_STEPS = 4
+"""Tables in tables."""
+
+
+def entries_of(
+    node: cst.BaseExpression, view: FileView, steps: int = _MOST_STEPS
+) -> dict[str, cst.BaseExpression] | None:
+    """Return the values of a dict by their keys; None where it is not written out."""
+    node = followed(node, view)
+    if isinstance(node, cst.Attribute):
+        node = own_attribute(node, view) or node
+    if isinstance(node, cst.Subscript) and steps:
+        index = node.slice[0].slice if len(node.slice) == 1 else None
+        key = string_value(index.value) if isinstance(index, cst.Index) else None
+        entries = None if key is None else entries_of(node.value, view, steps - 1)
+        held = None if entries is None or key is None else entries.get(key)
+        return None if held is None else entries_of(held, view, steps - 1)
+    if isinstance(node, cst.Call) and view.called(node) == "builtins.dict":
+        arguments = Arguments(node)
+        return None if arguments.is_open or arguments.positional else arguments.keywords
+    if not isinstance(node, cst.Dict):
+        return None
+    found: dict[str, cst.BaseExpression] = {}
+    for element in node.elements:
+        key = string_value(element.key) if isinstance(element, cst.DictElement) else None
+        if key is None:
+            return None
+        found[key] = element.value
+    return found
+
+
+def choices(node: cst.BaseExpression, view: FileView) -> Iterator[tuple[cst.BaseExpression, bool]]:
+    """Yield what an expression chooses from, each with whether it is certain that it is chosen.
+
+    Of a conditional expression, and of what a loop takes from a list, all count as chosen; of a
+    table that is written out, the item under a key that is, and else perhaps any.
+    """
+    asked, node = node, followed(node, view)
+    loop = view.names.sole_definition(node) if isinstance(node, cst.Name) else None
+    if isinstance(node, cst.IfExp):
+        yield from choices(node.body, view)
+        yield from choices(node.orelse, view)
+    elif isinstance(loop, cst.For) and isinstance(loop.target, cst.Name):
+        yield from ((each, True) for each in _items(loop.iter, view) or [asked])
+    elif (taken := _taken(node)) is None:
+        yield asked, True
+    else:
+        table, key = taken
+        yield from _under(table, key, view) or [(asked, True)]
+
+
+def _taken(
+    node: cst.BaseExpression,
+) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
+    """Return the table and the key of `table[key]` and of `table.get(key)`."""
+    if isinstance(node, cst.Subscript) and len(node.slice) == 1:
+        index = node.slice[0].slice
+        return (node.value, index.value) if isinstance(index, cst.Index) else None
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        key = Arguments(node).get(0) if node.func.attr.value == "get" else None
+        return None if key is None else (node.func.value, key)
+    return None
+
+
+def _under(
+    table: cst.BaseExpression, key: cst.BaseExpression, view: FileView
+) -> list[tuple[cst.BaseExpression, bool]]:
+    """Return the items that may be under a key; none where the table is not written out."""
+    place, text = integer_value(key), string_value(key)
+    items = _items(table, view)
+    if items:
+        if place is None:
+            return [(each, False) for each in items]
+        return [(items[place], True)] if -len(items) <= place < len(items) else []
+    entries = entries_of(table, view) or {}
+    if text is None:
+        return [(each, False) for each in entries.values()]
+    return [(entries[text], True)] if text in entries else []
+
+
+def _items(node: cst.BaseExpression, view: FileView) -> list[cst.BaseExpression]:
+    """Return the items of a list or a tuple that is written out."""
+    made = followed(node, view)
+    if not isinstance(made, cst.List | cst.Tuple):
+        return []
+    if any(isinstance(each, cst.StarredElement) for each in made.elements):
+        return []
+    return [each.value for each in made.elements]
