@@ -46,11 +46,9 @@ def main(arguments: Sequence[str]) -> int:
         environment.add_from(os.environ, args, parser)
 
     if not args.watch:
-        from placement_lint.lint.gc_pause import collection_paused, skip_last_collection
+        from placement_lint.lint.gc_pause import never_collected
 
-        # To the end: a search when all is done would go through all of it.
-        skip_last_collection()
-        with collection_paused():
+        with never_collected():
             return _run(args, parser)
     from placement_lint.cli.watch import demand_sense, stamps_of, watch
 

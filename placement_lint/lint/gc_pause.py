@@ -41,6 +41,16 @@ def collect_if_many() -> None:
         gc.collect()
 
 
-def skip_last_collection() -> None:
-    """Let Python end without its last search, a second after a large program: all is freed."""
+@contextlib.contextmanager
+def never_collected() -> Iterator[None]:
+    """Look for cyclic garbage neither in the block nor after it, but for `collect_if_many`.
+
+    For what a process does last: a search takes a second after a large program, at the end of the
+    pause and once more where Python ends, and all is freed then anyway.
+    """
     atexit.register(gc.freeze)
+    with collection_paused():
+        try:
+            yield
+        finally:
+            gc.freeze()
