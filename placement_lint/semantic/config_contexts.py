@@ -10,7 +10,6 @@ import libcst as cst
 
 from placement_lint.jaxmodel.config_states import CONFIG_CONTEXTS
 from placement_lint.semantic.beside import definition_beside
-from placement_lint.semantic.file_view import FileView
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import Arguments, is_none
@@ -19,6 +18,8 @@ from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from placement_lint.semantic.file_view import FileView
 
 _GENERATORS = frozenset({"contextlib.asynccontextmanager", "contextlib.contextmanager"})
 _MOST_MANAGERS = 4
@@ -101,6 +102,8 @@ def _entered_by_own(
         found = definition_beside(view.module, name)
         if found is None:
             return None
+        from placement_lint.semantic.file_view import FileView
+
         made, there = found[0], FileView(found[1])
     inner: EnteredContext | None = None
     if isinstance(made, cst.ClassDef):

@@ -12,13 +12,13 @@ from placement_lint.jaxmodel.config_states import INERT_WHEN_TRACED
 from placement_lint.jaxmodel.tracing import COMPILING, TraceKind, Tracing
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.context import Context
 from placement_lint.rules.meshes.compiled_callers import runs_only_compiled
 from placement_lint.semantic.config_contexts import context_of
 from placement_lint.semantic.enclosing import is_asserted_to_fail
 from placement_lint.semantic.tracing import TracedBy, TracedFunctions
 
 if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
 
 _RECORDED = COMPILING | {TraceKind.REPLAYED}
@@ -130,8 +130,8 @@ class ConfigContextInTraced(Rule):
         traced_by = ctx.module.fact(TracedFunctions).around(call, kinds)
         if traced_by is None or is_asserted_to_fail(call, ctx):
             return
-        there = Context(entered.view.module, type(self), [])
-        if _compiler_of_helper(entered.call, kinds, there)[0] is not None:
+        there = ctx.beside(entered.view.module.path)
+        if there is None or _compiler_of_helper(entered.call, kinds, there)[0] is not None:
             # Each call of it is compiled: it is reported itself.
             return
         if not _is_evaluated_at_once(call, parent, ctx):
