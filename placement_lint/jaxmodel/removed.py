@@ -236,6 +236,23 @@ _SHARDINGS = [
         deprecated="0.8.0",
         advice="jax.shard_map: mesh, in_specs and out_specs by keyword, check_vma for check_rep",
     ),
+    # Never taken by `jax.shard_map`, only by the function of jax.experimental.shard_map before it.
+    OldApi(
+        "jax.shard_map.check_rep",
+        Access.ARGUMENT,
+        since="0.6.0",
+        removed="0.6.0",
+        replacement="check_vma",
+        source="TypeError from 0.6.0 on, where jax.shard_map appeared",
+    ),
+    OldApi(
+        "jax.shard_map.auto",
+        Access.ARGUMENT,
+        since="0.6.0",
+        removed="0.6.0",
+        advice="axis_names, the set of the other axes",
+        source="TypeError from 0.6.0 on, where jax.shard_map appeared",
+    ),
     OldApi(
         "jax.experimental.pjit.pjit",
         Access.NAME,

@@ -27,7 +27,7 @@ from placement_lint.syntax.calls import Arguments, is_none
 from placement_lint.syntax.definitions import applied, function_of, initializer, only_caches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from placement_lint.project.modules import Modules
@@ -41,6 +41,9 @@ _MOST_CALLS = 256
 """Calls of one function that are reported."""
 _PLACE_WORDS = tuple(name.rpartition(".")[2].encode() for name in PLACED_BY)
 _PUTTING = frozenset({"jax.device_put"})
+_COMPILERS = frozenset({"jax.jit", "equinox.filter_jit", "flax.nnx.jit"})
+_FOR_DEVICE = frozenset({"backend", "device"})
+_STAR = b"import *"
 _KEEPING = ("builtins.classmethod", "builtins.staticmethod", "jax.")
 """Decorators that call what they decorate, or trace it."""
 
@@ -100,8 +103,9 @@ class FunctionsElsewhere:
         is_traced = any(each.is_certain for each in traced.of(function))
         decorators = function.decorators if isinstance(function, cst.FunctionDef) else ()
         others = [each for each in decorators if not only_caches(each, facts.names)]
+        is_compiled = _is_compiled(function, others, view)
         named = [view.name(applied(each.decorator, facts.names)[0]) for each in others]
-        if any(name is None or not name.startswith(_KEEPING) for name in named):
+        if any(name is None or not name.startswith(_KEEPING) for name in named) and not is_compiled:
             # What a decorator makes of it may do anything.
             return None
         calls = [
@@ -127,7 +131,7 @@ class FunctionsElsewhere:
             if event is not None:
                 here = EffectOrigin(facts.path, facts.line_of(event.node), event.what)
                 start = event.origin or here
-        return FunctionEffects(facts.path, tuple(calls), is_traced, start)
+        return FunctionEffects(facts.path, tuple(calls), is_traced, start, is_compiled)
 
     def _calls_below(self, path: str, name: str, files: int) -> list[JaxCall]:
         """Return the calls of JAX in a function of a third file, which one of a file calls."""
@@ -148,11 +152,7 @@ class FunctionsElsewhere:
     def _found_callers(self, path: str, function: str) -> CallsFromElsewhere:
         starts: list[EffectOrigin | None] = []
         traced: list[str | None] = []
-        for importer in sorted(self._importing(path)):
-            if importer == path or is_test_path(importer):
-                continue
-            if function.encode() not in self._data(importer):
-                continue
+        for importer in self._users(path, function):
             with self._borrowed(importer) as facts:
                 if facts is None:
                     return CallsFromElsewhere(True, None)
@@ -171,11 +171,8 @@ class FunctionsElsewhere:
 
     def is_place_elsewhere(self, path: str, name: str) -> bool:
         """Return whether another file puts arrays on what a file binds to a name, or returns."""
-        for importer in sorted(self._importing(path)):
-            if importer == path or is_test_path(importer):
-                continue
-            data = self._data(importer)
-            if name.encode() not in data or not any(word in data for word in _PLACE_WORDS):
+        for importer in self._users(path, name):
+            if not any(word in self._data(importer) for word in _PLACE_WORDS):
                 continue
             with self._borrowed(importer) as facts:
                 if facts is None:
@@ -201,10 +198,7 @@ class FunctionsElsewhere:
     def _found_types(
         self, path: str, function: str, place: int | None, name: str
     ) -> Iterator[KnownType | None]:
-        for importer in sorted(self._importing(path)):
-            is_other = importer != path and not is_test_path(importer)
-            if not is_other or function.encode() not in self._data(importer):
-                continue
+        for importer in self._users(path, function):
             with self._borrowed(importer) as facts:
                 if facts is None:
                     yield None
@@ -223,6 +217,28 @@ class FunctionsElsewhere:
                     if found is None:
                         return
 
+    def _users(self, path: str, name: str) -> list[str]:
+        """Return the files, tests aside, that may use a name of a file, also by way of others."""
+        word = name.encode()
+        return sorted(
+            importer
+            for importer in self._reached_from(path, word)
+            if not is_test_path(importer) and word in self._data(importer)
+        )
+
+    def _reached_from(self, path: str, word: bytes) -> set[str]:
+        """Return the files that import one, or another that may pass its name on to them."""
+        found: set[str] = set()
+        pending = [path]
+        while pending:
+            for importer in self._importing(pending.pop()):
+                if importer not in found and importer != path:
+                    found.add(importer)
+                    data = self._data(importer)
+                    if word in data or _STAR in data:
+                        pending.append(importer)
+        return found
+
     def _uses(
         self, path: str, function: str, importer: str, facts: ModuleFacts
     ) -> Iterator[cst.CSTNode]:
@@ -235,9 +251,10 @@ class FunctionsElsewhere:
                     others = self._importing(importer)
                     if others and self._leads_to(importer, binding.target or "") == goal:
                         yield binding.node
+        passing = {path} | self._reached_from(path, function.encode())
         for module in names.star_imports:
             located = self._project.module_of(importer, module)
-            if located is not None and located[0] == path:
+            if located is not None and located[0] in passing:
                 yield facts.tree.module
         for node in facts.tree.every(cst.Name, cst.Attribute):
             parent = facts.tree.parent(node)
@@ -268,6 +285,16 @@ def reexported(facts: ModuleFacts, name: str) -> str | None:
     only = facts.names.module_scope.sole_binding(top)
     target = None if only is None else only.target
     return None if target is None else f"{target}{dot}{rest}"
+
+
+def _is_compiled(function: Function, decorators: Sequence[cst.Decorator], view: FileView) -> bool:
+    """Return whether a function is what `jax.jit` makes of it, for the device of its arguments."""
+    if isinstance(function, cst.FunctionDef) and len(decorators) == 1:
+        of, calls = applied(decorators[0].decorator, view.names)
+        return view.name(of) in _COMPILERS and not any(
+            each.is_open or _FOR_DEVICE & each.keywords.keys() for each in calls
+        )
+    return False
 
 
 def _function_named(facts: ModuleFacts, name: str) -> Function | None:

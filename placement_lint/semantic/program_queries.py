@@ -57,6 +57,8 @@ class FunctionEffects:
     is_traced: bool
     """JAX traces it: calling it runs a compiled program."""
     starts_backend: EffectOrigin | None
+    is_compiled: bool = False
+    """It is compiled where it is defined, for the device of its arguments."""
 
     def origin(self, call: JaxCall) -> EffectOrigin:
         """Return where a call is."""

@@ -39,6 +39,18 @@ def resolve(name: str) -> Any:
     raise ModuleNotFoundError(name)
 
 
+def call_with(api: OldApi, argument: str) -> None:
+    """Call the function of a row with one argument, beside those that it needs."""
+    function = resolve(api.name.rpartition(".")[0])
+    if function is not getattr(jax, "shard_map", None):
+        function(**{argument: 0})
+        return
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("a",))
+    spec = jax.sharding.PartitionSpec("a")
+    given: Any = frozenset() if argument == "auto" else False
+    function(lambda x: x, mesh=mesh, in_specs=spec, out_specs=spec, **{argument: given})
+
+
 def meet(api: OldApi) -> None:
     """Do what a program does with it."""
     last = api.name.rpartition(".")[2]
@@ -53,7 +65,7 @@ def meet(api: OldApi) -> None:
         takes_function = api.name.startswith("jax.experimental.host_callback.")
         function(*([lambda *_: None, 1.0] if takes_function else []))
     elif api.use is Access.ARGUMENT:
-        resolve(api.name.rpartition(".")[0])(**{last: 0})
+        call_with(api, last)
     elif api.use is Access.ENTER:
         with resolve(api.name)(np.array(jax.devices()[:1]), ("a",)):
             pass
@@ -85,7 +97,7 @@ def has_replacement(api: OldApi) -> bool:
             if api.use in {Access.ARRAY_ATTRIBUTE, Access.ARRAY_CALL}:
                 getattr(jax.numpy.ones(3), text.partition("(")[0])
             elif api.use is Access.ARGUMENT:
-                resolve(api.name.rpartition(".")[0])(**{text: 0})
+                call_with(api, text)
             else:
                 resolve(text)
     except (AttributeError, ImportError):

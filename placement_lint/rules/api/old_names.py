@@ -125,7 +125,8 @@ def _needs(api: OldApi) -> Needs:
     if api.use in {Access.ARRAY_ATTRIBUTE, Access.ARRAY_CALL}:
         read = ReadOfValue(last, called=api.use is Access.ARRAY_CALL)
         return read if last in _ONLY_OF_ARRAYS else AllOf(read, MAKES_ARRAYS)
-    return ArgumentMatches((function,), rf"\b{last}\b")
+    bound = AllOf(Uses("functools.partial"), Uses(function), Pattern(rf"\b{last}\b".encode()))
+    return AnyOf(ArgumentMatches((function,), rf"\b{last}\b"), bound)
 
 
 # -- finding ------------------------------------------------------------------------------------
@@ -188,6 +189,8 @@ def hit_of_call(
                     and not is_guarded(node, ctx)
                 ):
                     return Hit(api, node.func, node.func.value)
+        if name == "functools.partial" and node.args:
+            name = ctx.name(node.args[0].value)
         for argument in node.args:
             if argument.keyword is None:
                 continue

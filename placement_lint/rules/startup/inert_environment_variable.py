@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Severity
-from placement_lint.jaxmodel.environment import UNREAD_OPTIONS
+from placement_lint.jaxmodel.environment import MISSPELLED_VARIABLES, UNREAD_OPTIONS
 from placement_lint.jaxmodel.startup import (
     ALLOCATORS,
     DEAD_VARIABLES,
@@ -44,7 +44,8 @@ class InertEnvironmentVariable(Rule):
     `XLA_PYTHON_CLIENT_MEM_FRACTION` together with `XLA_CLIENT_MEM_FRACTION`; of `JAX_PLATFORMS`
     (and the option `jax_platforms`) with `gpu` or an upper-case name; of `TF_XLA_FLAGS` with flags
     of XLA, in a file that imports JAX; and invalid values of `XLA_PYTHON_CLIENT_PREALLOCATE`,
-    `XLA_PYTHON_CLIENT_ALLOCATOR` and the memory fractions.
+    `XLA_PYTHON_CLIENT_ALLOCATOR` and the memory fractions. It also finds common misspellings, such
+    as `JAX_PLATFORM` and `XLA_PYTHON_CLIENT_MEM_FRAC`, in a file that imports JAX.
 
     ## Why is this bad?
     The variables for transfer guards by direction are documented and read, but overwritten at once:
@@ -80,7 +81,8 @@ class InertEnvironmentVariable(Rule):
     ## What it does not flag
     `TF_XLA_FLAGS` with TensorFlow's own flags, `--tf_xla_…`. `JAX_TRANSFER_GUARD`, which works, and
     the options by direction. `cuda`, `cuda,cpu`, names of plug-ins. `platform` as the *allocator*.
-    Values that are not literals. A failure that is expected.
+    Values that are not literals. A failure that is expected. A misspelling that the file also
+    reads, or has in another string: then it is a variable of the program itself; tests.
 
     ## Verified by
     The proof sets the variable and then the option for device-to-device transfers, and reads which
@@ -104,6 +106,7 @@ class InertEnvironmentVariable(Rule):
             AnyOf(
                 *(name.encode() for name in sorted(DEAD_VARIABLES.keys() | UNREAD_OPTIONS)),
                 AllOf(Jax(), _TF_XLA_FLAGS.encode()),
+                AllOf(Jax(), AnyOf(*(name.encode() for name in MISSPELLED_VARIABLES))),
                 b"JAX_PLATFORMS", b"MEM_FRACTION", _ALLOCATOR.encode(), _PREALLOCATE.encode(),
             ),
         ),
@@ -149,6 +152,8 @@ def _problem(setting: Setting, added: cst.BaseExpression | None, ctx: Context) -
         return (
             f"{name} is ignored: JAX has an option of this name, and does not read it here{option}"
         )
+    if name in MISSPELLED_VARIABLES:
+        return _misspelled(setting, ctx)
     if name == "JAX_PLATFORMS":
         return _platforms(name, value)
     if name == _TF_XLA_FLAGS:
@@ -168,6 +173,29 @@ def _problem(setting: Setting, added: cst.BaseExpression | None, ctx: Context) -
         if name == _OLD_FRACTION and ctx.module.fact(_sets_new_fraction):
             return f"{_OLD_FRACTION} and {_FRACTION} are both set: ValueError where there is a GPU"
     return None
+
+
+def _misspelled(setting: Setting, ctx: Context) -> str | None:
+    """Return that nothing reads a variable, unless the program itself may do so."""
+    name = setting.name
+    is_read = any(
+        name in node.value and node is not setting.key
+        for node in ctx.tree.every(cst.SimpleString)
+        if not _is_key(node, name, ctx)
+    )
+    if is_read or ctx.module.is_test or not ctx.module.fact(imports_jax):
+        return None
+    return f"{name} is ignored: nothing reads it; the variable is {MISSPELLED_VARIABLES[name]}"
+
+
+def _is_key(node: cst.SimpleString, name: str, ctx: Context) -> bool:
+    """Return whether a string names a variable that is set there."""
+    for statement in ctx.tree.ancestors(node):
+        if isinstance(statement, cst.Assign | cst.AugAssign | cst.Call):
+            return any(
+                each.key is node and each.name == name for each in settings(statement, ctx.names)
+            )
+    return False
 
 
 def _platforms(name: str, value: str | None) -> str | None:

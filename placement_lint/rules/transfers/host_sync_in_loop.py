@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Confidence, Severity
+from placement_lint.jaxmodel.donation import TREE_MAPS
 from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES, Effect
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Identifier, Jax
 from placement_lint.rules.base import Rule
@@ -40,6 +41,8 @@ _PASSING_ON = frozenset({
     "builtins.dict", "builtins.float", "builtins.int", "builtins.round", "builtins.str",
     "numpy.array", "numpy.asarray", "numpy.max", "numpy.mean", "numpy.min", "numpy.sum",
 })  # fmt: skip
+_MOST_NAMES = 3
+"""Names of which each stands for what is computed from the next."""
 _CLOCKS = ("time.", "timeit.")
 
 
@@ -48,10 +51,13 @@ class HostSyncInLoop(Rule):
 
     ## What it does
     Finds `float(loss)`, `int(…)`, `loss.item()`, `.tolist()`, `np.asarray(…)`, `jax.device_get(…)`,
-    `print(loss)` and `f"{loss}"` on the result of a jitted or pmapped function, on every iteration
-    of a loop that also calls that function, if the value is only kept or shown: appended, summed
-    up, stored in a list or a dictionary, logged, printed. It also finds calls of functions, of any
-    file, that do nothing with JAX but `jax.device_get`.
+    `print(loss)` and `f"{loss}"` on the result of a jitted or pmapped function, or on what is
+    computed from it, on every iteration of a loop that also calls that function, if the value is
+    only kept or shown: appended, summed up, stored in a list or a dictionary, logged, printed. It
+    may be read for each item, as in `{k: float(v) for k, v in metrics.items()}` and
+    `jax.tree.map(float, metrics)`. It also finds calls of functions, of any file, that do nothing
+    with JAX but `jax.device_get`. The compiled function may come from another file, or be one of
+    several that a function of the file returns.
 
     ## Why is this bad?
     JAX dispatches work to the device and returns at once, so that the host prepares the next step
@@ -121,7 +127,8 @@ class HostSyncInLoop(Rule):
     severity = Severity.INFO
     follows_arrays = False
     pedantic = True
-    needs = AllOf(Jax(), AnyOf(b"jit", b"pmap"), AnyOf(Identifier(b"for"), Identifier(b"while")))
+    # What is compiled may come from another file.
+    needs = AllOf(Jax(), AnyOf(Identifier(b"for"), Identifier(b"while")))
 
     def visit_For(self, node: cst.For, ctx: Context) -> None:
         _check_loop(node, node.body, ctx)
@@ -142,14 +149,14 @@ def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
         each
         for each in inside
         if isinstance(each, cst.Call | cst.FormattedStringExpression)
-        and loop_around(each, ctx) is loop
-        and runs_in_each_iteration(each, loop, ctx)
+        and _runs_each_time(each, loop, ctx)
     ]
     tested = _tested_names(loop, ctx)
     steps = {
         id(each)
         for each in in_each_iteration
         if isinstance(each, cst.Call)
+        and loop_around(each, ctx) is loop
         and _runs_on_device(each, ctx)
         and tested.isdisjoint(_bound_names(each, ctx))
     }
@@ -176,10 +183,37 @@ def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
             break
 
 
+def _runs_each_time(node: cst.CSTNode, loop: Loop, ctx: Context) -> bool:
+    """Return whether a node runs in each iteration, be it for each item of a dictionary there."""
+    inner = loop_around(node, ctx)
+    while inner is not None and inner is not loop and _goes_through_items(inner):
+        if not runs_in_each_iteration(node, inner, ctx):
+            return False
+        node, inner = inner, loop_around(inner, ctx)
+    return inner is loop and runs_in_each_iteration(node, loop, ctx)
+
+
+def _goes_through_items(loop: Loop) -> bool:
+    """Return whether a loop draws from `x.items()` or `x.values()`."""
+    if isinstance(loop, cst.While):
+        return False
+    return _whose_items(loop.iter if isinstance(loop, cst.For) else loop.for_in.iter) is not None
+
+
+def _whose_items(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """Return the `x` of `x.items()` and `x.values()`."""
+    if not isinstance(node, cst.Call) or node.args or not isinstance(node.func, cst.Attribute):
+        return None
+    return node.func.value if node.func.attr.value in {"items", "values"} else None
+
+
 def _runs_on_device(call: cst.Call, ctx: Context) -> bool:
     """Whether a call surely runs a compiled function, and that is not told to run on the CPU."""
     function = jitted(call.func, ctx)
-    return not function.runs_on_host if function is not None else _is_pmapped(call.func, ctx)
+    if function is not None:
+        return not function.runs_on_host
+    effects = effects_of(call.func, ctx) if ctx.name(call.func) is not None else None
+    return (effects is not None and effects.is_compiled) or _is_pmapped(call.func, ctx)
 
 
 def _is_pmapped(function: cst.BaseExpression, ctx: Context) -> bool:
@@ -231,10 +265,23 @@ def _read(
         yield from Arguments(node).positional[:1]
     elif name == "builtins.print":
         yield from Arguments(node).positional
+    elif name in TREE_MAPS and len(node.args) > 1 and _converts(node.args[0].value, ctx):
+        yield node.args[1].value
     elif isinstance(node.func, cst.Attribute) and node.func.attr.value in _READING_METHODS:
         yield node.func.value
     elif len(node.args) == 1 and _only_fetches(node.func, ctx):
         yield from Arguments(node).positional
+
+
+def _converts(function: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether a function makes of its argument what the host has."""
+    if not isinstance(function, cst.Lambda):
+        return ctx.name(function) in _CONVERTING
+    parameters = function.params.params
+    if len(parameters) != 1 or not isinstance(function.body, cst.Call):
+        return False
+    read = next(_read(function.body, ctx), None)
+    return isinstance(read, cst.Name) and read.value == parameters[0].name.value
 
 
 def _only_fetches(function: cst.BaseExpression, ctx: Context) -> bool:
@@ -261,6 +308,7 @@ def _step_of(
     loop: Loop,
     steps: set[int],
     ctx: Context,
+    names: int = _MOST_NAMES,
 ) -> cst.CSTNode | None:
     """Return the jitted call of the same iteration that an expression is a result of, or a
     part of.
@@ -272,8 +320,14 @@ def _step_of(
             what = what.value
         elif isinstance(what, cst.Call) and _is_computation(what, ctx):
             given = Arguments(what).values
-            found = (_step_of(each, read, loop, steps, ctx) for each in given)
+            found = (_step_of(each, read, loop, steps, ctx, names) for each in given)
             return next((step for step in found if step is not None), None)
+        elif isinstance(what, cst.BinaryOperation):
+            sides = (what.left, what.right)
+            found = (_step_of(each, read, loop, steps, ctx, names) for each in sides)
+            return next((step for step in found if step is not None), None)
+        elif isinstance(what, cst.UnaryOperation):
+            what = what.expression
         elif isinstance(what, cst.Call) and id(what) not in steps:
             is_method = isinstance(what.func, cst.Attribute) and ctx.called(what) is None
             if not is_method or not isinstance(what.func, cst.Attribute):
@@ -292,12 +346,30 @@ def _step_of(
         for binding in ctx.names.bindings(what)
         if ctx.tree.contains(binding.node)
         and ctx.tree.is_inside(binding.node, loop)
-        and ctx.tree.index(binding.node) < ctx.tree.index(read)
-        and not ctx.tree.is_inside(read, binding.node)
+        and (
+            isinstance(binding.node, cst.CompFor)
+            or (
+                ctx.tree.index(binding.node) < ctx.tree.index(read)
+                and (
+                    isinstance(binding.node, cst.For) or not ctx.tree.is_inside(read, binding.node)
+                )
+            )
+        )
     ]
     last = max(bound, key=ctx.tree.index, default=None)
+    drawn = last.iter if isinstance(last, cst.For | cst.CompFor) else None
+    of = None if drawn is None or last is loop else _whose_items(drawn)
+    if of is not None and last is not None:
+        return _step_of(of, last, loop, steps, ctx, names - 1) if names else None
     value = last.value if isinstance(last, cst.Assign) else None
-    return value if value is not None and id(value) in steps else None
+    if value is None or id(value) in steps:
+        return value
+    is_computed = isinstance(value, cst.BinaryOperation | cst.Subscript | cst.Call)
+    if not is_computed or names == 0 or not isinstance(last, cst.Assign):
+        return None
+    if not all(isinstance(each.target, cst.Name) for each in last.targets):
+        return None
+    return _step_of(value, last, loop, steps, ctx, names - 1)
 
 
 def _is_computation(call: cst.Call, ctx: Context) -> bool:
@@ -380,12 +452,14 @@ def _is_kept(node: cst.CSTNode, loop: Loop, ctx: Context, depth: int = 3) -> boo
             | cst.Comparison
             | cst.ComparisonTarget
             | cst.Dict
+            | cst.DictComp
             | cst.DictElement
             | cst.Element
             | cst.FormattedString
             | cst.FormattedStringExpression
             | cst.Index
             | cst.List
+            | cst.ListComp
             | cst.Subscript
             | cst.SubscriptElement
             | cst.Tuple,

@@ -12,6 +12,7 @@ import libcst as cst
 
 from placement_lint.rules.devices.queries import is_cpu_device
 from placement_lint.semantic.enclosing import ancestors_in_function
+from placement_lint.semantic.followed import assigned_value
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import Arguments, elements_or_self, integer_value, string_value
 from placement_lint.syntax.definitions import function_of, only_caches
@@ -87,7 +88,7 @@ def jitted(function: cst.BaseExpression, ctx: Context) -> Jitted | None:
 
     A name that only a decorated `def` binds, or only `jax.jit(…)`; `self.name`, decorated in the
     class around, or assigned there once; `jax.jit(…)` itself; what a function of the file returns,
-    cached or not, if it always returns the same of these.
+    cached or not, if it always returns the same of these; one part of a tuple or a dict of them.
     """
     return _jitted(function, ctx, _MOST_MAKERS)
 
@@ -102,7 +103,14 @@ def _jitted(function: cst.BaseExpression, ctx: Context, makers: int) -> Jitted |
             return None
         if isinstance(only.node, cst.FunctionDef):
             return _decorated(only.node, ctx, is_method=False)
-        return _jitted(only.value, ctx, makers) if isinstance(only.value, cst.Call) else None
+        if only.value is None:
+            return _part_of_call(function, only.node, ctx, makers)
+        if isinstance(only.value, cst.Call | cst.Subscript):
+            return _jitted(only.value, ctx, makers)
+        is_other_name = isinstance(only.value, cst.Name) and makers > 0
+        return _jitted(only.value, ctx, makers - 1) if is_other_name else None
+    if isinstance(function, cst.Subscript):
+        return _item(function, ctx, makers)
     if isinstance(function, cst.Attribute):
         method = function_of(function, ctx.names)
         if isinstance(method, cst.FunctionDef):
@@ -121,6 +129,76 @@ def _returned_by(call: cst.Call, ctx: Context, makers: int) -> Jitted | None:
         return None
     only = only_return(maker, ctx)
     return None if only is None else _jitted(only, ctx, makers - 1)
+
+
+def _part_of_call(name: cst.Name, bound: cst.CSTNode, ctx: Context, makers: int) -> Jitted | None:
+    """Return the compiled function that `name, other = make()` binds to a name."""
+    if not isinstance(bound, cst.Assign) or makers == 0 or len(bound.targets) != 1:
+        return None
+    literal = assigned_value(name, ctx)
+    if literal is not None:
+        return _jitted(literal, ctx, makers) if isinstance(literal, cst.Call) else None
+    named = elements_or_self(bound.targets[0].target)
+    made = _what_it_is(bound.value, ctx)
+    parts = elements_or_self(made) if isinstance(made, cst.Tuple | cst.List) else []
+    if len(parts) != len(named):
+        return None
+    found = [
+        part
+        for target, part in zip(named, parts, strict=True)
+        if isinstance(target, cst.Name) and target.value == name.value
+    ]
+    return _jitted(found[0], ctx, makers - 1) if len(found) == 1 else None
+
+
+def _item(node: cst.Subscript, ctx: Context, makers: int) -> Jitted | None:
+    """Return the compiled function that a dict has under a key that is written out."""
+    index = node.slice[0].slice if len(node.slice) == 1 else None
+    key = string_value(index.value) if isinstance(index, cst.Index) else None
+    if key is None or makers == 0:
+        return None
+    value: cst.BaseExpression | None = assigned_value(node.value, ctx)
+    if isinstance(node.value, cst.Attribute):
+        value = own_attribute(node.value, ctx)
+    made = None if value is None else _what_it_is(value, ctx)
+    if not isinstance(made, cst.Dict) or not _is_only_read(node.value, ctx):
+        return None
+    found = [
+        each.value
+        for each in made.elements
+        if isinstance(each, cst.DictElement) and string_value(each.key) == key
+    ]
+    return _jitted(found[0], ctx, makers - 1) if len(found) == 1 else None
+
+
+def _is_only_read(node: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether no item is set of what is known by a name; not known of attributes."""
+    if not isinstance(node, cst.Name):
+        return True
+    owner = ctx.names.owner(node.value, ctx.names.scope(node))
+    uses = [] if owner is None else ctx.names.uses(node.value, owner)
+    parents = [(use, ctx.parent(use)) for use in uses]
+    return not any(
+        isinstance(parent, cst.Subscript)
+        and parent.value is use
+        and isinstance(ctx.parent(parent), cst.AssignTarget | cst.Del | cst.AugAssign)
+        for use, parent in parents
+    )
+
+
+def _what_it_is(value: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
+    """Return a value, or what the function of the file always returns that it is a call of."""
+    if not isinstance(value, cst.Call):
+        return value
+    maker = function_of(value.func, ctx.names)
+    if not isinstance(maker, cst.FunctionDef) or maker.asynchronous is not None:
+        return None
+    if not all(only_caches(each, ctx.names) for each in maker.decorators):
+        return None
+    returned = only_return(maker, ctx)
+    if isinstance(returned, cst.Name):
+        returned = assigned_value(returned, ctx)
+    return returned
 
 
 def only_return(function: cst.FunctionDef, ctx: Context) -> cst.BaseExpression | None:
