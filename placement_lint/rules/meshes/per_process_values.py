@@ -41,8 +41,12 @@ _GLOBAL = frozenset(
 """What draws of the generator that a process has, which begins anywhere unless it is seeded."""
 _SEEDS = (b"random.seed", b"set_state", b"seed_everything", b"set_seed", b"set_random_seed")
 _KEEPING = (
-    "builtins.abs", "builtins.float", "builtins.hash", "builtins.int", "builtins.round",
-    "builtins.str", "hashlib.", "jax.numpy.", "jax.random.", "numpy.", "zlib.crc32",
+    "builtins.abs", "builtins.enumerate", "builtins.float", "builtins.hash", "builtins.int",
+    "builtins.iter", "builtins.list", "builtins.next", "builtins.open", "builtins.range",
+    "builtins.round", "builtins.sorted", "builtins.str", "builtins.tuple", "builtins.zip",
+    "h5py.File", "hashlib.", "jax.numpy.", "jax.random.", "numpy.", "os.path.join", "pathlib.Path",
+    "pickle.load", "tensorflow.data.", "tensorflow_datasets.as_numpy", "tensorflow_datasets.load",
+    "zlib.crc32",
 )  # fmt: skip
 """Functions, or modules of them, whose result is computed of what they are given."""
 _SAME = frozenset({
@@ -51,6 +55,8 @@ _SAME = frozenset({
     "numpy.save",
 })  # fmt: skip
 """Functions whose result says nothing of the values that they are given."""
+_OF_ARGUMENTS = frozenset({"format", "joinpath", "shard", "skip"})
+"""Methods whose result is computed of their arguments too, as that of `dataset.shard`."""
 _PROPERTIES = frozenset({"builtins.property", "functools.cached_property"})
 _METADATA = frozenset({"dtype", "ndim", "shape", "size"})
 _MOST = 100
@@ -84,7 +90,8 @@ class _Sources:
             value = followed(node, ctx)
             if value is not node:
                 return self.differs(value, ctx, given)
-            bound = bound_before(node, ctx)
+            only = ctx.names.sole_definition(node)
+            bound = only if isinstance(only, cst.CompFor) else bound_before(node, ctx)
             if isinstance(bound, cst.For | cst.CompFor):
                 return self.differs(bound.iter, ctx, given)
             if bound is not None:
@@ -108,6 +115,16 @@ class _Sources:
                 if isinstance(each, cst.Element | cst.DictElement)
             ]
             return bool(every) and (all(every) if isinstance(node, cst.Dict) else any(every))
+        if isinstance(node, cst.FormattedString):
+            return any(
+                self.differs(each.expression, ctx, given)
+                for each in node.parts
+                if isinstance(each, cst.FormattedStringExpression)
+            )
+        if isinstance(node, cst.IfExp):
+            return self.differs(node.body, ctx, given) and self.differs(node.orelse, ctx, given)
+        if isinstance(node, cst.ListComp | cst.GeneratorExp):
+            return not node.for_in.ifs and self.differs(node.elt, ctx, given)
         return isinstance(node, cst.Call) and self._is_called(node, ctx, given)
 
     def _index(self, node: cst.Subscript, ctx: Context, given: Mapping[str, bool]) -> bool:
@@ -143,7 +160,10 @@ class _Sources:
         if called or not isinstance(node.func, cst.Attribute):
             return False
         # A method: what it gives is of its object, `rng.normal(size=8)`, if not of an argument.
-        return self.differs(node.func.value, ctx, given)
+        of = [node.func.value]
+        if node.func.attr.value in _OF_ARGUMENTS:
+            of += arguments
+        return any(self.differs(each, ctx, given) for each in of)
 
     def _is_returned(
         self,
