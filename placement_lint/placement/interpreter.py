@@ -42,6 +42,7 @@ from placement_lint.placement.engine.classes import Classes
 from placement_lint.placement.engine.context_managers import Suspensions
 from placement_lint.placement.engine.executions import ExecutionLedger
 from placement_lint.placement.engine.expressions import Expressions
+from placement_lint.placement.engine.fixture_values import BEFORE_EACH_TEST, FixtureValues
 from placement_lint.placement.engine.functions import Functions
 from placement_lint.placement.engine.lifted_classes import note_lifted
 from placement_lint.placement.engine.linking import Linking
@@ -135,6 +136,7 @@ class Program:
         self.journeys = Journeys(self)
         self.memo = Memo(self)
         self.functions = Functions(self)
+        self._fixtures = FixtureValues(self.functions)
         self.trees = Trees(self)
         self.objects = Objects(self)
         self.module_scopes: set[object] = set()
@@ -296,7 +298,8 @@ class Program:
             if isinstance(_definer(module, node), cst.ClassDef):
                 continue
             self._unasked.add(place)
-            self.functions.execute(place, {}, self._outside(module))
+            state = self._outside(module)
+            self.functions.execute(place, self._fixtures.given(module, node, state), state)
 
     def _is_executed(self, function: Place) -> bool:
         """Return whether a function was executed, if only in traced code.
@@ -380,6 +383,10 @@ class Program:
         initializer = self.classes.method(receiver.cls, "__init__")
         if initializer is not None:
             self.functions.call(initializer, {0: value(receiver)}, state, bound=True)
+        for name in BEFORE_EACH_TEST:
+            prepares = self.classes.method(receiver.cls, name)
+            if prepares is not None:
+                self._call_method(prepares, receiver, state)
         return receiver, state
 
     def _run_classes(self, module: Module) -> None:
@@ -421,9 +428,11 @@ class Program:
         params = node.params if isinstance(node, cst.FunctionDef) else None
         has_rest = params is not None and isinstance(params.star_arg, cst.Param)
         has_more = params is not None and params.star_kwarg is not None
+        passed: dict[int | str, Value] = {0: value(receiver)}
+        passed |= self._fixtures.given(self.module_of(function), node, state).items()
         self.functions.call(
             function,
-            {0: value(receiver)},
+            passed,
             state,
             bound=True,
             rest=UNKNOWN if has_rest else None,
