@@ -43,6 +43,13 @@ def _ignored(*_: object) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
+    """Make no items of a function that the run leaves out whole: there are tens of thousands."""
+    marks = {mark.name for mark in getattr(obj, "pytestmark", ())}
+    return [] if marks & sampled.left_out_whole(collector.config) else None
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Decide what is in the samples before `-m` chooses by it."""
     sampled.leave_out(config, items)

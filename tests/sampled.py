@@ -24,6 +24,13 @@ def leave_out(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
             item.add_marker(pytest.mark.every)
 
 
+def left_out_whole(config: pytest.Config) -> frozenset[str]:
+    """Give the markers of which a run takes no item: each is in a `not …` that all have to meet."""
+    asked = config.option.markexpr
+    terms = [] if " or " in asked else asked.split(" and ")
+    return frozenset(name for term in terms if (name := term.removeprefix("not ")) != term)
+
+
 def asks_by_name(config: pytest.Config) -> bool:
     """Tell whether a run takes no sample: it names tests, by `-k` or `::`.
 
