@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.callbacks import DATA_LOADER, HOST_CALLBACKS, runs_on_device
-from placement_lint.jaxmodel.transfer import TABLE, Effect
+from placement_lint.jaxmodel.transfer import COMPUTING_METHODS, TABLE, Effect
 from placement_lint.semantic.datasets import (
     DATASET_METHODS,
     applied_by,
@@ -17,7 +17,7 @@ from placement_lint.semantic.datasets import (
 )
 from placement_lint.semantic.elsewhere import effects_of, method_effects
 from placement_lint.semantic.enclosing import failure_is_expected
-from placement_lint.semantic.followed import followed
+from placement_lint.semantic.followed import bound_before, followed
 from placement_lint.semantic.functions import calls_inside
 from placement_lint.semantic.object_classes import called_method
 from placement_lint.semantic.program_queries import GivenTo
@@ -386,6 +386,9 @@ def _first_in(
         name = view.called(call)
         if name is not None and computes(name):
             return FirstComputation(to, given, name, call, None, is_certain)
+        method = None if name is not None else _computing_method(call, view)
+        if method is not None:
+            return FirstComputation(to, given, f"jax.Array.{method}", call, None, is_certain)
         effects = _effects(call.func, view)
         if _is_compiled(call.func, view) or (effects is not None and effects.is_traced):
             return FirstComputation(to, given, _COMPILED, call, None, is_certain)
@@ -393,6 +396,20 @@ def _first_in(
         if origin is not None:
             return FirstComputation(to, given, origin.what, None, origin, is_certain)
     return None
+
+
+def _computing_method(call: cst.Call, view: FileView) -> str | None:
+    """Return the method of a JAX array that a call computes by, of `jnp.asarray(x)`."""
+    if not isinstance(call.func, cst.Attribute):
+        return None
+    method = call.func.attr.value
+    if method not in COMPUTING_METHODS:
+        return None
+    made: cst.BaseExpression | cst.For | cst.CompFor | None = call.func.value
+    if isinstance(made, cst.Name):
+        made = bound_before(made, view)
+    is_array = isinstance(made, cst.Call) and view.called(made) in _CONVERTING
+    return method if is_array else None
 
 
 def _origin(

@@ -37,6 +37,10 @@ _KEEPING_METHODS = frozenset(
     "add_scalar append debug extend info log log_metrics print scalar set_description set_postfix "
     "warning write writerow".split()
 )
+_SHOWING = frozenset({
+    "builtins.print", "mlflow.log_metric", "mlflow.log_metrics", "rich.print", "swanlab.log",
+    "tqdm.tqdm.write", "wandb.log",
+})  # fmt: skip
 _PASSING_ON = frozenset({
     "builtins.dict", "builtins.float", "builtins.int", "builtins.round", "builtins.str",
     "numpy.array", "numpy.asarray", "numpy.max", "numpy.mean", "numpy.min", "numpy.sum",
@@ -475,7 +479,7 @@ def _keeps(call: cst.CSTNode, ctx: Context) -> bool:
         return False
     name = ctx.called(call)
     if name is not None:
-        return name == "builtins.print" or name.startswith("logging.")
+        return name in _SHOWING or name.startswith(("absl.logging.", "logging."))
     return isinstance(call.func, cst.Attribute) and call.func.attr.value in _KEEPING_METHODS
 
 
