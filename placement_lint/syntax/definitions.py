@@ -284,6 +284,23 @@ def class_of_method(function: cst.FunctionDef, names: Names) -> cst.ClassDef | N
     return owner
 
 
+def class_passed_to(function: Function, names: Names) -> cst.ClassDef | None:
+    """Return the class around a class method, which it is passed: that, or one derived from it."""
+    is_passed = _is_decorated_by(function, "builtins.classmethod", names)
+    owner = names.scope(function).node if is_passed else None
+    return owner if isinstance(owner, cst.ClassDef) else None
+
+
+def is_static(function: Function, names: Names) -> bool:
+    """Return whether a function is a static method: its first parameter is like any other."""
+    return _is_decorated_by(function, "builtins.staticmethod", names)
+
+
+def _is_decorated_by(function: Function, name: str, names: Names) -> bool:
+    decorators = function.decorators if isinstance(function, cst.FunctionDef) else ()
+    return any(names.qualified(each.decorator) == name for each in decorators)
+
+
 def _first_parameter(function: cst.FunctionDef) -> cst.Param | None:
     parameters = [*function.params.posonly_params, *function.params.params]
     return parameters[0] if parameters else None

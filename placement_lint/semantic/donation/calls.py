@@ -34,7 +34,7 @@ from placement_lint.semantic.donation.parts import BufferPart, around, is_any, m
 from placement_lint.semantic.donation.readings import Idle, Repeat, text_of
 from placement_lint.semantic.donation.replaced_names import is_replaced
 from placement_lint.syntax.calls import Arguments, elements_or_self
-from placement_lint.syntax.definitions import class_named, is_generator
+from placement_lint.syntax.definitions import class_named, class_passed_to, is_generator, is_static
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -668,7 +668,10 @@ class DonationCalls(DonationLibraries):
     ) -> None:
         names = list(parameters_of(function))
         bound: dict[str, Things] = {}
-        if owner is not None and names:
+        cls = class_passed_to(function, self.names)
+        if names and cls is not None:
+            bound[names.pop(0)] = frozenset({OfClass(cls)})
+        elif names and owner is not None and not is_static(function, self.names):
             bound[names.pop(0)] = frozenset({owner})
         is_open = any(each.at is None for each in given)
         for each in given:
