@@ -1,4 +1,4 @@
-"""Specs that a loop takes from a table, one after the other."""
+"""Specs that a program takes from a table, one after the other or the one that fits."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import libcst as cst
 
 from placement_lint.rules.commitment.putting import TREE_MAPS
 from placement_lint.rules.transfers.jitted_calls import loop_around, runs_in_each_iteration
-from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.calls import Arguments, string_value
 
 if TYPE_CHECKING:
+    from placement_lint.placement.domain.sharding import Spec
     from placement_lint.rules.context import Context
 
+_SPECS = frozenset({"jax.P", "jax.sharding.PartitionSpec"})
 _VIEWS = frozenset({"items", "values"})
 
 
@@ -63,3 +65,39 @@ def _is_closed(iterated: cst.BaseExpression, ctx: Context) -> bool:
     if isinstance(table, Mapping):
         return bool(table.items) and not table.element
     return isinstance(table, Sequence) and bool(table.items)
+
+
+def leaves_some_out(call: cst.Call, ctx: Context) -> bool:
+    """Return whether a loop around a call chooses by name for which rows of a table it runs."""
+    loop = loop_around(call, ctx)
+    while loop is not None:
+        whole = loop if isinstance(loop, cst.For | cst.While) else loop.for_in
+        if any(
+            string_value(part) is not None
+            for compared in ctx.tree.every(cst.Comparison, below=whole)
+            for part in (compared.left, *(each.comparator for each in compared.comparisons))
+        ):
+            return True
+        loop = loop_around(loop, ctx)
+    return False
+
+
+def is_of_table(spec: Spec, ctx: Context) -> bool:
+    """Return whether a spec is written in a table of several, of which a program takes one.
+
+    `[("attention/.*", P("data")), ("mlp/.*", P("model"))]`: each is there to be taken.
+    """
+    there = None if spec.made is None else ctx.beside(spec.made.module)
+    if spec.made is None or there is None:
+        return False
+    table: cst.CSTNode | None = None
+    for around in there.ancestors(there.tree.nodes[spec.made.node]):
+        if isinstance(around, cst.Tuple | cst.List | cst.Dict):
+            table = around
+        elif not isinstance(around, cst.Element | cst.DictElement):
+            break
+    bound = None if table is None else there.parent(table)
+    if table is None or not isinstance(bound, cst.Assign | cst.AnnAssign | cst.Return):
+        return False
+    calls = there.tree.every(cst.Call, below=table)
+    return sum(there.called(call) in _SPECS for call in calls) > 1

@@ -20,7 +20,7 @@ from placement_lint.rules.meshes.bare_specs import (
     meshes_for,
 )
 from placement_lint.rules.meshes.constraints import CONSTRAINT
-from placement_lint.rules.meshes.iterated_specs import meets_each
+from placement_lint.rules.meshes.iterated_specs import is_of_table, leaves_some_out, meets_each
 from placement_lint.rules.meshes.shardings import (
     calls_at,
     may_know_meshes,
@@ -36,7 +36,7 @@ from placement_lint.semantic.enclosing import (
 from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.sharded_calls import ShardedCall
@@ -57,7 +57,8 @@ class MeshAxisUnknown(Rule):
     ## What it does
     Finds `NamedSharding(mesh, PartitionSpec("dta"))`, and `jax.shard_map` with such a spec, if no
     mesh that the program passes there has an axis of this name. The mesh and the spec are followed
-    through functions, attributes, containers and files. It also finds such specs without a mesh, in
+    through functions, attributes, containers and files; the spec may be one of a table of rules,
+    from which the program takes the one that fits. It also finds such specs without a mesh, in
     `with_sharding_constraint(x, PartitionSpec("dta"))` inside `with mesh:` or `with
     jax.set_mesh(mesh):`, and, in the latter only, in `jax.device_put` and in the `in_shardings` and
     `out_shardings` of `jax.jit`.
@@ -122,7 +123,15 @@ class MeshAxisUnknown(Rule):
         if ctx.is_call(node, *_SHARDING, *SHARD_MAPS) or _binds_specs(node, ctx):
             calls = calls_at(node, ctx)
             in_turn = meets_each(node, ctx)
-            found = (_unknown(call.given[0], call.given[1:], in_turn=in_turn) for call in calls)
+            every = None if leaves_some_out(node, ctx) else _axes_of(calls)
+
+            def is_row(spec: Spec, axis: str) -> bool:
+                # Another mesh that comes here may be the one that the row is for.
+                return every is not None and axis not in every and is_of_table(spec, ctx)
+
+            found = (
+                _unknown(call.given[0], call.given[1:], is_row, in_turn=in_turn) for call in calls
+            )
         else:
             calls = calls_with_specs(node, ctx)
             constrains = ctx.called(node) == CONSTRAINT
@@ -142,7 +151,9 @@ class MeshAxisUnknown(Rule):
             node,
             f'{first.text} names the axis "{first.axis}", which the mesh {first.names} does not '
             "have: ValueError",
-            confidence=Confidence.DEFINITE if len(unknown) == len(calls) else Confidence.LIKELY,
+            confidence=Confidence.DEFINITE
+            if len(unknown) == len(calls) and all(each.is_sure for each in unknown)
+            else Confidence.LIKELY,
             fix=_plan(node, first, ctx),
             related=_related(first, node, ctx),
         )
@@ -166,6 +177,8 @@ class _Unknown:
     known: tuple[str, ...]
     spec: Place | None
     mesh: Place | None
+    is_sure: bool
+    """The spec surely comes."""
 
 
 def _unknown_in_force(call: ShardedCall, ctx: Context, *, constrains: bool) -> _Unknown | None:
@@ -177,10 +190,29 @@ def _unknown_in_force(call: ShardedCall, ctx: Context, *, constrains: bool) -> _
     return _unknown(meshes, [frozenset({spec}) for spec in specs])
 
 
-def _unknown(mesh: Value, given: Iterable[Value], *, in_turn: bool = False) -> _Unknown | None:
+def _axes_of(calls: Iterable[ShardedCall]) -> frozenset[str] | None:
+    """Return the axes that the meshes of some calls have; None where not all of them are known."""
+    found: set[str] = set()
+    for call in calls:
+        names = [atom.names if isinstance(atom, Mesh) else None for atom in call.given[0]]
+        for each in names:
+            if each is None:
+                return None
+            found.update(each)
+    return frozenset(found)
+
+
+def _unknown(
+    mesh: Value,
+    given: Iterable[Value],
+    is_row: Callable[[Spec, str], bool] | None = None,
+    *,
+    in_turn: bool = False,
+) -> _Unknown | None:
     """Return an axis that a spec surely names and its mesh surely does not have.
 
-    `in_turn`: each of the specs comes, one after the other.
+    `in_turn`: each of the specs comes, one after the other; `is_row`: whether one of several may
+    come at any time.
     """
     meshes = [atom for atom in mesh if isinstance(atom, Mesh)]
     if not meshes or len(meshes) != len(mesh):
@@ -191,12 +223,19 @@ def _unknown(mesh: Value, given: Iterable[Value], *, in_turn: bool = False) -> _
     known = frozenset[str]().union(*(each or () for each in names))
     for held in given:
         for alternatives in each_leaf(held):
-            missing = [_missing(atom, known) for atom in alternatives]
-            if not missing or (None in missing and not (in_turn and any(missing))):
+            all_missing = [_missing(atom, known) for atom in alternatives]
+            missing = [each for each in all_missing if each is not None]
+            if not in_turn and len(missing) < len(all_missing):
+                if is_row is None or not all(isinstance(atom, Spec) for atom in alternatives):
+                    continue
+                missing = [each for each in missing if is_row(*each)]
+            if not missing:
                 continue
-            spec, axis = min(filter(None, missing), key=str)
+            spec, axis = min(missing, key=str)
             first = min(meshes, key=str)
-            return _Unknown(axis, str(spec), str(first), first.names or (), spec.made, first.made)
+            is_sure = in_turn or len(missing) == len(all_missing)
+            names_of = first.names or ()
+            return _Unknown(axis, str(spec), str(first), names_of, spec.made, first.made, is_sure)
     return None
 
 
