@@ -466,6 +466,13 @@ class Future(_Holder):
 
 
 @dataclass(frozen=True)
+class TreeStructure(_Holder):
+    """What `jax.tree.structure(tree)` gives: that of a tree, with whatever leaves."""
+
+    tree: Value
+
+
+@dataclass(frozen=True)
 class Coroutine(_Holder):
     """What calling an `async def` gives: its result, once it is awaited."""
 
@@ -537,7 +544,8 @@ Atom: TypeAlias = (
     Array | Host | Optimizer | Pickled | Plain | TheDevice | DeviceList | DeviceGrid | Mesh | Spec
     | Sharding
     | DefaultDeviceContext | PlainContext | ContextFactory | Dispatched | Executor | ExitStack
-    | Future | Getter | TensorFile | Thread | Sequence | NamedTupleType | Mapping | AnyTree
+    | Future | Getter | TensorFile | TreeStructure | Thread
+    | Sequence | NamedTupleType | Mapping | AnyTree
     | Function | Class | Instance | LibraryFunction | LibraryMethod | Method | Partial | Closure
     | AbstractArray | External | Generator | Lazy | Coroutine | Computation | Anything
 )  # fmt: skip

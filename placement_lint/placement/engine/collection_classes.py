@@ -49,6 +49,7 @@ _COLLECTIONS: dict[str, tuple[str, Container]] = {
     "typing.OrderedDict": (_ITEMS, _DICT),
 }
 """What may be derived from: where its items are kept, and what a new one is."""
+_TYPED_DICTS = frozenset({"typing.TypedDict", "typing_extensions.TypedDict"})
 _READERS = frozenset({"builtins.dict.__getitem__", "builtins.dict.get"})
 _SETTERS = frozenset({"builtins.dict.__setitem__"})
 
@@ -83,6 +84,20 @@ class CollectionClasses:
                 if found is not None:
                     return found
         return None
+
+    def typed_dict(self, cls: Place, passed: CallArguments) -> Container | None:
+        """Return the dict that a call of a `TypedDict` makes; None for another class."""
+        given = passed.positional[0] if passed.positional else passed.rest or NOTHING
+        return _filled(_DICT, given, passed) if self._is_typed_dict(cls) else None
+
+    def _is_typed_dict(self, cls: Place) -> bool:
+        return any(
+            module.names.qualified(base.value) in _TYPED_DICTS
+            for place in self._program.classes.bases(cls)
+            if isinstance(node := self._program.node(place), cst.ClassDef)
+            for module in (self._program.module_of(place),)
+            for base in node.bases
+        )
 
     def make(self, instance: Instance, state: State, *, again: bool) -> None:
         """Bind the items of a new object, of which there are none yet."""

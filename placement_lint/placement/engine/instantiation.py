@@ -14,12 +14,14 @@ from placement_lint.placement.domain.values import (
     PLAIN,
     UNKNOWN,
     Atom,
+    Class,
     Instance,
     LibraryMethod,
     Mapping,
     Sequence,
     Value,
     join,
+    order_of,
     value,
 )
 from placement_lint.placement.engine.arguments import CallArguments, sort_arguments
@@ -57,17 +59,71 @@ class Instantiation:
         """Make an object: run its initializer, or set the fields of a dataclass."""
         program = self.on.program
         fields = program.classes.tuple_fields(cls)
-        if fields is not None and program.classes.method(cls, "__new__") is None:
+        typed = program.classes.collections.typed_dict(cls, passed)
+        if typed is not None:
+            return value(replace(typed, site=self.on.targets.made(node)))
+        maker = program.classes.method(cls, "__new__")
+        if fields is not None and maker is None:
             return self.named_tuple(cls, fields, passed, state)
+        if maker is not None and (made := self._made_by(maker, node, cls, passed, state)):
+            return made
         instance = Instance(cls, self.on.module.place(node))
-        program.objects.made(instance)
+        self._initialize(instance, node, passed, state, is_new=True)
+        return value(instance)
+
+    def _made_by(
+        self, maker: Place, node: cst.CSTNode, cls: Place, passed: CallArguments, state: State
+    ) -> Value | None:
+        """Return the objects that the `__new__` of a class gives; None where they are not known.
+
+        They may have been there before. Python runs the initializer of each of that class.
+        """
+        program = self.on.program
+        made = self._method_called(maker, value(Class(cls)), passed, state, node)
+        if not made or not all(
+            isinstance(atom, Instance) and cls in program.classes.bases(atom.cls) for atom in made
+        ):
+            return None
+        for atom in sorted(made, key=order_of):
+            if isinstance(atom, Instance):
+                self._initialize(atom, node, passed, state, is_new=False)
+        return made
+
+    def new_objects(self, node: cst.CSTNode, classes: Value, state: State) -> Value:
+        """Make objects without their initializers: `object.__new__(cls)`."""
+        program = self.on.program
+        found: set[Atom] = set()
+        for atom in classes:
+            if not isinstance(atom, Class) or program.classes.library_class(atom.place):
+                found.add(ANYTHING)
+                continue
+            instance = Instance(atom.place, self.on.module.place(node))
+            program.objects.made(instance)
+            program.classes.collections.make(instance, state, again=self.on.in_loop)
+            found.add(instance)
+        return frozenset(found)
+
+    def _initialize(
+        self,
+        instance: Instance,
+        node: cst.CSTNode,
+        passed: CallArguments,
+        state: State,
+        *,
+        is_new: bool,
+    ) -> None:
+        """Run the initializer of an object."""
+        program, cls = self.on.program, instance.cls
+        if is_new:
+            program.objects.made(instance)
         before = {
             name: held
             for name in program.objects.attribute_names(instance)
             if (held := state.variables.get((instance, name))) is not None
         }
         collections = program.classes.collections
-        collections.make(instance, state, again=self.on.in_loop)
+        if is_new:
+            collections.make(instance, state, again=self.on.in_loop)
         initializer = program.classes.method(cls, "__init__")
         fields = program.classes.fields(cls) if initializer is None else None
         if initializer is not None:
@@ -83,7 +139,6 @@ class Instantiation:
             now = state.variables.get((instance, name))
             if now is not None and now != held:
                 state.variables[instance, name] = join(held, now)
-        return value(instance)
 
     def named_tuple(
         self, cls: Place | None, fields: Fields, passed: CallArguments, state: State

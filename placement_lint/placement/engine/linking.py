@@ -20,6 +20,7 @@ from placement_lint.placement.domain.values import (
     Host,
     Instance,
     Mapping,
+    Plain,
     Value,
     join,
     sole,
@@ -348,4 +349,6 @@ class Linking:
             return ("jax.Array", "jax.numpy.ndarray")
         if isinstance(atom, Mapping):
             return ("builtins.dict",)
+        if isinstance(atom, Plain) and atom.text is not None:
+            return ("builtins.str",)
         return ("numpy.ndarray",) if isinstance(atom, Host) else ()

@@ -59,6 +59,8 @@ class SuperCalls(Instantiation):
         if method is None and name == "__setattr__" and len(passed.positional) == 2:
             self._attribute_set(receivers, passed, state)
             return NONE
+        if method is None and name == "__new__" and passed.positional:
+            return self.new_objects(node, passed.positional[0], state)
         if method is None:
             return self._library_super(node, name, known, passed, state)
         if not known:

@@ -319,6 +319,13 @@ def default_dict(call: LibraryCall) -> Value:
     return value(Mapping((), made))
 
 
+@models("builtins.object.__new__")
+def new_object(call: LibraryCall) -> Value:
+    """`object.__new__(cls)`: an object without its initializer."""
+    held = call.values()
+    return call.on.calls.objects.new_objects(call.node, held[0], call.state) if held else UNKNOWN
+
+
 @models("collections.deque")
 def deque(call: LibraryCall) -> Value:
     first = call.arguments.get(0, "iterable")

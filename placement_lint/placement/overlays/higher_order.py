@@ -26,6 +26,7 @@ from placement_lint.placement.domain.values import (
     Partial,
     Sequence,
     TheDevice,
+    TreeStructure,
     Value,
     arrays,
     join,
@@ -343,9 +344,7 @@ def tree_leaves(call: LibraryCall) -> Value:
 def tree_flatten(call: LibraryCall) -> Value:
     """`jax.tree.flatten(tree)`: the leaves, and the structure."""
     tree = _tree(call)
-    leaves = _leaves(call, tree)
-    call.program.objects.take_apart(tree, call.state)
-    return value(Sequence((leaves, PLAIN), join(leaves, PLAIN)))
+    return _taken_apart(call, tree, _leaves(call, tree))
 
 
 @models("jax.tree.leaves_with_path", "jax.tree_util.tree_leaves_with_path")
@@ -358,21 +357,36 @@ def tree_leaves_with_path(call: LibraryCall) -> Value:
 def tree_flatten_with_path(call: LibraryCall) -> Value:
     """`jax.tree.flatten_with_path(tree)`: the leaves with their paths, and the structure."""
     tree = _tree(call)
-    leaves = _with_paths(_leaves(call, tree))
-    call.program.objects.take_apart(tree, call.state)
-    return value(Sequence((leaves, PLAIN), join(leaves, PLAIN)))
+    return _taken_apart(call, tree, _with_paths(_leaves(call, tree)))
+
+
+@models("jax.tree.structure", "jax.tree_util.tree_structure")
+def tree_structure(call: LibraryCall) -> Value:
+    """`jax.tree.structure(tree)`: how the leaves are put together."""
+    return value(TreeStructure(_tree(call)))
 
 
 @models("jax.tree.unflatten", "jax.tree_util.tree_unflatten")
 def tree_unflatten(call: LibraryCall) -> Value:
-    """`jax.tree.unflatten(structure, leaves)`: a tree of any structure, of these leaves."""
+    """`jax.tree.unflatten(structure, leaves)`: a tree of that structure, of these leaves."""
     leaves = call.arguments.get(1, "leaves")
-    call.argument(call.arguments.get(0, "treedef"))
+    structure = sole(call.argument(call.arguments.get(0, "treedef")))
     if leaves is None or call.arguments.is_open:
         for argument in call.node.args:
             call.escapes(call.argument(argument.value))
         return UNKNOWN
-    return tree_of(call.element(leaves, call.argument(leaves)) or UNKNOWN)
+    leaf = call.element(leaves, call.argument(leaves)) or UNKNOWN
+    if not isinstance(structure, TreeStructure) or leaf == UNKNOWN:
+        return tree_of(leaf)
+    trees = call.program.trees
+    return trees.rebuilt(structure.tree, lambda _: leaf, call.place, call.state)
+
+
+def _taken_apart(call: LibraryCall, tree: Value, leaves: Value) -> Value:
+    """Return the leaves of a tree, and its structure."""
+    call.program.objects.take_apart(tree, call.state)
+    structure = value(TreeStructure(tree))
+    return value(Sequence((leaves, structure), join(leaves, structure)))
 
 
 def _with_paths(leaves: Value) -> Value:

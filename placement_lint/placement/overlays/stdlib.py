@@ -290,6 +290,20 @@ def completed(call: LibraryCall) -> Value:
     return value(Sequence(None, call.element(first, held)))
 
 
+@models("typing.assert_type", "typing_extensions.assert_type")
+def assert_type(call: LibraryCall) -> Value:
+    """`typing.assert_type(x, t)`: x itself."""
+    held = call.values()
+    return held[0] if held else UNKNOWN
+
+
+@models("typing.cast", "typing_extensions.cast")
+def cast(call: LibraryCall) -> Value:
+    """`typing.cast(t, x)`: x itself."""
+    given = call.arguments.get(1, "val")
+    return UNKNOWN if given is None else call.argument(given)
+
+
 @models("asyncio.run")
 def run(call: LibraryCall) -> Value:
     """`asyncio.run(main())`: what the coroutine gives, which runs now."""

@@ -17,6 +17,7 @@ from placement_lint.placement.domain import contents, values
 from placement_lint.placement.engine.operations import seat_of
 from placement_lint.rules.commitment.combining import COMBINING, COMBINING_TREES
 from placement_lint.rules.commitment.dependence import EACH, needed_parts
+from placement_lint.rules.commitment.putting import TREE_MAPS
 from placement_lint.semantic.enclosing import failure_is_expected, is_caught
 from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.dotted import dotted
@@ -126,7 +127,7 @@ def _counting(operation: cst.CSTNode, mixture: Mixture, ctx: Context) -> list[tu
     called = ctx.called(operation)
     if called in COMBINING or _is_method(operation):
         return every
-    if called in COMBINING_TREES:
+    if called in COMBINING_TREES or _maps_combining(operation, ctx):
         # Leaf by leaf: trees that are on several devices each may agree.
         at = Counter(operand for operand, _ in every)
         return [(operand, device) for operand, device in every if at[operand] == 1]
@@ -274,6 +275,15 @@ def _computation(called: cst.BaseExpression, ctx: Context) -> values.Computation
     atom = values.sole(ctx.flow.value(called))
     is_known = isinstance(atom, values.Computation) and atom.function is not None
     return atom if is_known and isinstance(atom, values.Computation) else None
+
+
+def _maps_combining(call: cst.Call, ctx: Context) -> bool:
+    """Return whether a call combines the leaves of two trees: `jax.tree.map(jnp.add, a, b)`."""
+    function = Arguments(call).get(0, "f")
+    if function is None or ctx.called(call) not in TREE_MAPS:
+        return False
+    name = ctx.name(function) or ""
+    return name in COMBINING or name.startswith("operator.")
 
 
 def _operands_that_count(

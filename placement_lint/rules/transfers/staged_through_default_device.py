@@ -69,14 +69,15 @@ class StagedThroughDefaultDevice(Rule):
     """An array that is made on the default device, only to be moved elsewhere.
 
     ## What it does
-    Finds `jax.device_put(jnp.zeros(…), device)` and similar calls, if the device is not the default
-    one, or is a sharding. A parameter counts as a sharding if its name says so. The array is made
-    by the operand itself (`zeros`, `arange`, `jax.random.normal`, `jnp.asarray` or `jnp.stack` of
-    NumPy arrays, `jnp.load`, safetensors' `load_file`), also below arithmetic with numbers or a
-    method such as `astype`, or by an earlier statement whose result is used for nothing else. The
-    operand may also be a dict or a list of such arrays, by its name and as the result of a function
-    too, or `jnp.stack([x] * n)` that is put to a sharding. `jax.tree.map(lambda x:
-    jax.device_put(x, device), tree)` counts as putting each leaf of the tree.
+    Finds `jax.device_put(jnp.zeros(…), device)`, `jnp.zeros(…).to_device(device)` and similar, if
+    the device is not the default one, or is a sharding. A parameter counts as a sharding if its
+    name says so. The array is made by the operand itself (`zeros`, `arange`, `jax.random.normal`,
+    `jnp.asarray` or `jnp.stack` of NumPy arrays, `jnp.load`, safetensors' `load_file`), also below
+    arithmetic with numbers or a method such as `astype`, or by an earlier statement whose result is
+    used for nothing else. The operand may also be a dict or a list of such arrays, by its name and
+    as the result of a function too, or `jnp.stack([x] * n)` that is put to a sharding.
+    `jax.tree.map(lambda x: jax.device_put(x, device), tree)` counts as putting each leaf of the
+    tree.
 
     It also finds `jnp.zeros`, `ones`, `full`, `empty`, `arange` and `eye` with `device=`, and
     `jnp.zeros_like` and similar functions of an array that is committed elsewhere, or of each leaf
@@ -160,6 +161,7 @@ class StagedThroughDefaultDevice(Rule):
         Jax(),
         AnyOf(
             Uses("jax.device_put"),
+            b".to_device",
             AllOf(
                 passed(b"device"),
                 Uses(*_FILLING, *_PUTTING, *LIKE_CREATORS),
@@ -183,6 +185,10 @@ class StagedThroughDefaultDevice(Rule):
             self._check_put_tree(node, ctx)
         elif name is None and isinstance(node.func, cst.Name):
             self._check_partial(node, ctx)
+        elif isinstance(node.func, cst.Attribute) and node.func.attr.value == "to_device":
+            target = Arguments(node).get(0, "device")
+            if target is not None:
+                self._check_operand(node.func.value, target, node, ctx)
 
     def _check_put(self, node: cst.Call, ctx: Context) -> None:
         arguments = Arguments(node)
@@ -254,8 +260,13 @@ class StagedThroughDefaultDevice(Rule):
             confidence=Confidence.DEFINITE if size and not is_spread else Confidence.LIKELY,
             related=((put, ctx.module.path, "put here"),) if is_apart else (),
             # Arithmetic in NumPy may give other types than that of JAX.
+            # NumPy's arrays have no `to_device` before 2.0.
             fix=_put_plan(at, name, ctx)
-            if made is whole and hops < 2 and not is_read and mapped is None
+            if made is whole
+            and hops < 2
+            and not is_read
+            and mapped is None
+            and ctx.called(put) is not None
             else None,
         )
 
