@@ -34,7 +34,6 @@ from placement_lint.placement.domain.values import (
     Function,
     Instance,
     Value,
-    arrays,
     join,
     value,
 )
@@ -414,7 +413,7 @@ class Program:
                     # JAX takes objects apart to put others in their place.
                     _, branch = self._as_made(module, node, self.now, each=True)
                 self._call_method(function, receiver, branch)
-                self._keep_arrays(receiver, branch, later)
+                self.objects.keep_made(receiver, branch, later)
             if later.variables.differences(state.variables):
                 # Who calls them may call them again, after one another.
                 for function in uncalled:
@@ -448,14 +447,6 @@ class Program:
             if method in module.compiled and place not in self._traced.executed:
                 with self.on_tracers(), self.compiling():
                     self._call_method(place, receiver, state.copy())
-
-    def _keep_arrays(self, receiver: Instance, after: State, kept: State) -> None:
-        """Let the attributes that are arrays also be what a method made of them."""
-        for name in self.objects.attribute_names(receiver):
-            key = (receiver, name)
-            before, held = kept.variables.get(key), after.variables.get(key)
-            if before is not None and held is not None and any(True for _ in arrays(before)):
-                kept.variables[key] = join(before, held)
 
     # -- names of other modules and bodies --------------------------------------------------------
 

@@ -19,6 +19,7 @@ from placement_lint.placement.domain.values import (
     Partial,
     Value,
     arrays,
+    join,
 )
 from placement_lint.placement.engine.pytrees import objects_in, with_objects
 
@@ -75,6 +76,27 @@ class Objects:
 
     def named_attribute(self, instance: Instance, name: str) -> None:
         self._attributes.setdefault(instance, {})[name] = None
+
+    def keep_made(self, receiver: Instance, after: State, kept: State) -> None:
+        """Let the attributes that are arrays, or objects, also be what a method made of them."""
+        for name in self.attribute_names(receiver):
+            key = (receiver, name)
+            before, held = kept.variables.get(key), after.variables.get(key)
+            if before is None or held is None:
+                continue
+            made = [atom for atom in held - before if isinstance(atom, Instance)]
+            was_object = any(isinstance(atom, Instance) for atom in before)
+            if any(True for _ in arrays(before)) or (was_object and made):
+                kept.variables[key] = join(before, held)
+                self._keep_fields(made, after, kept)
+
+    def _keep_fields(self, objects: list[Instance], after: State, kept: State) -> None:
+        """Let objects that a method has made keep what they hold."""
+        for made in objects:
+            for name in self.attribute_names(made):
+                held = after.variables.get((made, name))
+                if held is not None and kept.variables.get((made, name)) is None:
+                    kept.variables[made, name] = held
 
     def own(self, frame: Frame, writes: dict[Variable, Value], result: Value) -> set[Instance]:
         """Return the objects that an execution made, and that nothing but its result holds."""

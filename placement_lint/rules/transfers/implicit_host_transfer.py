@@ -16,6 +16,8 @@ from placement_lint.rules.transfers.numpy_values import makes_numpy_array
 from placement_lint.semantic.enclosing import ancestors_in_function, is_in_test
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import function_of
+from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -32,6 +34,9 @@ _SPELT_OUT = (
     "jax.transfer_guard",
     "jax.transfer_guard_host_to_device",
 )
+
+_WORDS = ("accelerator", "cpu", "device", "gpu", "host", "placement")
+"""What the context managers of other files are called that choose a device."""
 
 
 class ImplicitHostTransfer(Rule):
@@ -126,7 +131,9 @@ def _is_meant(node: cst.Call, ctx: Context) -> bool:
     """Return whether a call is one that the rule is about: no loop, and nothing says where to."""
     if is_in_test(node, ctx) or is_pinned_to_cpu(ctx.module):
         return False
-    if ctx.inside_with(node, *_SPELT_OUT):
+    if ctx.inside_with(node, *_SPELT_OUT) or any(
+        _enters_one(each.item, ctx) for each in ctx.with_items(node)
+    ):
         return False
     for child, ancestor in ancestors_in_function(node, ctx):
         if isinstance(ancestor, cst.For | cst.While) and child is ancestor.body:
@@ -136,3 +143,15 @@ def _is_meant(node: cst.Call, ctx: Context) -> bool:
         if ctx.is_call(ancestor, *_PLACING):
             return False
     return not ctx.module.fact(TracedFunctions).is_traced(node)
+
+
+def _enters_one(item: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether a context manager of the program may say where to."""
+    if not isinstance(item, cst.Call):
+        return False
+    function = function_of(item.func, ctx.names)
+    if function is not None:
+        calls = ctx.tree.every(cst.Call, below=function)
+        return any(ctx.called(each) in _SPELT_OUT for each in calls)
+    last = dotted(item.func).rpartition(".")[2].lower()
+    return any(word in last for word in _WORDS)
