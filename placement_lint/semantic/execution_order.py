@@ -326,6 +326,11 @@ class Timeline:
             return [node.iter]
         if isinstance(node, cst.BooleanOperation):
             return [node.left]
+        if isinstance(node, cst.ListComp | cst.SetComp | cst.DictComp):
+            iterated = node.for_in.iter
+            drawn = [] if node.for_in.ifs or node.for_in.inner_for_in else _first_drawn(node)
+            is_filled = isinstance(iterated, cst.Tuple | cst.List | cst.Set) and iterated.elements
+            return [iterated, *(drawn if is_filled else [])]
         if isinstance(node, cst.BaseComp):
             return [node.for_in.iter]
         if isinstance(node, cst.Try | cst.TryStar):
@@ -607,6 +612,11 @@ def _names_of_definers(function: cst.FunctionDef, tree: Tree) -> Iterator[int]:
     for ancestor in tree.ancestors(function):
         if isinstance(ancestor, cst.ClassDef):
             yield id(ancestor.name)
+
+
+def _first_drawn(node: cst.ListComp | cst.SetComp | cst.DictComp) -> list[cst.BaseExpression]:
+    """Return what a comprehension computes for each item, and so for the first one."""
+    return [node.key, node.value] if isinstance(node, cst.DictComp) else [node.elt]
 
 
 def _as_done_by(node: cst.Call, step: _Step) -> _Step:

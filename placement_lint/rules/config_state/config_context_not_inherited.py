@@ -227,7 +227,11 @@ def _made(node: cst.BaseExpression, ctx: Context) -> cst.Call | None:
     bound = ctx.names.sole_definition(node)
     if isinstance(bound, cst.WithItem):
         node = bound.item
-    return node if isinstance(node, cst.Call) else None
+    if not isinstance(node, cst.Call):
+        return None
+    is_entered = isinstance(node.func, cst.Attribute) and node.func.attr.value == "enter_context"
+    entered = Arguments(node).get(0, "cm") if is_entered else None
+    return entered if isinstance(entered, cst.Call) else node
 
 
 def _started(call: cst.Call, ctx: Context) -> Iterator[cst.BaseExpression]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _RESHAPES = frozenset({"jax.numpy.reshape", "numpy.reshape", "einops.rearrange"})
 _MOST_STEPS = 6
+_COUNTING_PROCESSES = frozenset({"jax.host_count", "jax.local_device_count", "jax.process_count"})
 _LOCAL_WORDS = ("local", "per_host", "per_process", "host_batch", "process_batch")
 
 
@@ -62,8 +63,8 @@ class GlobalCountForLocalBatch(Rule):
 
     ## What it does not flag
     Programs that never call `jax.distributed.initialize`. Counts for a mesh, for logging or for the
-    size of a global batch; a count that is divided by `jax.process_count()`; code under a condition
-    on the process. The rule is off by default, because it relies on names.
+    size of a global batch; a count that is divided by `jax.process_count()`, or stands in one
+    formula with `jax.local_device_count()`; code under a condition on the process. The rule is off by default, because it relies on names.
 
     ## Verified by
     The proof runs two processes of two devices each, which reshape four rows of their own. By the
@@ -105,13 +106,17 @@ class GlobalCountForLocalBatch(Rule):
             return
         if ctx.is_call(node.value, "jax.device_count"):
             _report(node.value, f"`{names[0]}`", ctx)
-        for inner in (node.value, *ctx.tree.descendants(node.value)):
-            if (
-                isinstance(inner, cst.BinaryOperation)
-                and isinstance(inner.operator, cst.FloorDivide | cst.Divide)
-                and ctx.is_call(inner.right, "jax.device_count")
-            ):
-                _report(inner.right, f"`{names[0]}`", ctx)
+        inside = (node.value, *ctx.tree.descendants(node.value))
+        is_shared_out = any(ctx.called(each) in _COUNTING_PROCESSES for each in inside)
+        for inner in inside:
+            if is_shared_out or not isinstance(inner, cst.BinaryOperation):
+                continue
+            is_product = isinstance(inner.operator, cst.Multiply)
+            is_quotient = isinstance(inner.operator, cst.FloorDivide | cst.Divide)
+            counts = [inner.right] if is_quotient else [inner.left, inner.right]
+            for count in counts if is_quotient or is_product else ():
+                if ctx.is_call(count, "jax.device_count"):
+                    _report(count, f"`{names[0]}`", ctx)
 
 
 def _local_names(assignment: cst.Assign) -> list[str]:
