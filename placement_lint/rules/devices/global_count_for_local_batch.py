@@ -64,7 +64,8 @@ class GlobalCountForLocalBatch(Rule):
     ## What it does not flag
     Programs that never call `jax.distributed.initialize`. Counts for a mesh, for logging or for the
     size of a global batch; a count that is divided by `jax.process_count()`, or stands in one
-    formula with `jax.local_device_count()`; code under a condition on the process. The rule is off by default, because it relies on names.
+    formula with `jax.local_device_count()`; code under a condition on the process. The rule is
+    off by default, because it relies on names.
 
     ## Verified by
     The proof runs two processes of two devices each, which reshape four rows of their own. By the
