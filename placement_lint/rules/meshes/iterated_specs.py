@@ -8,7 +8,7 @@ import libcst as cst
 
 from placement_lint.rules.commitment.putting import TREE_MAPS
 from placement_lint.rules.transfers.jitted_calls import loop_around, runs_in_each_iteration
-from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.sharding import Spec
@@ -68,15 +68,20 @@ def _is_closed(iterated: cst.BaseExpression, ctx: Context) -> bool:
 
 
 def leaves_some_out(call: cst.Call, ctx: Context) -> bool:
-    """Return whether a loop around a call chooses by name for which rows of a table it runs."""
+    """Return whether a loop around a call may choose for which rows of a table it runs.
+
+    A row that fits a name, `if re.search(pattern, name):`, is what the table is for.
+    """
+    spec = Arguments(call).get(1, "spec")
     loop = loop_around(call, ctx)
     while loop is not None:
         whole = loop if isinstance(loop, cst.For | cst.While) else loop.for_in
-        if any(
-            string_value(part) is not None
-            for compared in ctx.tree.every(cst.Comparison, below=whole)
-            for part in (compared.left, *(each.comparator for each in compared.comparisons))
-        ):
+        tests = [each.test for each in ctx.tree.every(cst.If, cst.CompIf, below=whole)]
+        parts = [part for test in tests for part in (test, *ctx.tree.descendants(test))]
+        named = [part.value for part in parts if isinstance(part, cst.Name)]
+        if isinstance(spec, cst.Name) and spec.value in named:
+            return True
+        if any(isinstance(part, cst.Comparison) for part in parts):
             return True
         loop = loop_around(loop, ctx)
     return False
