@@ -104,7 +104,7 @@ class ConfigContextSuspended(Rule):
         "outside"
     )
     severity, fix = Severity.WARNING, Applicability.UNSAFE
-    follows_arrays = False
+    follows_callers = True
     needs = AllOf(Jax(), Uses(*CONFIG_CONTEXTS), AnyOf(b"yield", b"async"))
 
     def visit_With(self, node: cst.With, ctx: Context) -> None:

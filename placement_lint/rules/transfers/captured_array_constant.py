@@ -11,11 +11,14 @@ from placement_lint.jaxmodel.transfer import LIKE_CREATORS, METADATA_ATTRIBUTES
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count, size_text
-from placement_lint.rules.transfers.jitted_calls import JITS
+from placement_lint.rules.transfers.jitted_calls import JITS, compiled_method
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.followed import followed
+from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import parameter_named
+from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -40,10 +43,10 @@ class CapturedArrayConstant(Rule):
     """A large array that a jitted function captures, instead of taking it as an argument.
 
     ## What it does
-    Finds a jitted function that reads a variable of the enclosing function or module which holds
-    the result of a loader (`np.load`, `jnp.load`, `load_file`, also `dict(np.load(…))`), or an
-    array of 65,536 elements or more, on a device or not; and such an array bound by
-    `functools.partial`.
+    Finds a jitted function that reads a variable of the enclosing function or module, or an
+    attribute of an object that is no argument of it (`self`, if that is static), which holds the
+    result of a loader (`np.load`, `jnp.load`, `load_file`, also `dict(np.load(…))`), or an array of
+    65,536 elements or more, on a device or not; and such an array bound by `functools.partial`.
 
     ## Why is this bad?
     A captured array becomes a constant of the compiled program, which contains all of its values.
@@ -81,9 +84,10 @@ class CapturedArrayConstant(Rule):
 
     ## What it does not flag
     Arrays that are small, or whose size is not known; reads of their shape or type; names that are
-    assigned more than once; attributes. Constant arrays (`jnp.ones`), for which the program stores
-    a single value. Arrays that the compiled function makes itself; functions that only vmap or grad
-    traces. Tests.
+    assigned more than once; attributes that the class assigns more than once, or of an object that
+    is an argument of the compiled function (a PyTree). Constant arrays (`jnp.ones`), for which the
+    program stores a single value. Arrays that the compiled function makes itself; functions that
+    only vmap or grad traces. Tests.
 
     ## Verified by
     The proof lowers a function that captures an array of 4 MiB, and the program's text has 4 MiB.
@@ -139,6 +143,11 @@ def _check_function(function: Function, ctx: Context) -> None:
         return
     seen: set[str] = set()
     for name in (function.body, *ctx.tree.descendants(function.body)):
+        if isinstance(name, cst.Attribute) and dotted(name) not in seen:
+            made = _large_attribute(name, function, ctx)
+            if made is not None:
+                seen.add(dotted(name))
+                _report(name, made, None, ctx)
         if not isinstance(name, cst.Name) or name.value in seen or not _embeds(name, ctx):
             continue
         place = ctx.names.sole_definition(name)
@@ -154,18 +163,43 @@ def _check_function(function: Function, ctx: Context) -> None:
             _report(name, made, function, ctx)
 
 
-def _report(name: cst.Name, made: cst.CSTNode, function: Function | None, ctx: Context) -> None:
+def _large_attribute(
+    attribute: cst.Attribute, function: Function, ctx: Context
+) -> cst.CSTNode | None:
+    """Return the call that makes the large array that an attribute of the object is.
+
+    None where the object is an argument of the compiled function, and no constant.
+    """
+    value = own_attribute(attribute, ctx)
+    if value is None or not _embeds(attribute, ctx) or ctx.tree.is_inside(value, function):
+        return None
+    parameter = parameter_named(attribute.value, ctx.names)
+    if parameter is not None and ctx.module.fact(TracedFunctions).is_traced(parameter):
+        return None
+    if parameter in function.params.params[:1] and isinstance(function, cst.FunctionDef):
+        compiled = compiled_method(function, ctx)
+        if compiled is None and function.decorators:
+            return None
+        static = {0} if compiled is None else compiled.static or ()
+        if parameter is None or not {0, parameter.name.value} & {*static}:
+            return None
+    return _large(value, ctx)
+
+
+def _report(
+    name: cst.Name | cst.Attribute, made: cst.CSTNode, function: Function | None, ctx: Context
+) -> None:
     ctx.report(
         name,
-        f"`{name.value}` becomes a constant of the compiled program{size_text(name, ctx)}: "
+        f"`{dotted(name)}` becomes a constant of the compiled program{size_text(name, ctx)}: "
         "pass it as an argument",
         confidence=Confidence.LIKELY,
         related=((made, ctx.module.path, "made here"),),
-        fix=None if function is None else _plan(name, function),
+        fix=_plan(name, function) if function is not None and isinstance(name, cst.Name) else None,
     )
 
 
-def _embeds(name: cst.Name, ctx: Context) -> bool:
+def _embeds(name: cst.Name | cst.Attribute, ctx: Context) -> bool:
     """Return whether a read of an array is more than a look at its shape."""
     parent = ctx.parent(name)
     if isinstance(parent, cst.AssignTarget):
@@ -178,9 +212,9 @@ def _embeds(name: cst.Name, ctx: Context) -> bool:
     return True
 
 
-def _large(name: cst.Name, ctx: Context) -> cst.CSTNode | None:
+def _large(node: cst.BaseExpression, ctx: Context) -> cst.CSTNode | None:
     """Return the call that surely makes a large array of what a name stands for."""
-    node = followed(name, ctx)
+    node = followed(node, ctx)
     for _ in range(_MAX_HOPS):
         if isinstance(node, cst.Subscript):
             # One array of a file that has several; a part of a single one may be small.

@@ -15,14 +15,17 @@ from placement_lint.rules.transfers.array_sizes import SMALL, element_count, siz
 from placement_lint.rules.transfers.jitted_calls import jitted, loop_around, runs_in_each_iteration
 from placement_lint.rules.transfers.numpy_values import makes_numpy_array, only_reads
 from placement_lint.semantic.enclosing import is_in_test
+from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.semantic.tracing import TracedFunctions
+from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from placement_lint.rules.context import Context
+    from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.edits import Editor
-    from placement_lint.syntax.names import Binding
 
 
 class HostArrayResent(Rule):
@@ -30,7 +33,8 @@ class HostArrayResent(Rule):
 
     ## What it does
     Finds a NumPy array that is made before a loop, is never changed, and is passed to a jitted
-    function on every iteration of the loop.
+    function on every iteration of the loop. It is bound to a name, or to an attribute that the
+    class assigns once.
 
     ## Why is this bad?
     A NumPy array is in the host's memory. Each call copies the whole array to the device again. The
@@ -108,43 +112,78 @@ class HostArrayResent(Rule):
         if ctx.module.fact(TracedFunctions).is_traced(node):
             return
         for argument in compiled.traced_arguments(node):
-            if not isinstance(argument, cst.Name):
+            made = _made_outside(argument, inner, ctx)
+            if made is None or not _is_first(argument, inner, ctx):
                 continue
-            binding = _made_outside(argument, inner, ctx)
-            if binding is None or not _is_first(argument, inner, ctx):
-                continue
+            at, value = made
             ctx.report(
                 argument,
-                f"`{argument.value}` is a NumPy array: every iteration of the loop copies it to "
-                f"the device again{size_text(binding.value or argument, ctx)}",
+                f"`{dotted(argument)}` is a NumPy array: every iteration of the loop copies it to "
+                f"the device again{size_text(value, ctx)}",
                 confidence=Confidence.LIKELY,
-                related=((binding.node, ctx.module.path, "made here, and never changed"),),
-                fix=_plan(argument, binding, inner, ctx),
+                related=((at, ctx.module.path, "made here, and never changed"),),
+                fix=_plan(argument, at, inner, ctx) if isinstance(argument, cst.Name) else None,
             )
 
 
-def _made_outside(name: cst.Name, loop: cst.For | cst.While, ctx: Context) -> Binding | None:
-    """Return where a NumPy array is made that nothing changes, if that is not in the loop."""
-    binding = ctx.names.sole_binding(name)
-    if binding is None or binding.value is None:
+def _made_outside(
+    node: cst.BaseExpression, loop: cst.For | cst.While, ctx: Context
+) -> tuple[cst.CSTNode, cst.BaseExpression] | None:
+    """Return where a NumPy array is made that nothing changes, and what makes it.
+
+    It is bound to a name, or to an attribute of the object, and is not made in the loop.
+    """
+    if isinstance(node, cst.Name):
+        binding = ctx.names.sole_binding(node)
+        value = None if binding is None else binding.value
+        at = None if binding is None else binding.node
+    elif isinstance(node, cst.Attribute):
+        at = value = own_attribute(node, ctx) if _is_set_once(node, ctx) else None
+    else:
         return None
-    value = binding.value
-    if not makes_numpy_array(value, ctx, own=True) or ctx.tree.is_inside(binding.node, loop):
+    if at is None or value is None or ctx.tree.is_inside(at, loop):
+        return None
+    if not makes_numpy_array(value, ctx, own=True) and not _loads(value, ctx):
         return None
     count = element_count(value, ctx)
     if count is not None and count < SMALL:
         return None
-    for use in _uses(name, ctx):
+    for use in _uses(node, ctx):
         if not only_reads(use, ctx) and not _is_jitted_argument(use, ctx):
             return None
-    return binding
+    return at, value
 
 
-def _uses(name: cst.Name, ctx: Context) -> Iterator[cst.Name]:
-    """Yield every place that reads the same variable."""
-    for each in ctx.names.uses(name.value, ctx.names.scope(name)):
+def _loads(node: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether a call reads an array from a file; JAX takes no file of several ones."""
+    is_load = isinstance(node, cst.Call) and ctx.called(node) == "numpy.load"
+    return isinstance(node, cst.Call) and is_load and not Arguments(node).may_pass(1, "mmap_mode")
+
+
+def _is_set_once(attribute: cst.Attribute, ctx: Context) -> bool:
+    """Return whether only one statement of the file sets an attribute of that name."""
+    known = ctx.module.fact(_by_attribute).get(attribute.attr.value, ())
+    return sum(isinstance(ctx.parent(each), cst.AssignTarget) for each in known) == 1
+
+
+def _uses(node: cst.CSTNode, ctx: Context) -> Iterator[cst.CSTNode]:
+    """Yield every place that reads the same variable, or an attribute of that name."""
+    found: Iterable[cst.CSTNode] = ()
+    if isinstance(node, cst.Name):
+        found = ctx.names.uses(node.value, ctx.names.scope(node))
+    elif isinstance(node, cst.Attribute):
+        found = ctx.module.fact(_by_attribute).get(node.attr.value, ())
+    for each in found:
         if not isinstance(ctx.parent(each), cst.AssignTarget):
             yield each
+
+
+def _by_attribute(facts: ModuleFacts) -> dict[str, list[cst.Attribute]]:
+    """Return the uses of the attributes of anything in a file, by name."""
+    found: dict[str, list[cst.Attribute]] = {}
+    for node in facts.tree.every(cst.Attribute):
+        found.setdefault(node.attr.value, []).append(node)
+    return found
 
 
 def _is_jitted_argument(use: cst.CSTNode, ctx: Context) -> bool:
@@ -157,27 +196,27 @@ def _is_jitted_argument(use: cst.CSTNode, ctx: Context) -> bool:
     )
 
 
-def _is_first(name: cst.Name, loop: cst.For | cst.While, ctx: Context) -> bool:
+def _is_first(argument: cst.CSTNode, loop: cst.For | cst.While, ctx: Context) -> bool:
     """Return whether no call of the same iteration was given the array before."""
-    place = ctx.tree.index(name)
+    place = ctx.tree.index(argument)
     return not any(
         ctx.tree.index(use) < place
         and ctx.tree.is_inside(use, loop.body)
         and _is_jitted_argument(use, ctx)
         and loop_around(use, ctx) is loop
         and runs_in_each_iteration(use, loop, ctx)
-        for use in _uses(name, ctx)
+        for use in _uses(argument, ctx)
     )
 
 
 def _plan(
-    name: cst.Name, binding: Binding, inner: cst.For | cst.While, ctx: Context
+    name: cst.Name, made: cst.CSTNode, inner: cst.For | cst.While, ctx: Context
 ) -> FixPlan | None:
     """Put the array on the device before the outermost loop that leaves it as it is."""
     around = itertools.takewhile(
         lambda each: (
             not isinstance(each, cst.FunctionDef | cst.Lambda)
-            and not ctx.tree.is_inside(binding.node, each)
+            and not ctx.tree.is_inside(made, each)
         ),
         ctx.ancestors(inner),
     )
@@ -187,7 +226,7 @@ def _plan(
     if put is None or not same_scope:
         return None
     is_async = isinstance(loop, cst.For) and loop.asynchronous is not None
-    if is_async or ctx.tree.index(binding.node) > ctx.tree.index(loop):
+    if is_async or ctx.tree.index(made) > ctx.tree.index(loop):
         return None
 
     def build(editor: Editor) -> list[Edit]:

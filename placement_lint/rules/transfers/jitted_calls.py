@@ -93,6 +93,11 @@ def jitted(function: cst.BaseExpression, ctx: Context) -> Jitted | None:
     return _jitted(function, ctx, _MOST_MAKERS)
 
 
+def compiled_method(method: cst.FunctionDef, ctx: Context) -> Jitted | None:
+    """Return the compiled function that decorators make of a method; None without such ones."""
+    return _decorated(method, ctx, is_method=True)
+
+
 def _jitted(function: cst.BaseExpression, ctx: Context, makers: int) -> Jitted | None:
     """Return the compiled function that an expression is, made through so many functions."""
     if isinstance(function, cst.Call):

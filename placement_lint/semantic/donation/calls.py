@@ -494,9 +494,10 @@ class DonationCalls(DonationLibraries):
             return
         (before, was_donated), (each, is_donated) = both
         takings = [self._taking(donor, given, [before, each]) for given, is_one in both if is_one]
-        if min(takings) <= Takeover.UNLIKELY:
+        # One output is enough that takes the buffer, if the function uses both arguments.
+        if min(takings) is Takeover.NEVER or max(takings) <= Takeover.UNLIKELY:
             return
-        is_sure = all(taking is Takeover.SURE for taking in takings) and not self.cautious
+        is_sure = max(takings) is Takeover.SURE and not self.cautious
         surety = min(at_most, Surety.DEFINITE if is_sure else Surety.LIKELY)
         text = text_of(each.node) or text_of(before.node)
         to = dotted(node.func) or "a compiled function"
