@@ -510,4 +510,4 @@ def _are_ours(rules: tuple[type[Rule], ...]) -> bool:
 
 def asks_for_placements(options: FileOptions) -> bool:
     """Return whether a rule may ask where arrays are."""
-    return options.reveal or any(rule.follows_callers for rule in options.rules)
+    return options.reveal or any(rule.follows_arrays for rule in options.rules)

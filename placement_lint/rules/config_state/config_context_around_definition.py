@@ -95,7 +95,6 @@ class ConfigContextAroundDefinition(Rule):
         "Enter the context around the calls of the function, or put its arguments on the device"
     )
     severity, fix = Severity.ERROR, Applicability.UNSAFE
-    follows_callers = True
     needs = AllOf(Jax(), AnyOf(b"jit", b"pmap"), Uses(*CONFIG_CONTEXTS))
 
     def visit_With(self, node: cst.With, ctx: Context) -> None:

@@ -85,7 +85,6 @@ class ConfigContextDecoratorInert(Rule):
     code, name = "JDP104", "config-context-decorator-inert"
     advice = "Enter the context inside the function, around what makes arrays"
     severity = Severity.ERROR
-    follows_callers = True
     needs = AllOf(Jax(), Uses(*CONFIG_CONTEXTS), AnyOf(b"yield", b"async"))
 
     def visit_FunctionDef(self, node: cst.FunctionDef, ctx: Context) -> None:

@@ -81,7 +81,6 @@ class ConfigContextDiscarded(Rule):
         "`jax.config.update`"
     )
     severity, fix = Severity.ERROR, Applicability.SAFE
-    follows_callers = True
     needs = AllOf(Jax(), Uses(*CONFIG_CONTEXTS))
 
     def visit_Expr(self, node: cst.Expr, ctx: Context) -> None:

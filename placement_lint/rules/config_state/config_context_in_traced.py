@@ -98,7 +98,6 @@ class ConfigContextInTraced(Rule):
         "`jax.device_put`"
     )
     severity, fix = Severity.ERROR, Applicability.DISPLAY
-    follows_callers = True
     needs = AllOf(Jax(), Uses(*INERT_WHEN_TRACED))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:

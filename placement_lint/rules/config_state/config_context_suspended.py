@@ -104,12 +104,14 @@ class ConfigContextSuspended(Rule):
         "outside"
     )
     severity, fix = Severity.WARNING, Applicability.UNSAFE
-    follows_callers = True
     needs = AllOf(Jax(), Uses(*CONFIG_CONTEXTS), AnyOf(b"yield", b"async"))
 
     def visit_With(self, node: cst.With, ctx: Context) -> None:
-        entered = next((e for item in node.items if (e := context_of(item.item, ctx))), None)
-        if entered is None:
+        for item in node.items:
+            entered = context_of(item.item, ctx)
+            if entered is not None:
+                break
+        else:
             return
         first = next(suspensions(node.body), None)
         if first is None or is_asserted_to_fail(first, ctx):
@@ -117,7 +119,7 @@ class ConfigContextSuspended(Rule):
         function = ctx.function(node)
         if not isinstance(function, cst.FunctionDef) or _holds(function, ctx):
             return
-        _report(first, entered, _plan(node, ctx), ctx)
+        _report(first, item.item, entered, _plan(node, ctx), ctx)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         """Check what is entered for the rest of the block of an `ExitStack`."""
@@ -126,7 +128,7 @@ class ConfigContextSuspended(Rule):
             return
         given = Arguments(node).get(0, "cm")
         entered = None if given is None else context_of(given, ctx)
-        if entered is None:
+        if given is None or entered is None:
             return
         block = _block_of_stack(method.value, node, ctx)
         if block is None:
@@ -141,19 +143,25 @@ class ConfigContextSuspended(Rule):
         if first is None or not isinstance(function, cst.FunctionDef) or _holds(function, ctx):
             return
         if not is_asserted_to_fail(first, ctx):
-            _report(first, entered, None, ctx)
+            _report(first, given, entered, None, ctx)
 
 
 def _report(
-    first: cst.CSTNode, entered: EnteredContext, plan: FixPlan | None, ctx: Context
+    first: cst.CSTNode,
+    given: cst.BaseExpression,
+    entered: EnteredContext,
+    plan: FixPlan | None,
+    ctx: Context,
 ) -> None:
     awaits = not isinstance(first, cst.Yield)
     who = "every other task runs" if awaits else "the consumer runs"
     what = "await" if awaits else "yield"
+    there = entered.view.module.path
+    made = ((entered.call, there, f"{entered.name} is called here"),) if entered.through else ()
     ctx.report(
         first,
         f"{entered.spelled} stays in effect during this {what}: {who} under it",
-        related=((entered.call, entered.view.module.path, "entered here"),),
+        related=((given, ctx.module.path, "entered here"), *made),
         fix=plan,
     )
 
