@@ -105,7 +105,10 @@ class ConfigContextAroundDefinition(Rule):
             for made, target in _made(statement, ctx):
                 if _may_be_used_inside(target, node, ctx):
                     continue
-                plan = _plan(made, item, ctx)
+                entered = context_of(item.item, ctx)
+                is_object = entered is not None and entered.is_object
+                # An object of a class of the program need not be a decorator.
+                plan = None if is_object else _plan(made, item, ctx)
                 ctx.report(made, _message(made, item, ctx), fix=plan)
 
 
