@@ -91,6 +91,8 @@ class _Sources:
             if value is not node:
                 return self.differs(value, ctx, given)
             only = ctx.names.sole_definition(node)
+            if isinstance(only, cst.WithItem):
+                return self.differs(only.item, ctx, given)
             bound = only if isinstance(only, cst.CompFor) else bound_before(node, ctx)
             if isinstance(bound, cst.For | cst.CompFor):
                 return self.differs(bound.iter, ctx, given)
