@@ -30,7 +30,8 @@ class DeprecatedPlacementApi(OldApiRule):
     newest known version. For `with mesh:` and for `pxla.thread_resources` there is one finding for
     each file, at the first, with the others as related places. A mesh is what `jax.make_mesh` or
     `Mesh` makes, also in functions and classes of other files; what is annotated as one; and what
-    `NamedSharding` or `jax.shard_map` takes as its mesh.
+    `NamedSharding` or `jax.shard_map` takes as its mesh. So is a parameter without annotation that
+    is called `mesh`, in a file that imports `jax.sharding` or the like.
 
     ## Why is this bad?
     A coming release removes it, and then the line, or the whole module, fails (JDP601). Until then

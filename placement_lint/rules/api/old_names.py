@@ -28,7 +28,7 @@ from placement_lint.prefilter.conditions import (
 )
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.semantic.version_guards import deprecation_is_known, is_guarded
-from placement_lint.syntax.definitions import class_of_receiver
+from placement_lint.syntax.definitions import class_of_receiver, parameter_named
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.import_statements import imported_names
 
@@ -73,6 +73,16 @@ _OF_ARRAYS = {
 }
 
 
+_WITH_MESHES = (
+    "jax.experimental.maps", "jax.experimental.mesh_utils", "jax.experimental.pjit",
+    "jax.experimental.shard_map", "jax.sharding", "jax.shard_map",
+)  # fmt: skip
+"""What a file imports whose meshes are those of JAX."""
+_OTHER_MESHES = frozenset({
+    "bpy", "dolfin", "dolfinx", "firedrake", "gmsh", "meshio", "open3d", "pymesh", "pytorch3d",
+    "pyvista", "torch", "trimesh",
+})  # fmt: skip
+"""Packages with meshes of another kind."""
 _ONLY_OF_ARRAYS = frozenset({"device_buffers"})
 """Attributes whose names say that what they are read of is an array."""
 
@@ -284,7 +294,39 @@ def _is_mesh(node: cst.BaseExpression, ctx: Context) -> bool:
     # It needs LibCST, which a run that parses nothing does not import.
     from placement_lint.semantic.known_types import MESH, KnownTypes
 
-    return ctx.module.fact(KnownTypes).of(node) == MESH
+    known = ctx.module.fact(KnownTypes).of(node)
+    return known == MESH or (known is None and _is_called_mesh(node, ctx))
+
+
+def _is_called_mesh(node: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether a parameter without annotation is called a mesh, where the file has JAX's.
+
+    Or an attribute of the object, which is set to one.
+    """
+    from placement_lint.semantic.own_attributes import own_attribute
+
+    if isinstance(node, cst.Attribute):
+        own = own_attribute(node, ctx)
+        return own is not None and not isinstance(own, cst.Attribute) and _is_called_mesh(own, ctx)
+    if not isinstance(node, cst.Name) or not node.value.endswith("mesh"):
+        return False
+    parameter = parameter_named(node, ctx.names)
+    if parameter is None or parameter.annotation is not None:
+        return False
+    return ctx.module.fact(_imports_meshes)
+
+
+def _imports_meshes(facts: ModuleFacts) -> bool:
+    """Return whether a file imports what arrays are split by, and nothing else that has meshes."""
+    targets = [
+        binding.target
+        for bindings in facts.names.module_scope.bindings.values()
+        for binding in bindings
+        if binding.target is not None
+    ]
+    return any(each.startswith(_WITH_MESHES) for each in targets) and not any(
+        each.partition(".")[0] in _OTHER_MESHES for each in targets
+    )
 
 
 def imported(node: cst.Import | cst.ImportFrom) -> Iterator[tuple[cst.ImportAlias, str]]:
