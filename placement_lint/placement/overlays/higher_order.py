@@ -302,7 +302,10 @@ def _over_leaves(call: LibraryCall, before: tuple[Value, ...]) -> Value:
         return known[leaf]
 
     leaves = set(of.leaves(first, call.state))
-    every = _every_array(of.spread(first, call.state))
+    parts = of.spread(first, call.state)
+    if parts is not first:
+        call.on.record.saw_tree(place, parts)
+    every = _every_array(parts)
     are_specs = all(isinstance(atom, Sharding | Spec) for leaf in leaves for atom in leaf)
     if call.arguments.get(None, "is_leaf") is not None and not (leaves and are_specs):
         return tree_of(mapped(tree_of(every)))
