@@ -13,6 +13,7 @@ from placement_lint.placement.domain.library_values import Pickled
 from placement_lint.placement.domain.places import Place
 from placement_lint.prefilter.conditions import COMMITTED, LISTED_DEVICES, AllOf, AnyOf
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.commitment.optimizer_states import made_by
 from placement_lint.rules.commitment.putting import is_put
 from placement_lint.rules.commitment.uncommitted_use import size_of
 from placement_lint.rules.journey import committed_at, journey
@@ -289,8 +290,11 @@ def _is_made_at(place: Place, array: values.Array) -> bool:
 
 
 def optimizer_of(call: cst.Call, ctx: Context) -> str | None:
-    """Return the optimizer, with moments, whose jitted `init` a call runs: `optax.adam`."""
-    optimizers = {computation.moments for computation in _computations(call, ctx)}
+    """Return the optimizer, with moments, whose jitted `init` a call runs: `optax.adam`.
+
+    It may be a compiled function that gives nothing but what `init` gives.
+    """
+    optimizers = {made_by(computation, ctx) for computation in _computations(call, ctx)}
     return optimizers.pop() if len(optimizers) == 1 else None
 
 

@@ -28,9 +28,9 @@ class ShardingLost(Rule):
     sharding.
 
     ## What it does
-    Finds `jax.jit(optimizer.init)(params)` for an optax optimizer that keeps moments, and
-    `jax.jit(jnp.zeros_like)(params)`, also with `jax.tree.map`, if the parameters are certainly
-    split over a mesh.
+    Finds `jax.jit(optimizer.init)(params)` for an optax optimizer that keeps moments, also as a
+    compiled function or method that returns just that, and `jax.jit(jnp.zeros_like)(params)`, also
+    with `jax.tree.map`, if the parameters are certainly split over a mesh.
 
     ## Why is this bad?
     If a result does not depend on the *values* of an argument, it is compiled as if the argument
