@@ -14,7 +14,9 @@ from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.file_view import FileView
 from placement_lint.semantic.functions import calls_inside
 from placement_lint.semantic.known_types import KnownTypes
+from placement_lint.semantic.method_uses import uses_of_method
 from placement_lint.semantic.module_summary import Kind
+from placement_lint.semantic.named_places import is_place, is_place_of_objects
 from placement_lint.semantic.program_queries import (
     UNUSED,
     CallsFromElsewhere,
@@ -57,12 +59,17 @@ class FunctionsElsewhere:
         borrowed: Callable[[str], AbstractContextManager[ModuleFacts | None]],
         importing: Callable[[str], Iterable[str]],
         data: Callable[[str], bytes],
+        together: Callable[[str], Iterable[str]],
     ) -> None:
-        """`borrowed` lends the facts of a file, `importing` returns the files that import one."""
+        """`borrowed` lends the facts of a file, `importing` returns the files that import one.
+
+        `together`: those of the programs that a file is part of.
+        """
         self._project = project
         self._borrowed = borrowed
         self._importing = importing
         self._data = data
+        self._together = together
         self._known: dict[tuple[str, str, int], FunctionEffects | None] = {}
         self._callers: dict[tuple[str, str], CallsFromElsewhere] = {}
         self._passed: dict[tuple[str, str, int | None, str], frozenset[KnownType | None]] = {}
@@ -141,13 +148,36 @@ class FunctionsElsewhere:
         return [replace(call, path=call.path or effects.path) for call in effects.calls]
 
     def callers(self, path: str, function: str) -> CallsFromElsewhere:
-        """Return how other files call a function that a file defines at its top level."""
+        """Return how other files call a function, or a method of a class, at the top of a file."""
         key = path, function
         if key not in self._callers:
             # What comes back to it while it is looked for is no reason to begin with.
             self._callers[key] = CallsFromElsewhere(True, None)
-            self._callers[key] = self._found_callers(path, function)
+            cls, _, method = function.rpartition(".")
+            self._callers[key] = (
+                self._callers_of_method(path, cls, method)
+                if cls
+                else self._found_callers(path, function)
+            )
         return self._callers[key]
+
+    def _callers_of_method(self, path: str, cls: str, method: str) -> CallsFromElsewhere:
+        word = method.encode()
+        found: CallsFromElsewhere | None = None
+        for file in sorted(self._together(path)):
+            if file == path or is_test_path(file) or word not in self._data(file):
+                continue
+            with self._borrowed(file) as facts:
+                if facts is None:
+                    return CallsFromElsewhere(True, None)
+                for use in uses_of_method(facts, cls, path, method):
+                    start = None if use.call is None else _start_before(use.node, facts)
+                    if start is None:
+                        return CallsFromElsewhere(True, None)
+                    is_known = use.is_known or (found is not None and found.is_known)
+                    start = start if found is None else found.start
+                    found = CallsFromElsewhere(True, start, is_known=is_known)
+        return found or UNUSED
 
     def _found_callers(self, path: str, function: str) -> CallsFromElsewhere:
         starts: list[EffectOrigin | None] = []
@@ -170,14 +200,33 @@ class FunctionsElsewhere:
         )
 
     def is_place_elsewhere(self, path: str, name: str) -> bool:
-        """Return whether another file puts arrays on what a file binds to a name, or returns."""
+        """Return whether another file puts arrays on what a file binds to a name, or returns.
+
+        Or on what its objects hold: `Trainer.device`.
+        """
+        cls, _, attribute = name.rpartition(".")
+        if cls:
+            return self._is_place_of_objects(path, cls, attribute)
         for importer in self._users(path, name):
             if not any(word in self._data(importer) for word in _PLACE_WORDS):
                 continue
             with self._borrowed(importer) as facts:
                 if facts is None:
                     continue
-                if any(_is_place(use, facts) for use in self._uses(path, name, importer, facts)):
+                if any(is_place(use, facts) for use in self._uses(path, name, importer, facts)):
+                    return True
+        return False
+
+    def _is_place_of_objects(self, path: str, cls: str, name: str) -> bool:
+        word = name.encode()
+        for file in sorted(self._together(path)):
+            data = self._data(file)
+            if file == path or is_test_path(file) or word not in data:
+                continue
+            if not any(each in data for each in _PLACE_WORDS):
+                continue
+            with self._borrowed(file) as facts:
+                if facts is not None and is_place_of_objects(facts, cls, path, name):
                     return True
         return False
 
@@ -337,37 +386,6 @@ def _start_before(use: cst.CSTNode, facts: ModuleFacts) -> EffectOrigin | None:
     if event is None:
         return None
     return event.origin or EffectOrigin(facts.path, facts.line_of(event.node), event.what)
-
-
-def _is_place(use: cst.CSTNode, facts: ModuleFacts) -> bool:
-    """Return whether arrays are put on what a name stands for, or on what calling it returns.
-
-    There, or where the name stands that this is bound to and nothing else.
-    """
-    given = _call_of(use, facts) or use
-    if not facts.tree.contains(given):
-        return False
-    return any(_is_put_on(each, facts) for each in (given, *_uses_of_bound(given, facts)))
-
-
-def _is_put_on(place: cst.CSTNode, facts: ModuleFacts) -> bool:
-    argument = facts.tree.parent(place)
-    call = facts.tree.parent(argument) if isinstance(argument, cst.Arg) else None
-    if not isinstance(call, cst.Call):
-        return False
-    position, keyword = PLACED_BY.get(facts.names.qualified(call.func) or "", (None, ""))
-    return Arguments(call).get(position, keyword) is place
-
-
-def _uses_of_bound(value: cst.CSTNode, facts: ModuleFacts) -> list[cst.Name]:
-    """Return the uses of the name that a value is bound to, if it is bound to nothing else."""
-    assigned = facts.tree.parent(value)
-    if not isinstance(assigned, cst.Assign) or len(assigned.targets) != 1:
-        return []
-    target = assigned.targets[0].target
-    if not isinstance(target, cst.Name) or facts.names.sole_binding(target) is None:
-        return []
-    return facts.names.uses(target.value, facts.names.scope(target))
 
 
 def _traced_at(use: cst.CSTNode, facts: ModuleFacts) -> str | None:

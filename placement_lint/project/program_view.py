@@ -177,6 +177,7 @@ class WholeRun:
             self._open_files.borrowed,
             lambda path: importing.get(path, ()),
             self._data,
+            self._programs_with,
         )
 
     @functools.cached_property

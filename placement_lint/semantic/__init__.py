@@ -7,7 +7,8 @@ it may ask about other files.
   and callbacks), `tracing` (what JAX traces), `config_contexts` (what enters a configuration
   context of JAX).
 - Names and objects: `beside` (what another file of the program defines), `followed`, `known_types`,
-  `object_classes`, `own_attributes`, `set_attributes`, `spread_options`, `written_tables`.
+  `method_uses`, `named_places` (what arrays are put on), `object_classes`, `own_attributes`,
+  `set_attributes`, `spread_options`, `written_tables`.
 - What happens when: `execution_order` and `module_summary` (what importing does), `enclosing` (what
   is around a node), `version_guards`.
 - Words and literals: `expressed_words`, `written_arrays`.

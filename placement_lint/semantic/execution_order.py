@@ -15,6 +15,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel.backend_start import ENTERING_STARTS_BACKEND, starts_backend
 from placement_lint.jaxmodel.startup import RESETTING_CALLS
+from placement_lint.semantic.method_uses import uses_of_method
 from placement_lint.semantic.module_summary import (
     MOST_BRANCHES,
     Does,
@@ -154,11 +155,9 @@ class Timeline:
         """Return a start before every call of the function that a node is in, in any file."""
         around = self.tree.ancestors(node)
         function = next((a for a in around if isinstance(a, cst.FunctionDef | cst.Lambda)), None)
-        if (
-            not isinstance(function, cst.FunctionDef)
-            or not self._is_plain(function)
-            or self._called_as(function) is None
-        ):
+        if not isinstance(function, cst.FunctionDef) or not self._is_plain(function):
+            return None
+        if self._called_as(function) is None and self._class_of(function) is None:
             return None
         key = id(function)
         if key not in self._before_called and len(self._asked) < _CALL_DEPTH:
@@ -184,6 +183,40 @@ class Timeline:
         is_top = self.names.scope(cls) is self.names.module_scope
         return cls.name.value if is_top and not cls.decorators else None
 
+    def _class_of(self, function: cst.FunctionDef) -> cst.ClassDef | None:
+        """Return the class at the top of the file that a function is a method of."""
+        cls = self.names.scope(function).node
+        is_top = isinstance(cls, cst.ClassDef) and self.names.scope(cls) is self.names.module_scope
+        return cls if is_top and isinstance(cls, cst.ClassDef) else None
+
+    def _before_uses_of_method(self, function: cst.FunctionDef) -> Event | None:
+        """Return a start before every call of a method by its name, in any file of the program.
+
+        None where no such call is certainly of an object of its class, or where it may be called
+        without its name.
+        """
+        cls, name = self._class_of(function), function.name.value
+        if cls is None or (name.startswith("__") and name.endswith("__")):
+            return None
+        first: Event | None = None
+        is_known = False
+        for use in uses_of_method(self.facts, cls.name.value, self.facts.path, name):
+            if use.call is not None and self.tree.is_inside(use.call, function):
+                continue
+            start = None if use.call is None else self.before(use.call, Kind.STARTS)
+            if start is None:
+                return None
+            first = first or start
+            is_known |= use.is_known
+        method = f"{cls.name.value}.{name}"
+        elsewhere = self.facts.run.calls_from_elsewhere(self.facts.path, method)
+        if elsewhere.is_used and elsewhere.start is None:
+            return None
+        if elsewhere.start is not None and (elsewhere.is_known or is_known) and first is None:
+            origin = elsewhere.start
+            return Event(Kind.STARTS, function, origin.what, origin, is_direct=False)
+        return first if is_known or elsewhere.is_known else None
+
     def _start_of_initializer(self, function: cst.FunctionDef) -> Event | None:
         """Return the start that making an object leaves behind, of which this is a method.
 
@@ -199,8 +232,12 @@ class Timeline:
 
     def _before_calls_of(self, function: cst.FunctionDef) -> Event | None:
         start = self._start_of_initializer(function)
-        if start is not None:
-            return start
+        if start is None and self._called_as(function) is not None:
+            start = self._before_uses_of(function)
+        return start or self._before_uses_of_method(function)
+
+    def _before_uses_of(self, function: cst.FunctionDef) -> Event | None:
+        """Return a start before each use of the name that a function is called by."""
         name = self._called_as(function) or ""
         own = {id(function.name), *_names_of_definers(function, self.tree)}
         scope = self.names.scope(function)
@@ -535,7 +572,8 @@ class Timeline:
     def _ways_to(self, node: cst.CSTNode) -> Iterator[_Way]:
         """Yield what was executed on the way to a node, the latest first."""
         if isinstance(node, cst.Call):
-            yield self._way(_Parts(node.args), len(node.args))
+            before = (node.func, *node.args)
+            yield self._way(_Parts(before), len(before))
         child = node
         for ancestor in self.tree.ancestors(node):
             if isinstance(

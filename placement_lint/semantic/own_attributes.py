@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.syntax.definitions import class_of_receiver
+from placement_lint.syntax.definitions import class_named, class_of_receiver
 
 if TYPE_CHECKING:
     from placement_lint.semantic.file_view import FileView
@@ -14,16 +14,25 @@ if TYPE_CHECKING:
     from placement_lint.syntax.tree import Tree
 
 
+_MOST_BASES = 8
+
+
 def own_attribute(node: cst.Attribute, ctx: FileView) -> cst.BaseExpression | None:
     """Return what `self.name` is, where the class assigns it once and for all.
 
-    `self` is the object whose method it is, by any name, also in functions inside of the method.
+    Or a class of the file that it derives from. `self` is the object whose method it is, by any
+    name, also in functions inside of the method.
     """
     owner = class_of_receiver(node.value, ctx.names)
-    if owner is None:
-        return None
-    found = ctx.module.fact(_assigned_attributes).get((id(owner), node.attr.value), [])
-    return found[0] if len(found) == 1 else None
+    assigned = ctx.module.fact(_assigned_attributes)
+    for _ in range(_MOST_BASES):
+        if owner is None:
+            return None
+        found = assigned.get((id(owner), node.attr.value), [])
+        if found or not owner.bases:
+            return found[0] if len(found) == 1 else None
+        owner = class_named(owner.bases[0].value, ctx.names)
+    return None
 
 
 def _assigned_attributes(

@@ -105,6 +105,8 @@ class CallsFromElsewhere:
     """What has started the backend before each of them; None if something may not have."""
     traced_by: str | None = None
     """What compiles the functions that they are in; None if one may be in no such function."""
+    is_known: bool = False
+    """Of a method: one of them is certainly of an object of its class."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,10 @@ class RunView(Protocol):
         ...
 
     def calls_from_elsewhere(self, path: str, function: str) -> CallsFromElsewhere:
-        """Return how other files call a function that a file defines at its top level."""
+        """Return how other files call a function that a file defines at its top level.
+
+        Or a method, by the name of its class: `Trainer.fit`.
+        """
         ...
 
     def tensorflow_by(self, path: str, name: str) -> EffectOrigin | None:
@@ -192,7 +197,7 @@ class RunView(Protocol):
     def is_place_elsewhere(self, path: str, name: str) -> bool:
         """Return whether another file puts arrays on what a file binds to a name.
 
-        That is a device, or a function that returns one.
+        That is a device, or a function that returns one, or what its objects hold: `Cls.name`.
         """
         ...
 

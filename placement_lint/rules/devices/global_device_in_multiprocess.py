@@ -14,6 +14,7 @@ from placement_lint.rules.devices.processes import INITIALIZE, depends_on_proces
 from placement_lint.semantic.elsewhere import effects_of
 from placement_lint.semantic.enclosing import is_caught
 from placement_lint.semantic.followed import followed
+from placement_lint.semantic.named_places import is_place_of_objects
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
 from placement_lint.syntax.definitions import (
@@ -142,12 +143,12 @@ class GlobalDeviceInMultiprocess(Rule):
 
     def visit_Subscript(self, node: cst.Subscript, ctx: Context) -> None:
         name = None if _single_index(node) is None else _name_for_others(node, ctx)
-        listing = None if name is None else _indexed(node, ctx)
+        listing, path = None if name is None else _indexed(node, ctx), ctx.module.path
         if (
             name is not None
             and listing is not None
             and ctx.program_calls(INITIALIZE)
-            and ctx.module.run.is_place_elsewhere(ctx.module.path, name)
+            and (_is_place_here(name, ctx) or ctx.module.run.is_place_elsewhere(path, name))
         ):
             self._report(listing, node, ctx)
 
@@ -333,20 +334,64 @@ def _returned(function: Function | None, ctx: Context) -> cst.BaseExpression | N
 
 
 def _name_for_others(device: cst.Subscript, ctx: Context) -> str | None:
-    """Return the name by which other files may get a device: of a variable, or a function."""
+    """Return the name by which others may get a device: of a variable, or a function.
+
+    Of an attribute of objects, or a method or property of them, with the name of their class.
+    """
     function = ctx.function(device)
     if isinstance(function, cst.FunctionDef):
-        is_method = isinstance(ctx.names.scope(function).node, cst.ClassDef)
-        if ctx.function(function) is not None or is_method or function.decorators:
-            return None
         returned = _returned(function, ctx)
         is_this = returned is not None and followed(returned, ctx) is device
+        scope = ctx.names.scope(function)
+        if isinstance(scope.node, cst.ClassDef):
+            if not is_this:
+                return _of_class(scope.node, _own_target(device, ctx), ctx)
+            wrappers = {ctx.name(each.decorator) for each in function.decorators}
+            is_plain = wrappers <= _PROPERTIES
+            return _of_class(scope.node, function.name.value, ctx) if is_plain else None
+        if ctx.function(function) is not None or function.decorators:
+            return None
         return function.name.value if is_this else None
+    if isinstance(function, cst.Lambda):
+        return _default_of_field(function, ctx) if function.body is device else None
     parent = ctx.parent(device)
-    if isinstance(parent, cst.Assign) and function is None:
+    if isinstance(parent, cst.Assign):
         target = parent.targets[0].target
-        return target.value if isinstance(target, cst.Name) else None
+        name = target.value if isinstance(target, cst.Name) else None
+        scope = ctx.names.scope(parent)
+        return _of_class(scope.node, name, ctx) if isinstance(scope.node, cst.ClassDef) else name
     return None
+
+
+def _is_place_here(name: str, ctx: Context) -> bool:
+    """Return whether this file puts arrays on what its objects hold."""
+    cls, _, attribute = name.rpartition(".")
+    return bool(cls) and is_place_of_objects(ctx.module, cls, ctx.module.path, attribute)
+
+
+def _own_target(device: cst.Subscript, ctx: Context) -> str | None:
+    """Return the attribute of the object whose method it is that a device is assigned to."""
+    parent = ctx.parent(device)
+    target = parent.targets[0].target if isinstance(parent, cst.Assign) else None
+    if not isinstance(target, cst.Attribute) or own_attribute(target, ctx) is not device:
+        return None
+    return target.attr.value
+
+
+def _default_of_field(function: cst.Lambda, ctx: Context) -> str | None:
+    """Return the field of a class that `field(default_factory=lambda: …)` makes."""
+    argument = ctx.parent(function)
+    call = ctx.parent(argument) if isinstance(argument, cst.Arg) else None
+    field = None if call is None else ctx.parent(call)
+    cls = None if field is None else ctx.names.scope(field).node
+    if not isinstance(field, cst.AnnAssign) or not isinstance(field.target, cst.Name):
+        return None
+    return _of_class(cls, field.target.value, ctx) if isinstance(cls, cst.ClassDef) else None
+
+
+def _of_class(cls: cst.ClassDef, name: str | None, ctx: Context) -> str | None:
+    is_top = ctx.names.scope(cls) is ctx.names.module_scope
+    return None if name is None or not is_top else f"{cls.name.value}.{name}"
 
 
 def _only_one(devices: cst.BaseExpression | None, ctx: Context) -> cst.Call | None:

@@ -33,7 +33,8 @@ class EnvironmentSetTooLate(Rule):
     Finds `os.environ["JAX_PLATFORMS"] = …` and other `JAX_…` variables set after `import jax`, and
     `XLA_FLAGS`, `XLA_PYTHON_CLIENT_…` and `CUDA_VISIBLE_DEVICES` set after a call that starts the
     backend. It also finds `setdefault`, `update` and `os.putenv`, and cases in which a module of
-    the project that is imported earlier imports jax or starts the backend.
+    the project that is imported earlier imports jax or starts the backend. What a function or a
+    method sets is too late if each call of it, by its name and in any file, comes after that.
 
     ## Why is this bad?
     JAX reads its `JAX_…` variables while it is imported, and XLA and CUDA read theirs when the

@@ -15,6 +15,7 @@ from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.functions import calls_inside, method_calls_on_result
 from placement_lint.semantic.module_summary import Kind
+from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 from placement_lint.syntax.definitions import function_of
 
@@ -158,6 +159,8 @@ def _method(node: cst.Call, name: str | None, ctx: Context) -> str | None:
 def _context_method(node: cst.BaseExpression, ctx: Context) -> str | None:
     """Return the method of a context where it is `multiprocessing.get_context("fork")`."""
     node = followed(node, ctx)
+    if isinstance(node, cst.Attribute) and (held := own_attribute(node, ctx)) is not None:
+        node = followed(held, ctx)
     if not isinstance(node, cst.Call) or not _is_module_function(node, "get_context", ctx):
         return None
     method = Arguments(node).get(0, "method")
