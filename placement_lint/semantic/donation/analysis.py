@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,7 +12,7 @@ import libcst as cst
 from placement_lint.jaxmodel.tracing import TraceKind
 from placement_lint.placement.facts.annotations import is_plain
 from placement_lint.semantic.donation.buffers import Buffers, Nature, Surety
-from placement_lint.semantic.donation.expressions import OutOfStepsError
+from placement_lint.semantic.donation.expressions import MOST_FILES, OutOfStepsError
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.semantic.donation.statements import DonationStatements
 from placement_lint.semantic.tracing import TracedFunctions
@@ -76,6 +77,7 @@ class Donations:
             self.is_complete = False
         else:
             self.is_complete = True
+            self._execute_beside()
 
     @property
     def readings(self) -> Iterator[Reading]:
@@ -83,6 +85,8 @@ class Donations:
         refused = {id(each.call) for each in self._run.repeats.values()}
         read = {id(each.node): each.donation for each in self._run.readings.values()}
         for each in self._run.readings.values():
+            if self._is_read_there(each):
+                continue
             if any(read.get(id(whole)) is each.donation for whole in _wholes(each.node)):
                 # A part of what is read there, and gone by the same donation.
                 continue
@@ -101,6 +105,13 @@ class Donations:
         for each in self._run.repeats.values():
             if not (each.is_of_caller and (id(each.call) in own or self._is_said_there(each))):
                 yield each
+
+    def _is_read_there(self, reading: Reading) -> bool:
+        """Return whether another file says by itself that something in it is read there."""
+        facts = self._run.facts_of(reading.inner)
+        if facts is self._facts:
+            return False
+        return id(reading.inner) in facts.fact(Donations)._run.readings
 
     def _is_said_there(self, repeat: Repeat) -> bool:
         """Return whether another file says by itself that a call of it donates something twice."""
@@ -134,6 +145,39 @@ class Donations:
         for function in functions:
             if not self.is_traced(function):
                 self.call(function)
+
+    def _execute_beside(self) -> None:
+        """Execute what other files of a small program do with objects of this one.
+
+        What one method leaves deleted, and another one reads, is known to those who call both.
+        """
+        siblings = self._facts.siblings
+        if not self._leading() or not 1 < len(siblings) <= MOST_FILES:
+            return
+        with contextlib.suppress(OutOfStepsError):
+            for _, facts in sorted(siblings.items()):
+                if facts is not self._facts:
+                    for function in facts.fact(_entries):
+                        self._run.add_file(facts)
+                        with self._run.at(function):
+                            self._begin()
+                            self._call_entry(function)
+
+    def _call_entry(self, function: cst.FunctionDef | cst.Module) -> None:
+        run, scope = self._run, self._run.names.module_scope
+        if isinstance(function, cst.Module):
+            run.frames[id(scope)] = run.new_number()
+            run.block(function)
+            return
+        frame = run.frames[id(run.names.scope(function.body))] = run.new_number()
+        params = function.params
+        for param in (*params.posonly_params, *params.params, *params.kwonly_params):
+            nature = Nature.DATA if is_plain(param.annotation, run.names) else Nature.UNKNOWN
+            run.state.names[frame, param.name.value] = run.fresh(nature)
+        for star in (params.star_arg, params.star_kwarg):
+            if isinstance(star, cst.Param):
+                run.state.names[frame, star.name.value] = run.fresh()
+        run.execute(function)
 
     def _begin(self) -> None:
         run = self._run
@@ -385,6 +429,23 @@ class Donations:
             is_inside = type(around) is cst.FunctionDef and type(nodes[place]) is not cst.Decorator
             found.append(id(around) if is_inside else found[parent])
         return found
+
+
+def _entries(facts: ModuleFacts) -> list[cst.FunctionDef | cst.Module]:
+    """Return what others may begin to execute of a file that may lead to a donation.
+
+    The functions at its top, and the module itself.
+    """
+    donations = Donations(facts, is_executed=False)
+    leading = donations._leading()
+    found: list[cst.FunctionDef | cst.Module] = [
+        each
+        for each in facts.tree.every(cst.FunctionDef)
+        if id(each) in leading
+        and facts.names.scope(each) is facts.names.module_scope
+        and not donations.is_traced(each)
+    ]
+    return [*([facts.tree.module] if id(facts.tree.module) in leading else []), *found]
 
 
 def _wholes(node: cst.CSTNode) -> Iterator[cst.CSTNode]:

@@ -41,7 +41,7 @@ DATA = frozenset({BufferPart(0)})
 _MOST_STEPS = 60
 """For each node of a file, how many are executed at most: functions are executed once a call."""
 _FEWEST_STEPS = 20_000
-_MOST_FILES = 24
+MOST_FILES = 24
 """Of a program, in all of which code is executed that has to do with donation."""
 
 
@@ -131,7 +131,7 @@ class DonationExpressions(DonationReadings, ABC):
 
     def beside(self, name: str) -> Things:
         """Return the class or the function that another file of a small program has by a name."""
-        if not 1 < len(self.own.siblings) <= _MOST_FILES:
+        if not 1 < len(self.own.siblings) <= MOST_FILES:
             return NOTHING
         key = (self.facts.path, name)
         if key not in self._defined:
@@ -140,17 +140,24 @@ class DonationExpressions(DonationReadings, ABC):
         return self._defined[key]
 
     def _found_beside(self, name: str) -> Things:
-        found = definition_beside(self.facts, name)
+        found, member = definition_beside(self.facts, name), ""
+        if found is None:
+            above, _, member = name.rpartition(".")
+            found = definition_beside(self.facts, above)
         if found is None:
             return NOTHING
         node, facts = found
-        if facts is not self.own and facts not in self._others:
-            self._others.append(facts)
+        self.add_file(facts)
         if isinstance(node, cst.ClassDef):
-            return frozenset({OfClass(node)})
-        if isinstance(node, cst.FunctionDef) and not node.decorators:
+            return self._member_of(node, member) if member else frozenset({OfClass(node)})
+        if isinstance(node, cst.FunctionDef) and not (node.decorators or member):
             return frozenset({Defined(node)})
         return NOTHING
+
+    def _member_of(self, cls: cst.ClassDef, name: str) -> Things:
+        """Return the function that a class of another file has by a name; else nothing."""
+        found = self.class_attribute(cls, name, None)
+        return found if all(isinstance(each, Defined) for each in found) else NOTHING
 
     def callable_in(self, node: cst.BaseExpression, cls: cst.ClassDef | None = None) -> Things:
         """Return what can be called by an expression, wherever it is evaluated; else nothing.

@@ -13,6 +13,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel.donation import TREE_MAPS
 from placement_lint.semantic.donation.callables import parameters_of
+from placement_lint.semantic.donation.replaced_names import is_replaced
 from placement_lint.syntax.calls import Arguments, elements_or_self
 
 if TYPE_CHECKING:
@@ -169,7 +170,30 @@ class DonationOutputs:
         if self._tree.is_inside(node, values[0].node):
             # `x = x + 1`: what it was before is the parameter.
             return {node.value: True} if is_parameter else _ANY
-        return self._like(values[0].value, function, depth + 1)
+        found = self._like(values[0].value, function, depth + 1)
+        if "" in found and (maker := self._made_anew(values[0].value, node.value, function)):
+            return {maker: False}
+        return found
+
+    def _made_anew(self, value: cst.BaseExpression, name: str, function: Function) -> str:
+        """Return the parameter in the place of which something comes: `cache = cache.insert(x)`.
+
+        Also `new_cache = insert(cache, x)`. "" where there is none.
+        """
+        if not isinstance(value, cst.Call):
+            return ""
+        given: list[cst.CSTNode] = [argument.value for argument in value.args]
+        if isinstance(value.func, cst.Attribute):
+            given.append(value.func.value)
+        for each in given:
+            if not isinstance(each, cst.Name) or not is_replaced(each.value, (name,)):
+                continue
+            if any(
+                isinstance(bound.node, cst.Param) and self._tree.is_inside(bound.node, function)
+                for bound in self._names.bindings(each)
+            ):
+                return each.value
+        return ""
 
     def _called(self, node: cst.Call, function: Function, depth: int) -> _Like:
         arguments = Arguments(node)

@@ -48,6 +48,8 @@ class Reading:
     """It is read in a function that is called there."""
     is_guarded: bool
     """A condition in a loop decides whether it is read."""
+    inner: cst.CSTNode
+    """Where it is read in the end, in a function that is called there perhaps."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,11 @@ class DonationReadings:
         if self.facts.tree.contains(node):
             return self.facts
         return next((each for each in self._others if each.tree.contains(node)), self.own)
+
+    def add_file(self, facts: ModuleFacts) -> None:
+        """Let code of another file be executed."""
+        if facts is not self.own and facts not in self._others:
+            self._others.append(facts)
 
     @contextlib.contextmanager
     def at(self, node: cst.CSTNode) -> Iterator[None]:
@@ -322,7 +329,7 @@ class DonationReadings:
             surety = min(surety, Surety.LIKELY)
         is_guarded = bool(self.bodies) and len(self.where) > self.bodies[-1]
         found = Reading(
-            at, text, death, surety, is_alias, is_again, donation, at is not node, is_guarded
+            at, text, death, surety, is_alias, is_again, donation, at is not node, is_guarded, node
         )
         before = self.readings.get(id(at))
         if before is None or (before.surety, not before.is_again) < (surety, not is_again):
