@@ -15,6 +15,7 @@ import libcst as cst
 
 from placement_lint.limits.budget import interpreting
 from placement_lint.placement.counterfactual.requests import Requests
+from placement_lint.placement.domain.contents import functions_in
 from placement_lint.placement.domain.mesh_contexts import NOT_ENTERED
 from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.state import (
@@ -27,11 +28,8 @@ from placement_lint.placement.domain.state import (
     variable,
 )
 from placement_lint.placement.domain.values import (
-    MAX_DEPTH,
     NOTHING,
     UNKNOWN,
-    Container,
-    Function,
     Instance,
     Value,
     join,
@@ -51,7 +49,7 @@ from placement_lint.placement.engine.pytree_classes import takes_apart
 from placement_lint.placement.engine.pytrees import Trees
 from placement_lint.placement.engine.reach import Reach
 from placement_lint.placement.engine.statements import Statements
-from placement_lint.placement.facts.compiled import callers_of, lead_to_placing
+from placement_lint.placement.facts.compiled import PUTTING, callers_of, lead_to_placing
 from placement_lint.placement.facts.functions_text import (
     enters_default_in_function,
     updates_in_function,
@@ -129,6 +127,8 @@ class Program:
         """The tracers that traced code computes with, or gives to what nobody follows."""
         self._assumed_traced: set[Place] = set()
         """Functions that are given to what calls them in traced code."""
+        self._assumed_compiled: set[Place] = set()
+        """Those of them that are given to what compiles them, be it from another file."""
         self.classes = Classes(self)
         self.reach = Reach(self)
         self.provenance = Provenance(self.modules)
@@ -310,14 +310,15 @@ class Program:
         every = (self._happened.executed, self._traced.executed, self._assumed_traced)
         return any(function in places for places in every)
 
-    def assume_traced(self, held: Value, depth: int = MAX_DEPTH) -> None:
-        """Note that functions are given to what calls them in traced code."""
-        for atom in held:
-            if isinstance(atom, Function):
-                self._assumed_traced.add(atom.place)
-            elif isinstance(atom, Container) and depth:
-                for part in atom.parts():
-                    self.assume_traced(part, depth - 1)
+    def assume_traced(self, held: Value, *, is_compiled: bool = False) -> None:
+        """Note that functions are given to what calls them in traced code.
+
+        `is_compiled`: as a part of a compiled program.
+        """
+        places = {*functions_in(held)}
+        self._assumed_traced |= places
+        if is_compiled:
+            self._assumed_compiled |= places
 
     def _leading_to_devices(self, given: list[str]) -> set[str]:
         """Return the names of what may lead compiled code to a device that nothing has led to."""
@@ -329,7 +330,11 @@ class Program:
             for function in module.compiled.putting
             if not self._is_executed(module.place(function))
         )
-        return callers_of(putting, (module.compiled for module in modules))
+        leading = callers_of(putting, (module.compiled for module in modules))
+        if any(module.compiled.lists_devices for module in modules):
+            # Compiled code that puts arrays itself, to what an object holds perhaps.
+            leading.add(PUTTING)
+        return leading
 
     def _trace_functions(self, module: Module, leading: set[str] | None, *, compiled: bool) -> None:
         """Execute, as traced code, what JAX traces and no call has led to, to see what it calls.
@@ -338,11 +343,12 @@ class Program:
         something of such a name.
         """
         for node in module.tree.every(cst.FunctionDef, cst.Lambda):
-            if (node in module.compiled) != compiled:
+            place = module.place(node)
+            is_compiled = node in module.compiled or place in self._assumed_compiled
+            if is_compiled != compiled:
                 continue
             if leading is not None and leading.isdisjoint(module.compiled.named_in(node)):
                 continue
-            place = module.place(node)
             is_traced = (
                 node in module.traced
                 or module.traced.is_handed_over(node)
@@ -350,11 +356,11 @@ class Program:
             )
             definer = _definer(module, node) if isinstance(node, cst.FunctionDef) else None
             is_method = isinstance(definer, cst.ClassDef)
-            if is_method and self.follows_compiled and node in module.compiled:
+            if is_method and self.follows_compiled and is_compiled:
                 # It is executed on an object, as the class's makers leave it.
                 continue
             if is_traced and place not in self._traced.executed:
-                with self.on_tracers(), self.compiling(node in module.compiled):
+                with self.on_tracers(), self.compiling(is_compiled):
                     if isinstance(definer, cst.ClassDef):
                         receiver, state = self._as_made(module, definer, self._happened)
                         self._call_method(place, receiver, state)
@@ -444,7 +450,8 @@ class Program:
         """Execute, as compiled code, the methods that are compiled and that nobody called."""
         for method in methods if self.follows_compiled else ():
             place = module.place(method)
-            if method in module.compiled and place not in self._traced.executed:
+            is_compiled = method in module.compiled or place in self._assumed_compiled
+            if is_compiled and place not in self._traced.executed:
                 with self.on_tracers(), self.compiling():
                     self._call_method(place, receiver, state.copy())
 

@@ -20,6 +20,9 @@ PARTIAL = "functools.partial"
 CACHES = frozenset({"functools.cache", "functools.cached_property", "functools.lru_cache"})
 """Decorators after which a later call may give what the first one gave."""
 _MAX_NESTING = 8
+_MOST_BASES = 32
+_BARE_BASES = frozenset({"abc.ABC", "builtins.object", "typing.Generic", "typing.Protocol"})
+"""Bases that have no methods of their own that a program calls by name."""
 
 
 def named_function(node: cst.BaseExpression | None, names: Names) -> Function | None:
@@ -248,12 +251,35 @@ def applied(
 def own_method(node: cst.Attribute, names: Names) -> cst.FunctionDef | None:
     """Return the method that `self.name` is, where the class around it has one of that name.
 
-    The class must bind the name once. A subclass may still have its own.
+    The class, or the base of it that has the name, must bind it once. A subclass may still have
+    its own.
     """
     owner = class_of_receiver(node.value, names)
-    found = [] if owner is None else names.scope(owner.body).bindings.get(node.attr.value, [])
-    only = found[0].node if len(found) == 1 else None
-    return only if isinstance(only, cst.FunctionDef) else None
+    return None if owner is None else method_of_class(owner, node.attr.value, names)
+
+
+def method_of_class(cls: cst.ClassDef, name: str, names: Names) -> cst.FunctionDef | None:
+    """Return the method that objects of a class have by a name, its own or that of a base.
+
+    None where a base that comes before is no class of this file: it may have another one.
+    """
+    pending, seen = [cls], set[int]()
+    while pending and len(seen) < _MOST_BASES:
+        each = pending.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        found = names.scope(each.body).bindings.get(name, [])
+        if found:
+            only = found[0].node if len(found) == 1 else None
+            return only if isinstance(only, cst.FunctionDef) else None
+        for base in reversed(each.bases):
+            above = class_named(base.value, names)
+            if above is not None:
+                pending.append(above)
+            elif names.qualified(base.value) not in _BARE_BASES:
+                return None
+    return None
 
 
 def class_of_receiver(node: cst.BaseExpression, names: Names) -> cst.ClassDef | None:

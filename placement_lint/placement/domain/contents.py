@@ -24,9 +24,13 @@ from placement_lint.placement.domain.values import (
     Anything,
     AnyTree,
     Array,
+    Container,
     Coroutine,
+    Function,
     Host,
     Mapping,
+    Method,
+    Partial,
     Plain,
     Sequence,
     TheDevice,
@@ -142,6 +146,20 @@ _NUMBERS = frozenset({
     "steps", "update_count",
 })  # fmt: skip
 """What keys and numbers are called in trees of unknown structure, such as checkpoints."""
+
+
+def functions_in(held: Value, depth: int = MAX_DEPTH) -> Iterator[Place]:
+    """Yield the functions of the program that a value is, or holds; of methods, these alone."""
+    for atom in held:
+        if isinstance(atom, Function):
+            yield atom.place
+        elif isinstance(atom, Method):
+            yield atom.function
+        elif isinstance(atom, Partial):
+            yield from functions_in(frozenset({atom.function}), depth)
+        elif isinstance(atom, Container) and depth:
+            for part in atom.parts():
+                yield from functions_in(part, depth - 1)
 
 
 def named(held: Value, key: Key | None) -> Value:

@@ -44,6 +44,7 @@ from placement_lint.placement.engine.executions import NO_OBJECTS, NO_SITES, Exe
 from placement_lint.placement.engine.frames import Frame
 from placement_lint.placement.engine.statements import Statements
 from placement_lint.placement.facts.decorators import decorator_name, is_left_open, makes_context
+from placement_lint.syntax.names import BindingKind
 
 if TYPE_CHECKING:
     from collections import abc
@@ -317,9 +318,14 @@ class Functions:
     def _bind_locals(
         self, module: Module, scope: Scope, bindings: dict[str, Value], state: State
     ) -> None:
-        """Bind the parameters of a function; its other names are not bound yet."""
+        """Bind the parameters of a function; its other names are not bound yet.
+
+        What is read of these all the same is not known: see `Linking.variable_of`.
+        """
         for name, bound in scope.bindings.items():
-            held = bindings.get(name, UNKNOWN)
+            # Where it is not bound on one of several ways, reading it there raises.
+            is_given = any(each.kind is BindingKind.PARAMETER for each in bound)
+            held = bindings.get(name, UNKNOWN if is_given else NOTHING)
             if is_container(held):
                 held = sited(held, (module.place(bound[0].node),))
             self._program.bind(variable(scope, name), held, state)

@@ -9,7 +9,9 @@ import libcst as cst
 
 from placement_lint.placement.domain.containers import EXTENDING, of_site, view_of
 from placement_lint.placement.domain.contents import iterated_of, map_arrays, without_parts
+from placement_lint.placement.domain.devices import Device
 from placement_lint.placement.domain.keys import Key, key_order
+from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.places import Site, Taking
 from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.values import (
@@ -26,6 +28,7 @@ from placement_lint.placement.domain.values import (
     Mapping,
     Plain,
     Sequence,
+    TheDevice,
     Value,
     arrays,
     is_placed,
@@ -57,9 +60,24 @@ _CONSUMING = frozenset({
 
 def _is_read_only(node: cst.BaseExpression) -> bool:
     """Return whether evaluating an expression once more does nothing."""
+    if isinstance(node, cst.Subscript) and isinstance(node.slice[0].slice, cst.Slice):
+        # Of a list of devices: a slice of another list makes a new one.
+        node = node.value
+        return _is_read_only(node) or (isinstance(node, cst.Call) and not node.args)
     if isinstance(node, cst.Tuple | cst.List):
         return all(isinstance(each.value, cst.SimpleString | cst.Name) for each in node.elements)
     return isinstance(node, cst.Name | cst.Attribute)
+
+
+def _first_devices(devices: DeviceList) -> tuple[Value, ...] | None:
+    """Return the devices of a list, if it says how many there are: `jax.devices()[:2]`."""
+    start, stop, step = devices.part
+    if stop is None or stop < 0 or (start or 0) < 0 or step == 0:
+        return None
+    places = range(stop)[slice(start, stop, step)]
+    if not 1 < len(places) <= _MOST_WORDS:
+        return None
+    return tuple(value(TheDevice(Device(devices.platform, place))) for place in places)
 
 
 def _is_word(item: Value) -> bool:
@@ -160,6 +178,8 @@ class Iteration:
         if not _is_read_only(for_in.iter):
             return None
         only = sole(self.on.evaluate(for_in.iter, state))
+        if isinstance(only, DeviceList):
+            return _first_devices(only)
         items = only.items if isinstance(only, Sequence) and only.views is None else None
         if not items or len(items) > _MOST_WORDS:
             return None

@@ -226,6 +226,9 @@ class Linking:
         key = variable(owner, name)
         self._program.functions.note_read(key)
         held = state.variables.get(key)
+        if held == NOTHING and isinstance(owner.node, cst.FunctionDef | cst.Lambda):
+            # A loop may bind it later.
+            return UNKNOWN
         return self._program.now.final.get(key, UNKNOWN) if held is None else held
 
     def _static(self, module: Module, binding: Binding, state: State) -> Value | None:

@@ -19,11 +19,13 @@ from placement_lint.placement.domain.values import (
     TENSOR,
     UNKNOWN,
     Anything,
+    AnyTree,
     Array,
     Computation,
     External,
     Host,
     Partial,
+    Plain,
     Sequence,
     TheDevice,
     TreeStructure,
@@ -76,6 +78,8 @@ def apply(
             return objects.computed_with(call.node, only, given, call.state)
         passed = CallArguments([part for _, part in given])
         return call.called(held, passed)
+    if name == "jax.device_put":
+        return _put(call, CallArguments([part for _, part in given]))
     return _named(call, name or "", given)
 
 
@@ -111,6 +115,13 @@ def applied_to(call: LibraryCall, function: BoundFunction, given: list[tuple[int
 def _put(call: LibraryCall, passed: CallArguments) -> Value:
     """`jax.device_put(x, d)`, where neither is written out."""
     target = passed.positional[1] if len(passed.positional) > 1 else passed.keywords.get("device")
+    if len(passed.positional) == 1 and not passed.keywords:
+        # Arrays stay where they are, and others go to the default device.
+        leaf = passed.positional[0]
+        kept = frozenset(atom for atom in leaf if isinstance(atom, Array | AnyTree | Anything))
+        is_data = all(isinstance(atom, Host | Plain) for atom in leaf - kept)
+        made = call.created() if is_data else UNKNOWN
+        return kept if len(kept) == len(leaf) else kept | made
     if not passed.positional or target is None:
         for held in passed.every():
             call.escapes(held)

@@ -171,9 +171,10 @@ def host_file(call: LibraryCall) -> Value:
 def safe_open(call: LibraryCall) -> Value:
     """`safetensors.safe_open(path, framework)`: makes its arrays when they are asked for."""
     call.operands()
-    framework = string_value(call.arguments.get(1, "framework"))
-    is_jax = framework in {"flax", "jax"}
-    return value(TensorFile(call.place)) if is_jax else UNKNOWN
+    framework = call.arguments.get(1, "framework")
+    held = UNKNOWN if framework is None else call.evaluate(framework)
+    is_jax = all(isinstance(atom, Plain) and atom.text in {"flax", "jax"} for atom in held)
+    return value(TensorFile(call.place)) if is_jax and held else UNKNOWN
 
 
 @models("jax.config.update")

@@ -12,6 +12,7 @@ from placement_lint.jaxmodel.libraries import libraries
 from placement_lint.jaxmodel.sharded import UNCOMMITTED
 from placement_lint.jaxmodel.sharded_operations import SPLIT_ALIKE
 from placement_lint.jaxmodel.structures import SEQUENCES, SEQUENCES_UNASKED
+from placement_lint.jaxmodel.tracing import OVER_WHOLE_ARRAYS
 from placement_lint.jaxmodel.transfer import Effect, Gives
 from placement_lint.placement.domain.containers import anonymous, anonymous_outside
 from placement_lint.placement.domain.contents import committed_to, map_arrays
@@ -537,7 +538,7 @@ def transform(call: LibraryCall) -> Value:
     if isinstance(given, cst.Attribute) and given.attr.value == "init":
         # Of an optimizer that another file makes, perhaps.
         held = call.on.calls.objects.read(given, held, call.state)
-    call.program.assume_traced(held)
+    call.program.assume_traced(held, is_compiled=call.name in OVER_WHOLE_ARRAYS)
     place = _function(call, held, call.name)
     is_bound = any(isinstance(atom, Method) for atom in held)
     names = call.on.names

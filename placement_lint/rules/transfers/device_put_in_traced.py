@@ -12,6 +12,7 @@ from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Says, Uses, p
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import names_device
 from placement_lint.rules.meshes.compiled_callers import runs_only_compiled
+from placement_lint.rules.meshes.shardings import calls_at, may_know_devices
 from placement_lint.semantic.enclosing import is_asserted_to_fail
 from placement_lint.semantic.tracing import TracedBy, TracedFunctions
 from placement_lint.syntax.calls import Arguments
@@ -26,6 +27,8 @@ _CREATORS = frozenset(
     for name in "empty eye full full_like ones ones_like zeros zeros_like".split()
 )
 
+_SHARDINGS_OF_ONE = (b"SingleDeviceSharding", b".sharding")
+
 
 class DevicePutInTraced(Rule):
     """A `jax.device_put` to a device inside a function that JAX compiles.
@@ -35,7 +38,8 @@ class DevicePutInTraced(Rule):
     device=device)` with a single device, in a function that is passed to `jax.jit`, `jax.pmap`,
     `jax.lax.scan`, `cond`, `while_loop`, `jax.shard_map` and similar functions, or to the wrappers
     of flax.nnx and equinox, by a decorator or by a call; and in a function or method of any file
-    that only compiled code calls.
+    that only compiled code calls, or that a subclass compiles. The device may be what an object
+    holds.
 
     ## Why is this bad?
     A compiled program runs on one set of devices, that of its arguments. The compiler silently
@@ -108,7 +112,6 @@ class DevicePutInTraced(Rule):
             passed(b"device"),
         ),
         AnyOf(*COMPILING_WORDS, Uses("jax.device_put")),
-        Uses("jax.devices", "jax.local_devices"),
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
@@ -123,7 +126,9 @@ class DevicePutInTraced(Rule):
             operand, target, name = node.func.value, arguments.get(0, "device"), "to_device"
         else:
             return
-        if target is None or not names_device(target, ctx) or is_asserted_to_fail(node, ctx):
+        if target is None or is_asserted_to_fail(node, ctx):
+            return
+        if not names_device(target, ctx) and not _is_given_device(node, ctx):
             return
         traced_by = ctx.module.fact(TracedFunctions).around(node, COMPILING)
         if traced_by is not None or runs_only_compiled(node, ctx):
@@ -134,6 +139,23 @@ class DevicePutInTraced(Rule):
                 confidence=Confidence.DEFINITE if is_certain else Confidence.LIKELY,
                 fix=None if operand is None else _plan(node, operand),
             )
+
+
+def _is_given_device(node: cst.Call, ctx: Context) -> bool:
+    """Return whether a call gets a device as its target each time: what an object holds, say.
+
+    Not where the program has shardings of one device, which JAX does not ignore.
+    """
+    if not may_know_devices(ctx) or any(
+        facts.says(*_SHARDINGS_OF_ONE) for facts in ctx.module.siblings.values()
+    ):
+        return False
+    from placement_lint.placement.domain.values import TheDevice
+
+    seen = [call.given[0] for call in calls_at(node, ctx) if call.given]
+    return bool(seen) and all(
+        bool(held) and all(isinstance(atom, TheDevice) for atom in held) for held in seen
+    )
 
 
 def _message(name: str, traced_by: TracedBy | None) -> str:

@@ -80,7 +80,8 @@ class TensorLoadedForShape(Rule):
         if not ctx.is_call(node, "safetensors.safe_open"):
             return
         framework = string_value(Arguments(node).get(1, "framework"))
-        if framework not in JAX_FRAMEWORKS:
+        if framework is not None and framework not in JAX_FRAMEWORKS:
+            # What is not written out may be the default of a parameter, and is known to `reads_of`.
             return
         reported = ctx.module.fact(_reported)
         for read, there in reads_of(node, ctx):
