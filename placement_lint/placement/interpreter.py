@@ -311,14 +311,10 @@ class Program:
         return any(function in places for places in every)
 
     def assume_traced(self, held: Value, *, is_compiled: bool = False) -> None:
-        """Note that functions are given to what calls them in traced code.
-
-        `is_compiled`: as a part of a compiled program.
-        """
+        """Note that functions are given to what calls them in traced code, perhaps compiled."""
         places = {*functions_in(held)}
         self._assumed_traced |= places
-        if is_compiled:
-            self._assumed_compiled |= places
+        self._assumed_compiled |= places if is_compiled else set()
 
     def _leading_to_devices(self, given: list[str]) -> set[str]:
         """Return the names of what may lead compiled code to a device that nothing has led to."""

@@ -34,8 +34,9 @@ class Dependencies:
     """What importing does, by the name of the module."""
     importers: dict[str, str | None] = field(default_factory=dict)
     """From files to one that imports each."""
-    functions: dict[tuple[str, int], FunctionEffects | None] = field(default_factory=dict)
-    """What calling functions of other files does: by qualified name, and files followed."""
+    functions: dict[tuple[str, int, str], FunctionEffects | None] = field(default_factory=dict)
+    """What calling functions of other files does: by the name, the files followed, and the file, if
+    that is known."""
     called: dict[str, CallsFromElsewhere] = field(default_factory=dict)
     """How other files call the functions of the file."""
     tensorflow: dict[str, EffectOrigin | None] = field(default_factory=dict)

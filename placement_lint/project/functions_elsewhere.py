@@ -74,12 +74,13 @@ class FunctionsElsewhere:
         self._callers: dict[tuple[str, str], CallsFromElsewhere] = {}
         self._passed: dict[tuple[str, str, int | None, str], frozenset[KnownType | None]] = {}
 
-    def effects(self, path: str, name: str, files: int) -> FunctionEffects | None:
+    def effects(self, path: str, name: str, files: int, of: str = "") -> FunctionEffects | None:
         """Return what calling something does that a file names; None where that is not known.
 
+        `of`: the name is that in this file.
         `files`: through how many files its functions are followed, its own included.
         """
-        located = self._project.module_of(path, name)
+        located = (of, name) if of else self._project.module_of(path, name)
         for _ in range(_MOST_STEPS):
             if located is None or not located[1] or located[0] == path:
                 return None

@@ -85,9 +85,11 @@ class WholeRun:
         """Return what an import of a dotted name in a file does."""
         return self._importing.effects(path, name)
 
-    def function(self, path: str, name: str, files: int = 1) -> FunctionEffects | None:
+    def function(
+        self, path: str, name: str, files: int = 1, file: str = ""
+    ) -> FunctionEffects | None:
         """Return what calling something of another file does."""
-        return self._functions.effects(path, name, files)
+        return self._functions.effects(path, name, files, file)
 
     def calls_from_elsewhere(self, path: str, function: str) -> CallsFromElsewhere:
         """Return how other files call a function of a file."""

@@ -69,12 +69,14 @@ class TrackedQueries:
         answer = self.answers.imports[name] = self._view().importing(path, name)
         return answer
 
-    def function(self, path: str, name: str, files: int = 1) -> FunctionEffects | None:
+    def function(
+        self, path: str, name: str, files: int = 1, file: str = ""
+    ) -> FunctionEffects | None:
         """Return what calling something of another file does."""
-        if self._is_foreign(name):
+        if not file and self._is_foreign(name):
             return None
-        answer = self._view().function(path, name, files)
-        self.answers.functions[name, files] = answer
+        answer = self._view().function(path, name, files, file)
+        self.answers.functions[name, files, file] = answer
         return answer
 
     def calls_from_elsewhere(self, path: str, function: str) -> CallsFromElsewhere:

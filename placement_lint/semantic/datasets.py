@@ -25,6 +25,8 @@ _OF_ONE = frozenset({f"{_TORCH}Subset", f"{_TORCH}dataset.Subset"})
 _OF_SEVERAL = frozenset(f"{_TORCH}{name}" for name in ("ConcatDataset", "ChainDataset"))
 _SPLITTING = f"{_TORCH}random_split"
 _IN_ORDER = frozenset(f"torchvision.transforms.{part}Compose" for part in ("", "v2."))
+_OF_STEPS = frozenset({"Chain", "Compose", "Pipeline", "Sequential"})
+"""Names of classes of which an object calls the functions that it is given, one after the other."""
 _OF_FUNCTION = frozenset(f"torchvision.transforms.{part}Lambda" for part in ("", "v2."))
 _OF_ITEMS = (
     "augment", "augmentation", "augmentations", "augment_fn", "map_fn", "normalize", "preprocess",
@@ -134,7 +136,17 @@ def _parts_of_transform(
     if name in _IN_ORDER:
         return _listed(Arguments(made).get(0, "transforms"), view)
     cls = class_named(made.func, view.names)
-    return None if cls is None else _kept_and_looped_over(made, cls, ("__call__",), view) or None
+    if cls is None:
+        is_of_steps = (name or "").rpartition(".")[2] in _OF_STEPS
+        return _given_steps(made, view) if is_of_steps else None
+    return _kept_and_looped_over(made, cls, ("__call__",), view) or None
+
+
+def _given_steps(made: cst.Call, view: FileView) -> list[cst.BaseExpression] | None:
+    """Return the functions that an object is made of which calls them in order, by its name."""
+    given = [argument.value for argument in made.args if not argument.star]
+    only = followed(given[0], view) if len(given) == 1 else None
+    return _listed(only, view) if isinstance(only, cst.List | cst.Tuple) else given or None
 
 
 def _kept_and_called(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.semantic.followed import followed
+from placement_lint.semantic.known_types import KnownTypes
 from placement_lint.semantic.object_classes import class_of_object
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import PARTIAL
@@ -38,8 +39,15 @@ def method_effects(
     """Return what a method does of an object that a class of another file makes."""
     cls = class_of_object(made, ctx)
     maker = None if cls is None else ctx.name(cls)
-    return None if maker is None else _called(f"{maker}.{method}", ctx, files)
+    found = None if maker is None else _called(f"{maker}.{method}", ctx, files)
+    if found is not None or not isinstance(made, cst.Attribute):
+        return found
+    # What its object holds may be what others give the initializer.
+    known = ctx.module.fact(KnownTypes).of(made)
+    if known is None or not known.path or known.path == ctx.module.path:
+        return None
+    return _called(f"{known.name}.{method}", ctx, files, known.path)
 
 
-def _called(name: str, ctx: FileView, files: int) -> FunctionEffects | None:
-    return ctx.module.run.function(ctx.module.path, name, files)
+def _called(name: str, ctx: FileView, files: int, file: str = "") -> FunctionEffects | None:
+    return ctx.module.run.function(ctx.module.path, name, files, file)

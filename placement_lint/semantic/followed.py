@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.semantic.own_attributes import own_attribute
+from placement_lint.syntax.definitions import parameter_named
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -57,9 +60,16 @@ def _parts(
 
 
 def followed(node: cst.BaseExpression, ctx: FileView) -> cst.BaseExpression:
-    """Return what a name stands for, through a few names that are bound once."""
+    """Return what a name stands for, through a few names that are bound once.
+
+    And through attributes of the object itself, where they are no parameters of its initializer.
+    """
     for _ in range(_NAME_HOPS):
         value = assigned_value(node, ctx)
+        if value is None and isinstance(node, cst.Attribute):
+            value = own_attribute(node, ctx)
+            if value is not None and parameter_named(value, ctx.names) is not None:
+                break
         if value is None:
             break
         node = value

@@ -25,6 +25,9 @@ def own_attribute(node: cst.Attribute, ctx: FileView) -> cst.BaseExpression | No
     """
     owner = class_of_receiver(node.value, ctx.names)
     assigned = ctx.module.fact(_assigned_attributes)
+    if (id(None), node.attr.value) in assigned:
+        # Whoever has the object sets it.
+        return None
     for _ in range(_MOST_BASES):
         if owner is None:
             return None
@@ -60,7 +63,8 @@ def _assigned_attributes(
         owner = next(
             (each for each in tree.ancestors(node) if isinstance(each, cst.ClassDef)), None
         )
-        found.setdefault((id(owner), name), []).append(value)
+        if owner is not None or isinstance(node, cst.Attribute):
+            found.setdefault((id(owner), name), []).append(value)
     return found
 
 

@@ -172,9 +172,12 @@ class RunView(Protocol):
         """Return what an import in a file does: of a module by its name, as Python writes it."""
         ...
 
-    def function(self, path: str, name: str, files: int = 1) -> FunctionEffects | None:
+    def function(
+        self, path: str, name: str, files: int = 1, file: str = ""
+    ) -> FunctionEffects | None:
         """Return what calling something of another file does, by its qualified name in a file.
 
+        Or by its name in the file `file`.
         It is a function, a class, or a method by the name of its class. None where that is not
         known. What it calls is followed in its own file, or through so many files.
         """
@@ -260,7 +263,9 @@ class Alone:
     def importing(self, path: str, name: str) -> ImportEffects:
         return NOTHING
 
-    def function(self, path: str, name: str, files: int = 1) -> FunctionEffects | None:
+    def function(
+        self, path: str, name: str, files: int = 1, file: str = ""
+    ) -> FunctionEffects | None:
         return None
 
     def calls_from_elsewhere(self, path: str, function: str) -> CallsFromElsewhere:

@@ -16,7 +16,7 @@ from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, differ
 from placement_lint.prefilter.conditions import AllOf, Jax, Says
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
-from placement_lint.semantic.elsewhere import effects_of
+from placement_lint.semantic.elsewhere import effects_of, method_effects
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.functions import calls_inside
 from placement_lint.semantic.object_classes import called_method
@@ -447,7 +447,7 @@ def _maps_placing(call: cst.Call, ctx: Context) -> bool:
 
 def _made_elsewhere(worker: cst.BaseExpression, ctx: Context) -> EffectOrigin | None:
     """Return where a worker's function that another file defines first makes an array."""
-    effects = effects_of(worker, ctx)
+    effects = effects_of(worker, ctx) or method_effects(worker, "__call__", ctx)
     if effects is None or any(call.name == _CONTEXT for call in effects.calls):
         return None
     made = (call for call in effects.calls if _places(call.name) and not call.is_placed)

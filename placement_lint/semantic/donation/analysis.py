@@ -151,17 +151,27 @@ class Donations:
 
         What one method leaves deleted, and another one reads, is known to those who call both.
         """
-        siblings = self._facts.siblings
+        siblings, run = self._facts.siblings, self._run
         if not self._leading() or not 1 < len(siblings) <= MOST_FILES:
             return
+        before = ({*run.readings}, {*run.repeats}, {*run.idle})
         with contextlib.suppress(OutOfStepsError):
             for _, facts in sorted(siblings.items()):
                 if facts is not self._facts:
                     for function in facts.fact(_entries):
-                        self._run.add_file(facts)
-                        with self._run.at(function):
+                        run.add_file(facts)
+                        with run.at(function):
                             self._begin()
                             self._call_entry(function)
+        # What is read elsewhere is said there, or by whoever calls that.
+        for at in run.readings.keys() - before[0]:
+            if not run.is_own(run.readings[at].inner):
+                del run.readings[at]
+        for at in run.repeats.keys() - before[1]:
+            if not run.is_own(run.repeats[at].call):
+                del run.repeats[at]
+        for at in run.idle.keys() - before[2]:
+            del run.idle[at]
 
     def _call_entry(self, function: cst.FunctionDef | cst.Module) -> None:
         run, scope = self._run, self._run.names.module_scope

@@ -347,7 +347,7 @@ class DonationReadings:
             at = at if own is None else own
         if not self.is_own(donation):
             calls = (call for call in reversed(death.stack) if self.is_own(call))
-            donation = next(calls, donation)
+            donation = next(calls, death.call if self.is_own(death.call) else donation)
         if not (self.is_own(at) and self.is_own(donation)):
             return None
         is_of_one_file = self.facts_of(node) is self.facts_of(death.call)
