@@ -160,7 +160,7 @@ class Donations:
                 if facts is not self._facts:
                     for function in facts.fact(_entries):
                         run.add_file(facts)
-                        with run.at(function):
+                        with run.in_file(facts):
                             self._begin()
                             self._call_entry(function)
         # What is read elsewhere is said there, or by whoever calls that.
@@ -168,7 +168,7 @@ class Donations:
             if not run.is_own(run.readings[at].inner):
                 del run.readings[at]
         for at in run.repeats.keys() - before[1]:
-            if not run.is_own(run.repeats[at].call):
+            if not (run.is_own(run.repeats[at].call) and run.is_own(run.repeats[at].node)):
                 del run.repeats[at]
         for at in run.idle.keys() - before[2]:
             del run.idle[at]

@@ -505,7 +505,7 @@ class DonationCalls(DonationLibraries):
         # one of another file, that file is where it is said, if it is sure by itself.
         is_own = all(text_of(given.node).startswith("self.") for given, _ in both)
         is_own &= self.is_own(each.node)
-        is_of_caller = bool(self.stack) and not is_own
+        is_of_caller = bool(self.stack) and not is_own and self.is_own(self.stack[0])
         at: cst.CSTNode = self.stack[0] if is_of_caller else each.node
         known = self.repeats.get(id(at))
         if known is None or known.surety < surety:

@@ -158,7 +158,13 @@ class DonationReadings:
     @contextlib.contextmanager
     def at(self, node: cst.CSTNode) -> Iterator[None]:
         """Execute what a class or a function of the program has, in whichever file it is."""
-        before, facts = self.facts, self.facts_of(node)
+        with self.in_file(self.facts_of(node)):
+            yield
+
+    @contextlib.contextmanager
+    def in_file(self, facts: ModuleFacts) -> Iterator[None]:
+        """Execute code of a file."""
+        before = self.facts
         self.facts, self.tree, self.names = facts, facts.tree, facts.names
         try:
             yield
