@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.semantic.followed import followed
-from placement_lint.semantic.known_types import KnownTypes
 from placement_lint.semantic.object_classes import class_of_object
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import PARTIAL
@@ -42,6 +41,9 @@ def method_effects(
     found = None if maker is None else _called(f"{maker}.{method}", ctx, files)
     if found is not None or not isinstance(made, cst.Attribute):
         return found
+    # Rules import this module where LibCST may not be needed.
+    from placement_lint.semantic.known_types import KnownTypes
+
     # What its object holds may be what others give the initializer.
     known = ctx.module.fact(KnownTypes).of(made)
     if known is None or not known.path or known.path == ctx.module.path:
