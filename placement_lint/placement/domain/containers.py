@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.domain.places import Place, Site
     from placement_lint.placement.domain.state import State, Variable
-    from placement_lint.placement.domain.values import Atom
+    from placement_lint.placement.domain.values import Atom, Instance
 
 Change: TypeAlias = "Callable[[Container], Container]"
 
@@ -81,13 +81,16 @@ class Containers:
         """Return whether there is but one container of a site."""
         return site not in self._repeated
 
-    def owned(self, held: Value, owner: Place, *, again: bool) -> Value:
-        """Return a value that an object comes to hold: a new container is of that object."""
+    def owned(self, held: Value, owner: Instance, *, again: bool) -> Value:
+        """Return a value that an object comes to hold: a new container is of that object.
+
+        One call may make objects of several classes, `cls()` in a loop over these.
+        """
 
         def of_owner(site: Site) -> Site:
-            if site in self._holders or site[0] == owner:
+            if site in self._holders or site[0] == owner.site:
                 return site
-            renamed = (owner, site[-1])
+            renamed = (owner.site, owner.cls, site[-1])
             self.made(renamed, again=again)
             return renamed
 

@@ -152,7 +152,7 @@ class Instantiation:
     ) -> None:
         program = self.on.program
         for name, given in self._fields(instance.cls, fields, passed, state).items():
-            held = program.containers.owned(given, instance.site, again=self.on.in_loop)
+            held = program.containers.owned(given, instance, again=self.on.in_loop)
             program.bind((instance, name), held, state)
             program.objects.named_attribute(instance, name)
         after = program.classes.method(instance.cls, "__post_init__")

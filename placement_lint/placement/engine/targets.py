@@ -201,7 +201,7 @@ class Targets:
         if not surely:
             held = join(held, state.variables.get(key) or NOTHING)
         elif is_container(held):
-            held = self.program.containers.owned(held, instance.site, again=self.on.in_loop)
+            held = self.program.containers.owned(held, instance, again=self.on.in_loop)
         self.program.bind(key, held, state)
 
     def spoil(self, held: Value, state: State, other: Value = DOUBTFUL) -> None:

@@ -290,6 +290,14 @@ def dict_(call: LibraryCall) -> Value:
     return frozenset(made)
 
 
+@models("types.MappingProxyType")
+def read_only(call: LibraryCall) -> Value:
+    """`types.MappingProxyType({…})`: the dict, where it is written out and has no other name."""
+    held = call.values()
+    first = call.arguments.get(0)
+    return held[0] if len(held) == 1 and isinstance(first, cst.Dict) else UNKNOWN
+
+
 @models("builtins.dict.fromkeys")
 def from_keys(call: LibraryCall) -> Value:
     operands = call.values()

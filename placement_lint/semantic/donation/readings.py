@@ -326,6 +326,7 @@ class DonationReadings:
         is_deep = len(self.stack) > shared and at is node
         is_own |= self.entered == death.entered
         is_alias = is_own and not is_again and not _is_same(text, death.text)
+        is_alias |= at is node and not is_again and _is_of_no_argument(text, donation)
         is_alias &= not self._is_late(node)
         if self.is_third or (self.is_second and not is_again):
             # The iteration before may have raised, or been the last one.
@@ -384,3 +385,12 @@ def _is_same(read: str, donated: str) -> bool:
     if not read or not donated:
         return True
     return (read + ".").startswith(donated + ".") or (donated + ".").startswith(read + ".")
+
+
+def _is_of_no_argument(text: str, call: cst.Call) -> bool:
+    """Return whether a dotted name is that of nothing which a call is given, or is a method of."""
+    given = [argument.value for argument in call.args]
+    if isinstance(call.func, cst.Attribute):
+        given.append(call.func.value)
+    named = [each for each in given if isinstance(each, cst.Name | cst.Attribute | cst.Subscript)]
+    return bool(text and named) and not any(_is_same(text, text_of(each)) for each in named)

@@ -25,6 +25,7 @@ from placement_lint.placement.domain.values import (
     NOTHING,
     PLAIN,
     UNKNOWN,
+    Instance,
     Mapping,
     Sequence,
     Value,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 ONE: Site = (Place("m", 1),)
 TWO: Site = (Place("m", 2), Place("m", 3))
 CALL = Place("m", 9)
+CLASS = Place("m", 8)
 
 
 def listed(*items: Value, site: Site | None = None) -> Sequence:
@@ -159,16 +161,23 @@ def test_what_is_made_again_is_not_one() -> None:
 
 
 def test_what_an_object_holds_is_its_own() -> None:
-    known = Containers()
-    owned = known.owned(value(listed(PLAIN, site=TWO)), CALL, again=False)
-    assert owned == {listed(PLAIN, site=(CALL, TWO[-1]))}
-    assert known.is_one((CALL, TWO[-1]))
-    assert known.owned(owned, CALL, again=True) == owned
+    known, owner = Containers(), Instance(CLASS, CALL)
+    owned = known.owned(value(listed(PLAIN, site=TWO)), owner, again=False)
+    assert owned == {listed(PLAIN, site=(CALL, CLASS, TWO[-1]))}
+    assert known.is_one((CALL, CLASS, TWO[-1]))
+    assert known.owned(owned, owner, again=True) == owned
     known.hold(("scope", "x"), value(listed(PLAIN, site=ONE)))
     shared = value(listed(PLAIN, site=ONE))
-    assert known.owned(shared, CALL, again=False) == shared
-    known.owned(value(listed(PLAIN, site=TWO)), CALL, again=True)
-    assert not known.is_one((CALL, TWO[-1]))
+    assert known.owned(shared, owner, again=False) == shared
+    known.owned(value(listed(PLAIN, site=TWO)), owner, again=True)
+    assert not known.is_one((CALL, CLASS, TWO[-1]))
+
+
+def test_what_objects_of_two_classes_hold_that_one_call_makes() -> None:
+    known = Containers()
+    held = value(listed(PLAIN, site=TWO))
+    one, other = (known.owned(held, Instance(cls, CALL), again=False) for cls in (CLASS, CALL))
+    assert one != other
 
 
 def test_what_a_call_made_is_of_that_call() -> None:
