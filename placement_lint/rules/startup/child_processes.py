@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.syntax.calls import Arguments, elements_or_self, string_value
+
 if TYPE_CHECKING:
     from placement_lint.semantic.model import ModuleFacts
 
@@ -17,8 +19,22 @@ _STARTERS = (
 )  # fmt: skip
 
 
+_SUBPROCESS = "subprocess"
+_CONSTANTS = frozenset({
+    "CalledProcessError", "DEVNULL", "PIPE", "STDOUT", "SubprocessError", "TimeoutExpired",
+})  # fmt: skip
+_TOOLS = frozenset({
+    "cp", "curl", "df", "ffmpeg", "free", "gcloud", "git", "gsutil", "hostname", "ls", "lscpu",
+    "mkdir", "mv", "nvidia-smi", "rm", "rsync", "scontrol", "tar", "uname", "unzip", "wget",
+})  # fmt: skip
+"""Programs that do not run Python."""
+
+
 def starts_processes(facts: ModuleFacts) -> bool:
-    """Return whether a file imports or calls what starts processes: these read variables again."""
+    """Return whether a file imports or calls what starts processes: these read variables again.
+
+    To import `subprocess` is not enough, nor to run a program such as git by it.
+    """
     imported = [
         binding.target
         for scope in facts.names.scopes()
@@ -26,4 +42,33 @@ def starts_processes(facts: ModuleFacts) -> bool:
         for binding in bindings
     ]
     called = [facts.names.qualified(node.func) for node in facts.tree.every(cst.Call)]
-    return any(name is not None and name.startswith(_STARTERS) for name in (*imported, *called))
+    others = (name for name in (*imported, *called) if not _is_of_subprocess(name))
+    return any(name is not None and name.startswith(_STARTERS) for name in others) or (
+        any(map(_is_of_subprocess, imported)) and _runs_more_than_tools(facts)
+    )
+
+
+def _is_of_subprocess(name: str | None) -> bool:
+    return name is not None and name.partition(".")[0] == _SUBPROCESS
+
+
+def _runs_more_than_tools(facts: ModuleFacts) -> bool:
+    """Return whether a file uses `subprocess` for anything but to run certain programs."""
+    for node in facts.tree.every(cst.Name, cst.Attribute):
+        name = facts.names.qualified(node)
+        parent = facts.tree.parent(node)
+        if isinstance(parent, cst.Attribute | cst.ImportAlias) or not _is_of_subprocess(name):
+            continue
+        if (name or "").rpartition(".")[2] in _CONSTANTS:
+            continue
+        if not isinstance(parent, cst.Call) or parent.func is not node or not _is_tool(parent):
+            return True
+    return False
+
+
+def _is_tool(call: cst.Call) -> bool:
+    """Return whether a call runs a program that is none of Python, as its text says."""
+    given = Arguments(call).get(0, "args")
+    command = elements_or_self(given)[0] if given is not None and elements_or_self(given) else None
+    text = string_value(command)
+    return text is not None and text.split(" ")[0] in _TOOLS
