@@ -39,6 +39,8 @@ def computations_by_objects(
     With the file that gives it. It was executed with an object which holds the function; what the
     text of one file says by itself is not repeated.
     """
+    if not ctx.module.is_executed and not _may_give(ctx, to):
+        return
     program = ctx.flow.program
     reported: set[int] = set()
     for path in sorted(program.modules):
@@ -62,6 +64,16 @@ def computations_by_objects(
                 if found is not None and found.node is not None and id(found.node) not in reported:
                     reported.add(id(found.node))
                     yield found, there
+
+
+def _may_give(ctx: Context, to: GivenTo) -> bool:
+    """Return whether a file that is a program of its own says a call that gives functions away, of
+    which its text does not know the first computation: it need not be executed for any other.
+    """
+    return any(
+        _runs_elsewhere(call, to, ctx) and computation_given(call, ctx) is None
+        for call in ctx.tree.every(cst.Call)
+    )
 
 
 def _runs_elsewhere(call: cst.Call, to: GivenTo, there: Context) -> bool:
