@@ -109,8 +109,10 @@ class BackendProbeUnguarded(Rule):
             each for each in platforms if each != "cpu" and not is_guarded(node, each, ctx)
         )
         platform = next(unguarded, None)
+        if platform is None:
+            return
         question = _question(node, ctx) or _question_of_variable(node, ctx)
-        if platform is None or question is None:
+        if question is None:
             return
         # Its first parameter is the number of a process.
         name = ctx.called(node)
