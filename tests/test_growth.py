@@ -76,6 +76,17 @@ def test_more_of_the_same_takes_its_share_in_every_shape(
     check_growth(subtests, rule, every=True)
 
 
+def test_calls_that_list_no_device_go_through_no_names() -> None:
+    """JDP302: what has a name of its own was looked for among all names of the file."""
+    (rule,) = (each for each in RULES if each.code == "JDP302")
+    listing = 'import jax\n\nfound = jax.devices("gpu")\n'
+    small, large = (
+        calls_made(rule, listing + "".join(f"x{number} = f({number})\n" for number in range(count)))
+        for count in (FACTOR * SMALL, FACTOR * FACTOR * SMALL)
+    )
+    assert large / small <= BAR
+
+
 def test_a_program_of_each_shape_has_what_the_rule_looks_for() -> None:
     """The programs hold the hazard as often as they hold the example, but for what runs once."""
     rule = next(rule for rule in RULES if rule.code == "JDP204")
