@@ -109,12 +109,15 @@ class Text:
         return Scopes(self)
 
     def bodies(self) -> Iterator[list[ast.stmt]]:
-        """Give every list of statements."""
+        """Give every list of statements; an `elif` is none that stands on lines of its own."""
         for node in ast.walk(self.tree):
             for name in ("body", "orelse", "finalbody"):
                 body = getattr(node, name, None)
-                if isinstance(body, list) and body:
+                if isinstance(body, list) and body and not self._is_elif(body[0]):
                     yield body
+
+    def _is_elif(self, node: ast.AST) -> bool:
+        return isinstance(node, ast.If) and self.text.startswith("elif", self.start(node))
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """Give the parent, its parent, and so on."""
