@@ -52,11 +52,12 @@ _DEVICES = AnyOf(Uses(*_LISTS), AllOf(ReadOfValue("device"), MAKES_ARRAYS))
 def _compared_with(names: bytes) -> Pattern:
     """Make the pattern of a comparison with one of these, or with a collection of them."""
     return Pattern(
-        rb"(?:==|!=|\bin\b|\bcase\b)[\s\\(\[{]*[rRuU]?[\"']{0,2}"
+        # Beside an empty text, `'' "cuda"`, it is the same one.
+        rb"(?:==|!=|\bin\b|\bcase\b)[\s\\(\[{]*(?:''|\"\")?[\s\\]{0,8}[rRuU]?[\"']{0,2}"
         + names
         + rb"|"
         + names
-        + rb"[\"']{0,2}[\s\\)\]}]*(?:==|!=|\bin\b|\bnot\b)"
+        + rb"[\"']{0,2}[\s\\]{0,8}(?:''|\"\")?[\s\\)\]}]*(?:==|!=|\bin\b|\bnot\b)"
     )
 
 
