@@ -90,7 +90,8 @@ class Donations:
             if any(read.get(id(whole)) is each.donation for whole in _wholes(each.node)):
                 # A part of what is read there, and gone by the same donation.
                 continue
-            if each.is_again and refused & {id(each.donation), id(each.death.call)}:
+            is_refused = refused & {id(each.donation), id(each.death.call)}
+            if is_refused and (each.is_again or self._is_argument(each)):
                 continue
             if each.is_guarded and not each.is_again and id(each.node) in self._run.alive:
                 # In an iteration before this one it may have been replaced.
@@ -105,6 +106,11 @@ class Donations:
         for each in self._run.repeats.values():
             if not (each.is_of_caller and (id(each.call) in own or self._is_said_there(each))):
                 yield each
+
+    def _is_argument(self, reading: Reading) -> bool:
+        """Return whether the call that donates something is given it when it is called again."""
+        read, call = reading.inner, reading.death.call
+        return self._tree.contains(read) and self._tree.is_inside(read, call)
 
     def _is_read_there(self, reading: Reading) -> bool:
         """Return whether another file says by itself that something in it is read there."""
