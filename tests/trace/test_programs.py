@@ -30,11 +30,17 @@ pytestmark = NEEDS_JAX
 HAZARDS = [program for program in PROGRAMS if program.group == "hazards"]
 OTHERS = [program for program in PROGRAMS if program.group != "hazards"]
 SAMPLE = [*HAZARDS[::40], *OTHERS[::40]]
+_PARTS = 6
+_ALL = [pytest.mark.every, pytest.mark.timeout(900)]
 some_or_all = pytest.mark.parametrize(
     "programs",
     [
         pytest.param(SAMPLE, id="sample"),
-        pytest.param(PROGRAMS, id="all", marks=[pytest.mark.every, pytest.mark.timeout(900)]),
+        # In parts, which several processes share.
+        *(
+            pytest.param(PROGRAMS[part::_PARTS], id=f"all, part {part}", marks=_ALL)
+            for part in range(_PARTS)
+        ),
     ],
 )
 COMPUTED = {

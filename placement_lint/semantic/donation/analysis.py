@@ -110,7 +110,8 @@ class Donations:
     def _is_argument(self, reading: Reading) -> bool:
         """Return whether the call that donates something is given it when it is called again."""
         read, call = reading.inner, reading.death.call
-        return self._tree.contains(read) and self._tree.is_inside(read, call)
+        is_here = self._tree.contains(read) and self._tree.contains(call)
+        return is_here and self._tree.is_inside(read, call)
 
     def _is_read_there(self, reading: Reading) -> bool:
         """Return whether another file says by itself that something in it is read there."""
