@@ -66,7 +66,12 @@ class FileOptions:
     @property
     def follows_arrays(self) -> bool:
         """Whether anything is asked of the file that depends on where arrays are."""
-        return self.accelerator and (self.reveal or any(rule.follows_arrays for rule in self.rules))
+        return self.accelerator and self.asks_for_placements
+
+    @property
+    def asks_for_placements(self) -> bool:
+        """Whether a rule may ask where arrays are, be there an accelerator or not."""
+        return self.reveal or any(rule.follows_arrays for rule in self.rules)
 
 
 @dataclass(frozen=True)

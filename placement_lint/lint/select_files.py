@@ -207,7 +207,7 @@ class Selection:
             self._sort_plain(path, words, request)
             return
         in_python = not is_notebook(path)
-        places = in_python and asks_for_placements(request.options)
+        places = in_python and request.options.asks_for_placements
         placing = Placing(path, words if places else b"", self.store)
         asks = request.options.reveal and _REVEAL in words
         text = FileText(words, jax=JAX in words, path=path)
@@ -506,8 +506,3 @@ def _words_are_known(options: FileOptions) -> bool:
 @functools.cache
 def _are_ours(rules: tuple[type[Rule], ...]) -> bool:
     return all(rule.__module__.startswith("placement_lint.rules.") for rule in rules)
-
-
-def asks_for_placements(options: FileOptions) -> bool:
-    """Return whether a rule may ask where arrays are."""
-    return options.reveal or any(rule.follows_arrays for rule in options.rules)

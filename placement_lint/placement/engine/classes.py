@@ -389,17 +389,19 @@ class Classes:
                 return said
         return None
 
+    def base_names(self, cls: Place) -> Iterator[str]:
+        """Yield the qualified names of what a class and its bases derive from."""
+        for place in self.bases(cls):
+            module, node = self._program.module_of(place), self._program.node(place)
+            for base in node.bases if isinstance(node, cst.ClassDef) else ():
+                name = module.names.qualified(base.value)
+                if name is not None:
+                    yield name
+
     def library_class(self, cls: Place) -> str | None:
         """Return the class of a library that a class derives from, of which methods are known."""
         if cls not in self._library:
-            named = (
-                module.names.qualified(base.value)
-                for place in self.bases(cls)
-                if isinstance(node := self._program.node(place), cst.ClassDef)
-                for module in (self._program.module_of(place),)
-                for base in node.bases
-            )
-            known = (library_class_named(name) for name in named if name is not None)
+            known = map(library_class_named, self.base_names(cls))
             self._library[cls] = next((each for each in known if each is not None), None)
         return self._library[cls]
 

@@ -64,6 +64,7 @@ class CollectionClasses:
     def __init__(self, program: Interpreter) -> None:
         self._program = program
         self._known: dict[Place, tuple[str, Container] | None] = {}
+        self._typed: dict[Place, bool] = {}
         self._aliases: dict[tuple[Place, frozenset[str]], bool] = {}
 
     def kind(self, cls: Place) -> tuple[str, Container] | None:
@@ -87,17 +88,16 @@ class CollectionClasses:
 
     def typed_dict(self, cls: Place, passed: CallArguments) -> Container | None:
         """Return the dict that a call of a `TypedDict` makes; None for another class."""
+        if not self._is_typed_dict(cls):
+            return None
         given = passed.positional[0] if passed.positional else passed.rest or NOTHING
-        return _filled(_DICT, given, passed) if self._is_typed_dict(cls) else None
+        return _filled(_DICT, given, passed)
 
     def _is_typed_dict(self, cls: Place) -> bool:
-        return any(
-            module.names.qualified(base.value) in _TYPED_DICTS
-            for place in self._program.classes.bases(cls)
-            if isinstance(node := self._program.node(place), cst.ClassDef)
-            for module in (self._program.module_of(place),)
-            for base in node.bases
-        )
+        if cls not in self._typed:
+            names = self._program.classes.base_names(cls)
+            self._typed[cls] = any(name in _TYPED_DICTS for name in names)
+        return self._typed[cls]
 
     def make(self, instance: Instance, state: State, *, again: bool) -> None:
         """Bind the items of a new object, of which there are none yet."""

@@ -156,8 +156,9 @@ def _made_outside(
 
 def _loads(node: cst.BaseExpression, ctx: Context) -> bool:
     """Return whether a call reads an array from a file; JAX takes no file of several ones."""
-    is_load = isinstance(node, cst.Call) and ctx.called(node) == "numpy.load"
-    return isinstance(node, cst.Call) and is_load and not Arguments(node).may_pass(1, "mmap_mode")
+    if not isinstance(node, cst.Call) or ctx.called(node) != "numpy.load":
+        return False
+    return not Arguments(node).may_pass(1, "mmap_mode")
 
 
 def _is_set_once(attribute: cst.Attribute, ctx: Context) -> bool:
