@@ -57,6 +57,21 @@ def context_of(node: cst.BaseExpression, view: FileView) -> EnteredContext | Non
     return _context_of(node, view, _MOST_MANAGERS)
 
 
+def entered_by(block: cst.With, view: FileView) -> tuple[cst.WithItem, EnteredContext] | None:
+    """Return the first item of a `with` that enters a configuration context, and which one."""
+    return _entered_by(block, view, _MOST_MANAGERS)
+
+
+def _entered_by(
+    block: cst.With, view: FileView, managers: int
+) -> tuple[cst.WithItem, EnteredContext] | None:
+    for item in block.items:
+        entered = _context_of(item.item, view, managers)
+        if entered is not None:
+            return item, entered
+    return None
+
+
 def _context_of(node: cst.BaseExpression, view: FileView, managers: int) -> EnteredContext | None:
     node = _meant(node, view)
     if not isinstance(node, cst.Call) or not managers:
@@ -115,7 +130,7 @@ def _entered_by_own(
     if inner is None:
         return None
     is_object = isinstance(made, cst.ClassDef)
-    return EnteredContext(inner.name, inner.call, inner.view, dotted(maker) or "", is_object)
+    return EnteredContext(inner.name, inner.call, inner.view, dotted(maker), is_object)
 
 
 def _entered_by_function(
@@ -160,8 +175,8 @@ def _held_at(
         if not _is_always_executed(node):
             return None
         if isinstance(node, cst.With) and held is None:
-            entered = (_context_of(item.item, view, managers) for item in node.items)
-            held = next((each for each in entered if each is not None), None)
+            entered = _entered_by(node, view, managers)
+            held = None if entered is None else entered[1]
     return held
 
 

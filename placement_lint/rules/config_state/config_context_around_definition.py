@@ -13,7 +13,7 @@ from placement_lint.jaxmodel.config_states import CONFIG_CONTEXTS
 from placement_lint.jaxmodel.tracing import TRACINGS, TraceKind
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.semantic.config_contexts import context_of
+from placement_lint.semantic.config_contexts import context_of, entered_by
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.rules.context import Context
+    from placement_lint.semantic.config_contexts import EnteredContext
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.edits import Editor
 
@@ -98,32 +99,26 @@ class ConfigContextAroundDefinition(Rule):
     needs = AllOf(Jax(), AnyOf(b"jit", b"pmap"), Uses(*CONFIG_CONTEXTS))
 
     def visit_With(self, node: cst.With, ctx: Context) -> None:
-        item = next((each for each in node.items if _context_name(each, ctx)), None)
-        if item is None or not isinstance(node.body, cst.IndentedBlock):
+        found = entered_by(node, ctx)
+        if found is None or not isinstance(node.body, cst.IndentedBlock):
             return
+        item, entered = found
         for statement in node.body.body:
             for made, target in _made(statement, ctx):
                 if _may_be_used_inside(target, node, ctx):
                     continue
-                entered = context_of(item.item, ctx)
-                is_object = entered is not None and entered.is_object
                 # An object of a class of the program need not be a decorator.
-                plan = None if is_object else _plan(made, item, ctx)
-                ctx.report(made, _message(made, item, ctx), fix=plan)
+                plan = None if entered.is_object else _plan(made, item, ctx)
+                ctx.report(made, _message(made, entered, ctx), fix=plan)
 
 
-def _context_name(item: cst.WithItem, ctx: Context) -> str | None:
-    entered = context_of(item.item, ctx)
-    return None if entered is None else entered.spelled
-
-
-def _message(made: cst.BaseExpression, item: cst.WithItem, ctx: Context) -> str:
+def _message(made: cst.BaseExpression, entered: EnteredContext, ctx: Context) -> str:
     called = made.func if isinstance(made, cst.Call) else made
     compiler = ctx.name(called)
     if compiler not in _COMPILERS:
         compiler = "jax.jit"
     return (
-        f"{compiler} compiles at the first call, outside of this block: {_context_name(item, ctx)} "
+        f"{compiler} compiles at the first call, outside of this block: {entered.spelled} "
         "has no effect on it"
     )
 
@@ -219,7 +214,7 @@ def _is_read_in_blocks_only(written: list[int], ctx: Context) -> bool:
     nodes = [ctx.tree.nodes[place] for place in written]
     reads = [node for node in nodes if not _is_target(node, ctx)]
     return bool(reads) and all(
-        any(_context_name(item, ctx) for item in ctx.with_items(node)) for node in reads
+        any(context_of(item.item, ctx) for item in ctx.with_items(node)) for node in reads
     )
 
 

@@ -10,7 +10,7 @@ from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.jaxmodel.config_states import CONFIG_CONTEXTS
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.semantic.config_contexts import context_of
+from placement_lint.semantic.config_contexts import context_of, entered_by
 from placement_lint.semantic.enclosing import ancestors_in_function, is_asserted_to_fail
 from placement_lint.semantic.generators import suspensions
 from placement_lint.syntax.calls import Arguments
@@ -107,12 +107,10 @@ class ConfigContextSuspended(Rule):
     needs = AllOf(Jax(), Uses(*CONFIG_CONTEXTS), AnyOf(b"yield", b"async"))
 
     def visit_With(self, node: cst.With, ctx: Context) -> None:
-        for item in node.items:
-            entered = context_of(item.item, ctx)
-            if entered is not None:
-                break
-        else:
+        found = entered_by(node, ctx)
+        if found is None:
             return
+        item, entered = found
         first = next(suspensions(node.body), None)
         if first is None or is_asserted_to_fail(first, ctx):
             return
