@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager, suppress
 
 from placement_lint.daemon.address import is_supported, socket_path
 
@@ -11,7 +12,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
 
@@ -52,13 +53,11 @@ def run(arguments: Sequence[str]) -> int:
         except (BrokenOffError, KeyError, OSError, ValueError) as error:
             # It ends because its code was replaced, or had nothing left to fork with.
             raise NoDaemonError from error
-        while True:
-            try:
+        try:
+            with _passing_interrupts_to(process):
                 return int(receive(connection)["code"])
-            except KeyboardInterrupt:
-                _interrupt(process)
-            except (BrokenOffError, KeyError, OSError) as error:
-                raise DiedError from error
+        except (BrokenOffError, KeyError, OSError) as error:
+            raise DiedError from error
 
 
 def ask(question: str) -> dict[str, Any]:
@@ -113,14 +112,26 @@ def _connected() -> socket.socket:
     return connection
 
 
-def _interrupt(process: int) -> None:
+@contextmanager
+def _passing_interrupts_to(process: int) -> Iterator[None]:
+    """Pass on each interrupt, without breaking off what is being received."""
     import signal
 
+    def pass_on(number: int, _: object) -> None:
+        # It may just have ended; then its exit code is on the way.
+        with suppress(ProcessLookupError):
+            os.kill(process, number)
+
     try:
-        os.kill(process, signal.SIGINT)
-    except ProcessLookupError:
-        # It has just ended; its exit code is on the way.
+        before = signal.signal(signal.SIGINT, pass_on)
+    except ValueError:
+        # Interrupts reach the main thread only, and this is another one.
+        yield
         return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _umask() -> int:

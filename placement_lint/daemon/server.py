@@ -149,9 +149,9 @@ class _Fork:
         code = 2
         try:
             self._become_the_caller()
-            send(self._connection, {"process": os.getpid()})
-            threading.Thread(target=self._end_with_the_caller, daemon=True).start()
-            code = self._run(self._request["arguments"])
+            code = self._code()
+            # From here on there is nothing left to interrupt.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
             for stream in (sys.stdout, sys.stderr):
                 with contextlib.suppress(OSError, ValueError):
                     stream.flush()
@@ -161,6 +161,16 @@ class _Fork:
             code = 2
         finally:
             os._exit(code)
+
+    def _code(self) -> int:
+        """Tell the caller whom to interrupt, and run the command; return its exit code."""
+        try:
+            send(self._connection, {"process": os.getpid()})
+            threading.Thread(target=self._end_with_the_caller, daemon=True).start()
+            return self._run(self._request["arguments"])
+        except KeyboardInterrupt:
+            # Before the command had begun: later it answers with this code itself.
+            return 128 + signal.SIGINT
 
     def _become_the_caller(self) -> None:
         """Take over the directory, the environment and the streams of the caller."""

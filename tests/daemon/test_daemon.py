@@ -69,6 +69,10 @@ class User:
             except client.NoDaemonError:
                 return None
 
+    def socket(self) -> str:
+        """Return where its process listens."""
+        return socket_path({"XDG_RUNTIME_DIR": self.environment["XDG_RUNTIME_DIR"]})
+
     def process(self) -> int:
         status = self.status()
         assert status is not None
@@ -200,6 +204,30 @@ class TestOneRun:
         process.communicate()
         assert until(lambda: not children_of(before))
 
+    @pytest.mark.parametrize("times", [1, 5])
+    def test_interrupted_before_the_command_begins(self, times: int) -> None:
+        """A command that no interrupt finds prepared: each one comes while it is being started."""
+        with tempfile.TemporaryDirectory(prefix="d", dir="/tmp") as top:
+            user = User(Path(top))
+            serving = (
+                "import time; from placement_lint.daemon.server import serve;"
+                f"serve({user.socket()!r}, lambda _: time.sleep({LONG}), lambda: None)"
+            )
+            server = subprocess.Popen([sys.executable, "-c", serving])
+            try:
+                assert until(user.status)
+                process = user.started("--daemon", "clean.py")
+                assert until(lambda: children_of(server.pid))
+                for _ in range(times):
+                    process.send_signal(signal.SIGINT)
+                    time.sleep(0.01)
+                process.communicate(timeout=LONG)
+                assert process.returncode == 130
+                assert until(lambda: not children_of(server.pid))
+            finally:
+                server.kill()
+                server.wait()
+
     def test_the_caller_is_killed(self, user: User) -> None:
         process = user.started("--daemon", "-")
         before = user.process()
@@ -281,9 +309,7 @@ class TestTheProcess:
             assert run("daemon", "stop")[0] == 0
 
     def test_whoever_speaks_otherwise(self, user: User) -> None:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("XDG_RUNTIME_DIR", user.environment["XDG_RUNTIME_DIR"])
-            path = socket_path(os.environ)
+        path = user.socket()
         for text in (b"", b"\x00\x00\x00\x05hello", b"\xff\xff\xff\xff", b"\x00\x00\x00\x02[]"):
             with socket.socket(socket.AF_UNIX) as connection:
                 connection.connect(path)
