@@ -10,9 +10,10 @@ import libcst as cst
 from placement_lint.files.test_paths import is_test_path
 from placement_lint.jaxmodel.platforms import PLACED_BY
 from placement_lint.jaxmodel.tracing import COMPILING
+from placement_lint.semantic.array_operators import OPERATIONS, operation_on_array
 from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.file_view import FileView
-from placement_lint.semantic.functions import calls_inside
+from placement_lint.semantic.functions import nodes_inside
 from placement_lint.semantic.known_types import KnownTypes
 from placement_lint.semantic.method_uses import uses_of_method
 from placement_lint.semantic.module_summary import Kind
@@ -121,7 +122,13 @@ class FunctionsElsewhere:
         ]
         # What a cache keeps may have been computed before, by another call.
         is_cached = len(others) < len(decorators)
-        for call in () if is_cached else calls_inside(function, view, traced=False):
+        inside = () if is_cached else nodes_inside(function, view, OPERATIONS, traced=False)
+        for call in inside:
+            operation = operation_on_array(call, view)
+            if operation is not None:
+                calls.append(JaxCall(operation[1], facts.line_of(operation[0]), False))
+            if not isinstance(call, cst.Call):
+                continue
             name = view.called(call)
             if name is not None and name.startswith(("jax.", "safetensors.flax.")):
                 argument = view.parent(call)

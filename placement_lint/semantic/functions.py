@@ -55,17 +55,34 @@ def calls_inside(function: Function, ctx: FileView, *, traced: bool = True) -> I
     only defined in it does not run; a lambda or function that is given to a call does. With
     `traced` False, not what runs only while JAX traces the function.
     """
+    for node in nodes_inside(function, ctx, (cst.Call,), traced=traced):
+        if isinstance(node, cst.Call):
+            yield node
+
+
+def nodes_inside(
+    function: Function,
+    ctx: FileView,
+    kinds: tuple[type[cst.CSTNode], ...],
+    *,
+    traced: bool = True,
+) -> Iterator[cst.CSTNode]:
+    """Yield the nodes of some kinds that run when a function is called, as `calls_inside` does."""
     pending: list[Function] = [function]
     seen = {id(function)}
     for current in pending:
-        for call in _own_calls(current, ctx):
-            if not traced and runs_only_while_traced(call, ctx):
+        for node in (current.body, *ctx.tree.descendants(current.body)):
+            if not isinstance(node, kinds) or ctx.function(node) is not current:
                 continue
-            yield call
-            given = [argument.value for argument in call.args]
-            for each in (call.func, *given):
+            if not traced and runs_only_while_traced(node, ctx):
+                continue
+            yield node
+            if not isinstance(node, cst.Call):
+                continue
+            given = [argument.value for argument in node.args]
+            for each in (node.func, *given):
                 inner = function_of(each, ctx.names)
-                if inner is None and each is call.func:
+                if inner is None and each is node.func:
                     inner = called_method(each, ctx)
                 if inner is None or id(inner) in seen or len(seen) >= _MOST_FUNCTIONS:
                     continue
@@ -73,10 +90,3 @@ def calls_inside(function: Function, ctx: FileView, *, traced: bool = True) -> I
                     continue
                 seen.add(id(inner))
                 pending.append(inner)
-
-
-def _own_calls(function: Function, ctx: FileView) -> Iterator[cst.Call]:
-    """Yield the calls in a function's body that are in no function inside of it."""
-    for node in (function.body, *ctx.tree.descendants(function.body)):
-        if isinstance(node, cst.Call) and ctx.function(node) is function:
-            yield node

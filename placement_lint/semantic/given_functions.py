@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.callbacks import DATA_LOADER, HOST_CALLBACKS, runs_on_device
-from placement_lint.jaxmodel.transfer import COMPUTING_METHODS, TABLE, Effect
+from placement_lint.jaxmodel.transfer import TABLE, Effect
+from placement_lint.semantic.array_operators import ON_ARRAYS, OPERATIONS, operation_on_array
 from placement_lint.semantic.datasets import (
     DATASET_METHODS,
     applied_by,
@@ -17,8 +18,8 @@ from placement_lint.semantic.datasets import (
 )
 from placement_lint.semantic.elsewhere import effects_of, method_effects
 from placement_lint.semantic.enclosing import failure_is_expected
-from placement_lint.semantic.followed import bound_before, followed
-from placement_lint.semantic.functions import calls_inside
+from placement_lint.semantic.followed import followed
+from placement_lint.semantic.functions import nodes_inside
 from placement_lint.semantic.object_classes import called_method
 from placement_lint.semantic.program_queries import GivenTo
 from placement_lint.semantic.spread_options import AllArguments
@@ -382,34 +383,34 @@ def _first_in(
     is_certain: bool = True,
 ) -> FirstComputation | None:
     """Return the first computation of a function of this file, in another one where that has it."""
-    for call in calls_inside(function, view, traced=to is GivenTo.WORKERS):
-        name = view.called(call)
+    for node in nodes_inside(function, view, OPERATIONS, traced=to is GivenTo.WORKERS):
+        name = view.called(node) if isinstance(node, cst.Call) else None
         if name is not None and computes(name):
-            return FirstComputation(to, given, name, call, None, is_certain)
-        method = None if name is not None else _computing_method(call, view)
-        if method is not None:
-            return FirstComputation(to, given, f"jax.Array.{method}", call, None, is_certain)
-        effects = _effects(call.func, view)
-        if _is_compiled(call.func, view) or (effects is not None and effects.is_traced):
-            return FirstComputation(to, given, _COMPILED, call, None, is_certain)
+            return FirstComputation(to, given, name, node, None, is_certain)
+        operation = operation_on_array(node, view)
+        if operation is not None:
+            at, name = _made_in(operation[0], view, computes) or operation
+            return FirstComputation(to, given, name, at, None, is_certain)
+        if not isinstance(node, cst.Call):
+            continue
+        effects = _effects(node.func, view)
+        if _is_compiled(node.func, view) or (effects is not None and effects.is_traced):
+            return FirstComputation(to, given, _COMPILED, node, None, is_certain)
         origin = _origin(effects, computes)
         if origin is not None:
             return FirstComputation(to, given, origin.what, None, origin, is_certain)
     return None
 
 
-def _computing_method(call: cst.Call, view: FileView) -> str | None:
-    """Return the method of a JAX array that a call computes by, of `jnp.asarray(x)`."""
-    if not isinstance(call.func, cst.Attribute):
-        return None
-    method = call.func.attr.value
-    if method not in COMPUTING_METHODS:
-        return None
-    made: cst.BaseExpression | cst.For | cst.CompFor | None = call.func.value
-    if isinstance(made, cst.Name):
-        made = bound_before(made, view)
-    is_array = isinstance(made, cst.Call) and view.called(made) in _CONVERTING
-    return method if is_array else None
+def _made_in(
+    operation: cst.BaseExpression, view: FileView, computes: Callable[[str], bool]
+) -> tuple[cst.CSTNode, str] | None:
+    """Return the call that computes an operand of an operation, before it, and its name."""
+    for call in view.tree.every(cst.Call, below=operation):
+        name = view.called(call)
+        if name is not None and computes(name):
+            return call, name
+    return None
 
 
 def _origin(
@@ -418,13 +419,18 @@ def _origin(
     """Return the first computation in a function of another file."""
     if effects is None:
         return None
-    return next(map(effects.origin, (each for each in effects.calls if computes(each.name))), None)
+    for each in effects.calls:
+        if computes(each.name) or each.name.startswith(ON_ARRAYS):
+            return effects.origin(each)
+    return None
 
 
-def computations_here(view: FileView, to: GivenTo) -> Iterator[tuple[cst.Call, GivenComputation]]:
-    """Yield the calls in this file that other files let something run, with what is known of it.
+def computations_here(
+    view: FileView, to: GivenTo
+) -> Iterator[tuple[cst.BaseExpression, GivenComputation]]:
+    """Yield the computations here that other files let something run, with what is known of it.
 
-    One call is yielded once, however many files have it run.
+    One is yielded once, however many files have it run.
     """
     given: dict[tuple[int, str], GivenComputation] = {}
     for each in view.module.run.given_elsewhere(view.module.path):
@@ -436,3 +442,11 @@ def computations_here(view: FileView, to: GivenTo) -> Iterator[tuple[cst.Call, G
         found = given.pop((view.module.line_of(call), view.called(call) or ""), None)
         if found is not None:
             yield call, found
+    operators = {line for line, name in given if name.startswith(ON_ARRAYS)}
+    for node in view.tree.every(*OPERATIONS) if operators else ():
+        if view.module.line_of(node) in operators:
+            operation = operation_on_array(node, view)
+            key = (0, "") if operation is None else (view.module.line_of(node), operation[1])
+            found = given.pop(key, None)
+            if operation is not None and found is not None:
+                yield operation[0], found

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from placement_lint.findings import Confidence, Severity
 from placement_lint.prefilter.conditions import GIVEN, AllOf, AnyOf, Jax, Uses, Word
 from placement_lint.rules.base import Rule
@@ -19,8 +21,6 @@ from placement_lint.semantic.given_functions import (
 from placement_lint.semantic.program_queries import GivenTo
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from placement_lint.rules.context import Context
 
 _MESSAGE = "forked workers hang; spawned workers each initialise the accelerator"
@@ -37,7 +37,9 @@ class JaxInDataWorker(Rule):
     dataset run in the processes of `num_proc=`. These are functions, objects and classes of the
     same file or of another file of the run, where it is reported, and what they call, also where
     an object of the program holds them, or a dict of options (`**options`). `jnp.array`
-    and `jnp.asarray` count as computations, and so do the items of a dataset `with_format("jax")`.
+    and `jnp.asarray` count as computations, and so do the items of a dataset `with_format("jax")`,
+    and operators, indices and methods of an array that the dataset holds (`self.images[index]`) or
+    that the file made, where it is certainly one of JAX.
 
     ## Why is this bad?
     Each worker is a separate process. A forked worker inherits the locks of JAX's threads but not
@@ -75,7 +77,8 @@ class JaxInDataWorker(Rule):
     No fix: only the author knows whether NumPy has the function, with the same result.
 
     ## What it does not flag
-    Loaders without workers. Types (`jnp.float32`) and other names that compute nothing. Workers
+    Loaders without workers. Types (`jnp.float32`) and other names that compute nothing, and what
+    reads an array into NumPy. Arrays that a dataset holds but its workers do not use. Workers
     that do not use the accelerator, because the file sets `JAX_PLATFORMS` to `cpu` and the loader
     spawns its workers. Unknown datasets and functions.
 
@@ -85,7 +88,9 @@ class JaxInDataWorker(Rule):
     If PyTorch is not installed, a loader of a few lines stands in for it, which also forks.
 
     A conversion is enough: in a forked child, `jnp.array` of a NumPy array hung with JAX 0.7.2,
-    0.10.2 and 0.12.0.1, and `jnp.asarray` with the last two.
+    0.10.2 and 0.12.0.1, and `jnp.asarray` with the last two. With 0.10.2, an index into an array
+    that was made before the fork hung, and so did `-`, `.sum()` and `.T`; `np.asarray` of it,
+    `jax.device_get` and `.shape` did not.
 
     ## References
     - jax-ml/jax#18852: a forked process of a program that runs JAX may deadlock
@@ -106,25 +111,33 @@ class JaxInDataWorker(Rule):
         AllOf(Jax(), Word(GIVEN.encode())),
     )
 
-    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        found = computation_given(node, ctx)
-        if found is not None and found.to is GivenTo.WORKERS and found.node is not None:
+    def visit_Module(self, node: cst.Module, ctx: Context) -> None:
+        # Several loaders may be given one function.
+        reported: set[int] = set()
+        for call in ctx.tree.every(cst.Call):
+            found = computation_given(call, ctx)
+            if found is None or found.to is not GivenTo.WORKERS or found.node is None:
+                continue
+            if id(found.node) in reported:
+                continue
+            reported.add(id(found.node))
             ctx.report(
                 found.node,
                 f"{found.name} runs in the worker processes of a data loader: {_MESSAGE}",
                 confidence=Confidence.DEFINITE if found.is_certain else Confidence.LIKELY,
-                related=((node, ctx.module.path, "the loader that starts the workers"),),
+                related=((call, ctx.module.path, "the loader that starts the workers"),),
             )
-
-    def visit_Module(self, node: cst.Module, ctx: Context) -> None:
-        for call, given in computations_here(ctx, GivenTo.WORKERS):
+        for here, given in computations_here(ctx, GivenTo.WORKERS):
+            if id(here) in reported:
+                continue
+            reported.add(id(here))
             ctx.report(
-                call,
+                here,
                 f"{given.name} runs in the worker processes of {given.by}: {_MESSAGE}",
                 confidence=Confidence.DEFINITE if given.is_certain else Confidence.LIKELY,
             )
         for found, there in computations_by_objects(ctx, GivenTo.WORKERS):
-            if found.node is not None:
+            if found.node is not None and id(found.node) not in reported:
                 ctx.report(
                     found.node,
                     f"{found.name} runs in the worker processes of a data loader: {_MESSAGE}",

@@ -1,0 +1,179 @@
+"""Which expressions are certainly arrays of JAX, by the text of a file, and what runs upon them.
+
+Nothing is executed: a name or an attribute counts where it is bound once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.jaxmodel.transfer import (
+    COMPUTING_ATTRIBUTES,
+    COMPUTING_BUILTINS,
+    COMPUTING_METHODS,
+    IDENTITY_METHODS,
+    ITERATING_BUILTINS,
+    SAME_WHEN_EQUAL_METHODS,
+    TABLE,
+    Effect,
+    Gives,
+)
+from placement_lint.semantic.followed import bound_before, followed
+from placement_lint.syntax.calls import is_none
+
+if TYPE_CHECKING:
+    from placement_lint.semantic.file_view import FileView
+
+OPERATIONS = (
+    cst.Attribute, cst.BinaryOperation, cst.Call, cst.CompFor, cst.Comparison, cst.For,
+    cst.Subscript, cst.UnaryOperation,
+)  # fmt: skip
+"""What may run a computation, other than by the name of what it calls."""
+
+ON_ARRAYS = "jax.Array."
+"""How the names of operations on arrays begin."""
+
+_MAKING = frozenset({
+    Effect.COMMIT, Effect.COMPUTE, Effect.CONVERT, Effect.COPY, Effect.CREATE, Effect.KEY,
+    Effect.SAMPLE,
+})  # fmt: skip
+_PUTTING = "jax.device_put"
+_GIVING_ARRAYS = (COMPUTING_METHODS | IDENTITY_METHODS | SAME_WHEN_EQUAL_METHODS) - {"nonzero"}
+_NUMPY_ARRAYS = frozenset(
+    f"numpy.{name}"
+    for name in (
+        "arange", "array", "asarray", "concatenate", "empty", "eye", "frombuffer", "full",
+        "linspace", "ones", "stack", "zeros",
+    )
+)  # fmt: skip
+_MOST_STEPS = 8
+_CONTAINERS = (cst.Dict, cst.DictComp, cst.GeneratorExp, cst.List, cst.ListComp, cst.Tuple)
+_OPERATORS: dict[type[cst.CSTNode], str] = {
+    cst.Add: "add", cst.BitAnd: "and", cst.BitInvert: "invert", cst.BitOr: "or", cst.BitXor: "xor",
+    cst.Divide: "truediv", cst.Equal: "eq", cst.FloorDivide: "floordiv", cst.GreaterThan: "gt",
+    cst.GreaterThanEqual: "ge", cst.LeftShift: "lshift", cst.LessThan: "lt",
+    cst.LessThanEqual: "le", cst.MatrixMultiply: "matmul", cst.Minus: "neg", cst.Modulo: "mod",
+    cst.Multiply: "mul", cst.NotEqual: "ne", cst.Plus: "pos", cst.Power: "pow",
+    cst.RightShift: "rshift", cst.Subtract: "sub",
+}  # fmt: skip
+
+
+def operation_on_array(node: cst.CSTNode, view: FileView) -> tuple[cst.BaseExpression, str] | None:
+    """Return what computes on an array of JAX, and by what: `jax.Array.__getitem__`.
+
+    Of a loop, that is what it loops over. None where nothing computes, or where it is not certain
+    that this is such an array.
+    """
+    operands, name = _operation(node, view)
+    if name is None or not any(is_array(each, view) for each in operands):
+        return None
+    if isinstance(node, cst.For | cst.CompFor):
+        return node.iter, name
+    return (node, name) if isinstance(node, cst.BaseExpression) else None
+
+
+def is_array(node: cst.BaseExpression, view: FileView, steps: int = _MOST_STEPS) -> bool:
+    """Return whether an expression is certainly an array of JAX."""
+    if not steps:
+        return False
+    node = _value(node, view)
+    if isinstance(node, cst.IfExp):
+        # Whoever computes with something that may be None does so where it is not.
+        either = [each for each in (node.body, node.orelse) if not is_none(each)]
+        return bool(either) and all(is_array(each, view, steps - 1) for each in either)
+    if isinstance(node, cst.Call):
+        return _gives_array(node, view, steps)
+    operands, name = _operation(node, view)
+    return name is not None and any(is_array(each, view, steps - 1) for each in operands)
+
+
+def _value(node: cst.BaseExpression, view: FileView) -> cst.BaseExpression:
+    if isinstance(node, cst.Name):
+        before = bound_before(node, view)
+        if isinstance(before, cst.BaseExpression):
+            return before
+    return followed(node, view)
+
+
+def _gives_array(call: cst.Call, view: FileView, steps: int) -> bool:
+    name = view.called(call)
+    if name == _PUTTING:
+        # A tree of arrays is none.
+        put = call.args[0].value if call.args else None
+        made = None if put is None else _value(put, view)
+        is_of_numpy = isinstance(made, cst.Call) and view.called(made) in _NUMPY_ARRAYS
+        return put is not None and (is_of_numpy or is_array(put, view, steps - 1))
+    if name is not None:
+        row = TABLE.get(name)
+        return (
+            row is not None
+            and name.startswith("jax.")
+            and row.gives is Gives.ARRAY
+            and row.effect in _MAKING
+        )
+    if not isinstance(call.func, cst.Attribute):
+        return False
+    updated = _updated(call.func)
+    if updated is not None:
+        return is_array(updated, view, steps - 1)
+    is_one = call.func.attr.value in _GIVING_ARRAYS
+    return is_one and is_array(call.func.value, view, steps - 1)
+
+
+def _operation(node: cst.CSTNode, view: FileView) -> tuple[list[cst.BaseExpression], str | None]:
+    """Return the operands of which one that is an array computes, and by what it does.
+
+    No name: it is no operation.
+    """
+    if isinstance(node, cst.Subscript):
+        # What is assigned to or deleted is not read.
+        is_read = not isinstance(view.parent(node), cst.AssignTarget | cst.Del)
+        return ([node.value], f"{ON_ARRAYS}__getitem__") if is_read else ([], None)
+    if isinstance(node, cst.BinaryOperation):
+        return _operands(node.left, node.right), _named(node.operator)
+    if isinstance(node, cst.UnaryOperation):
+        return [node.expression], _named(node.operator)
+    if isinstance(node, cst.Comparison):
+        first = node.comparisons[0]
+        is_one = len(node.comparisons) == 1 and not is_none(first.comparator)
+        operands = _operands(node.left, first.comparator) if is_one else []
+        return operands, _named(first.operator)
+    if isinstance(node, cst.Attribute) and node.attr.value in COMPUTING_ATTRIBUTES:
+        return [node.value], f"{ON_ARRAYS}{node.attr.value}"
+    if isinstance(node, cst.For | cst.CompFor):
+        return [node.iter], f"{ON_ARRAYS}__iter__"
+    return _called(node, view) if isinstance(node, cst.Call) else ([], None)
+
+
+def _called(call: cst.Call, view: FileView) -> tuple[list[cst.BaseExpression], str | None]:
+    name = view.called(call)
+    if name is not None and (name in COMPUTING_BUILTINS or name in ITERATING_BUILTINS):
+        method = name.rpartition(".")[2] if name in COMPUTING_BUILTINS else "iter"
+        return [each.value for each in call.args[:1] if not each.star], f"{ON_ARRAYS}__{method}__"
+    if name is None and isinstance(call.func, cst.Attribute):
+        updated = _updated(call.func)
+        if updated is not None:
+            return [updated], f"{ON_ARRAYS}at.{call.func.attr.value}"
+        if call.func.attr.value in COMPUTING_METHODS:
+            return [call.func.value], f"{ON_ARRAYS}{call.func.attr.value}"
+    return [], None
+
+
+def _updated(method: cst.Attribute) -> cst.BaseExpression | None:
+    """Return `x` of the method of `x.at[i].set(y)`."""
+    at = method.value
+    if isinstance(at, cst.Subscript) and isinstance(at.value, cst.Attribute):
+        return at.value.value if at.value.attr.value == "at" else None
+    return None
+
+
+def _operands(left: cst.BaseExpression, right: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """Return the operands of an operator; none where one of them is a container, which raises."""
+    return [] if isinstance(left, _CONTAINERS) or isinstance(right, _CONTAINERS) else [left, right]
+
+
+def _named(operator: cst.CSTNode) -> str | None:
+    word = _OPERATORS.get(type(operator))
+    return None if word is None else f"{ON_ARRAYS}__{word}__"
