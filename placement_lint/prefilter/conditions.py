@@ -486,7 +486,7 @@ COMMITTED = AnyOf(
     b"to_device",
     b"from_dlpack",
     DEVICE_ARGUMENT,
-    AllOf(b"ShapeDtypeStruct", b"restore"),
+    AllOf(AnyOf(b"ShapeDtypeStruct", b"RestoreArgs"), b"restore"),
 )
 """Code by which an array may be committed to a device that is known."""
 

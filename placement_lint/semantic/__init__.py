@@ -11,7 +11,7 @@ it may ask about other files.
   `set_attributes`, `spread_options`, `written_tables`.
 - What happens when: `execution_order` and `module_summary` (what importing does), `enclosing` (what
   is around a node), `version_guards`.
-- Words and literals: `expressed_words`, `written_arrays`.
+- Words, literals and arrays: `array_operators`, `expressed_words`, `written_arrays`.
 - Libraries: `datasets`, `tensorflow_use`.
 - Donated buffers: `donation`.
 """

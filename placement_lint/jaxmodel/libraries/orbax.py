@@ -6,7 +6,10 @@ from placement_lint.jaxmodel.effects import Effect, Gives, Library, rows
 
 LIBRARY = Library(
     classes={
+        "orbax.checkpoint.AsyncCheckpointer": frozenset({"restore"}),
         "orbax.checkpoint.CheckpointManager": frozenset({"restore"}),
+        "orbax.checkpoint.Checkpointer": frozenset({"restore"}),
+        "orbax.checkpoint.PyTreeCheckpointer": frozenset({"restore"}),
         "orbax.checkpoint.StandardCheckpointer": frozenset({"restore"}),
     },
     method_rows=[

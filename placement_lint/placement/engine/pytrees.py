@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from placement_lint.placement.domain.contents import map_atoms
+from placement_lint.placement.domain.library_values import AbstractArray
 from placement_lint.placement.domain.sharding import Sharding, Spec
 from placement_lint.placement.domain.values import (
     ANYTHING,
@@ -271,7 +272,7 @@ def is_leaf(atom: Atom) -> bool:
     """Return whether a thing that is no container may be a leaf that is or becomes an array."""
     if isinstance(atom, Plain):
         return atom.text is None and atom.truth is None and atom.member is None
-    return isinstance(atom, Array | Host | Anything | External | Sharding | Spec)
+    return isinstance(atom, AbstractArray | Array | Host | Anything | External | Sharding | Spec)
 
 
 def _leaves(atom: Atom) -> Iterator[Value]:

@@ -16,6 +16,7 @@ from placement_lint.placement.domain.values import (
     AnyTree,
     Array,
     Host,
+    Instance,
     Plain,
     Sequence,
     Value,
@@ -24,12 +25,17 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.pytrees import tree_of
+from placement_lint.placement.overlays.jax_devices import described
+from placement_lint.placement.overlays.namespaces import namespace_of
 from placement_lint.placement.overlays.parameters import held_by, in_an_object, several
 from placement_lint.placement.overlays.registry import ObjectCall, objects
 
 _STANDARD = "orbax.checkpoint.StandardCheckpointer"
 _MANAGER = "orbax.checkpoint.CheckpointManager"
-_RESTORED = "orbax.checkpoint.args.StandardRestore"
+_CHECKPOINTERS = tuple(
+    f"orbax.checkpoint.{name}"
+    for name in ("AsyncCheckpointer", "Checkpointer", "PyTreeCheckpointer")
+)
 _PRETRAINED = "transformers.FlaxPreTrainedModel"
 
 
@@ -51,17 +57,44 @@ def unpickled(call: ObjectCall) -> Value:
 # -- checkpoints -----------------------------------------------------------------------------------
 
 
-@objects(_STANDARD, _MANAGER)
+@objects(_STANDARD, _MANAGER, *_CHECKPOINTERS)
 def checkpointer(call: ObjectCall) -> Value:
     """`ocp.StandardCheckpointer()`, `ocp.CheckpointManager(path)`."""
     call.escapes(*(held for _, held in call.operands))
     return value(AnyTree(NOTHING, call.name))
 
 
-@objects(_RESTORED)
+@objects("orbax.checkpoint.ArrayRestoreArgs")
+def array_wanted(call: ObjectCall) -> Value:
+    """`ocp.ArrayRestoreArgs(sharding=s)`."""
+    sharding = call.argument(None, "sharding")
+    return (NOTHING if sharding is None else described(sharding)) or UNKNOWN
+
+
+@objects(
+    "orbax.checkpoint.checkpoint_utils.construct_restore_args",
+    "orbax.checkpoint.utils.construct_restore_args",
+)
+def arrays_wanted(call: ObjectCall) -> Value:
+    """`ocp.checkpoint_utils.construct_restore_args(target)`: to where the arrays of that are."""
+    target = call.argument(0, "target")
+    shardings = call.argument(1, "sharding_tree")
+    return target if target is not None and shardings is None else UNKNOWN
+
+
+@objects("orbax.checkpoint.args.StandardRestore")
 def wanted(call: ObjectCall) -> Value:
     """`ocp.args.StandardRestore(target)`."""
-    item = call.argument(0, "item")
+    return _wanted(call.argument(0, "item"))
+
+
+@objects("orbax.checkpoint.args.PyTreeRestore")
+def tree_wanted(call: ObjectCall) -> Value:
+    """`ocp.args.PyTreeRestore(target, restore_args=args)`: the arguments say where."""
+    return _wanted(call.argument(None, "restore_args"))
+
+
+def _wanted(item: Value | None) -> Value:
     return UNKNOWN if item is None else value(Sequence((item,), item, None, ("item",)))
 
 
@@ -74,11 +107,25 @@ def restored(call: ObjectCall) -> Value:
     return _like(call, call.argument(1, "target"))
 
 
-@objects(f"{_MANAGER}.restore")
+@objects(*(f"{each}.restore" for each in (_MANAGER, *_CHECKPOINTERS)))
 def restored_step(call: ObjectCall) -> Value:
-    """`manager.restore(step, args=ocp.args.StandardRestore(target))`."""
+    """`manager.restore(step, args=ocp.args.StandardRestore(target))`.
+
+    Or `ocp.PyTreeCheckpointer().restore(path, restore_args=args)`.
+    """
     args = call.argument(None, "args")
-    only = None if args is None else sole(args)
+    if args is None:
+        return _like(call, call.argument(None, "restore_args"))
+    only = sole(args)
+    if isinstance(only, Instance) and call.program.classes.is_namespace(only):
+        # Of several: `ocp.args.Composite(state=…, step=…)`.
+        items = call.program.trees.fields(only, call.state)
+        return namespace_of(call, {name: _restored(call, held) for name, held in items.items()})
+    return _restored(call, args)
+
+
+def _restored(call: ObjectCall, args: Value) -> Value:
+    only = sole(args)
     if isinstance(only, Sequence) and only.names == ("item",):
         return _like(call, only.element)
     return UNKNOWN

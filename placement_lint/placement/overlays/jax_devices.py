@@ -17,6 +17,7 @@ from placement_lint.placement.domain.state import ANY_DEVICE, SYSTEM, DefaultDev
 from placement_lint.placement.domain.values import (
     ANYTHING,
     NONE,
+    NOTHING,
     PLAIN,
     UNKNOWN,
     Atom,
@@ -136,13 +137,17 @@ def abstract_array(call: LibraryCall) -> Value:
     given = call.arguments.get(None, "sharding")
     if given is None:
         return PLAIN
-    target = call.on.record.values.get(call.index(given), UNKNOWN)
+    return described(call.on.record.values.get(call.index(given), UNKNOWN)) or PLAIN
+
+
+def described(target: Value) -> Value:
+    """Return the description of an array that is put on a sharding; nothing: not known where."""
     sharding = place_of(target)
     if sharding is not None:
         return value(AbstractArray(frozenset({None}), sharding))
     devices = frozenset(atom.device for atom in target if isinstance(atom, TheDevice))
     if None in devices or len(devices) != len(target):
-        return PLAIN
+        return NOTHING
     return value(AbstractArray(devices))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import libcst as cst
 
 from placement_lint.placement.domain.values import (
@@ -15,18 +17,26 @@ from placement_lint.placement.domain.values import (
 from placement_lint.placement.overlays.registry import ObjectCall, objects
 from placement_lint.syntax.calls import Arguments, string_value
 
+if TYPE_CHECKING:
+    import collections.abc
+
 _FIRST = ("initial_dictionary", "obj")
 """The names of the parameter that the settings come in."""
 _MAX_NESTED = 8
 """Dicts inside of one another that are settings."""
 
 
-@objects("argparse.Namespace", "types.SimpleNamespace")
+@objects("argparse.Namespace", "orbax.checkpoint.args.Composite", "types.SimpleNamespace")
 def namespace(call: ObjectCall) -> Value:
     """`types.SimpleNamespace(name=value)`."""
+    return namespace_of(call, call.arguments.keywords)
+
+
+def namespace_of(call: ObjectCall, items: collections.abc.Mapping[str, Value]) -> Value:
+    """Return an object that a call makes, of which these are the attributes."""
     made = Instance(call.place, call.place)
     call.program.objects.made(made)
-    for name, held in call.arguments.keywords.items():
+    for name, held in items.items():
         _set(call, made, name, held)
     return value(made)
 

@@ -125,8 +125,9 @@ class ComputationPulledToHost(Rule):
     gets the same host arrays in each iteration, such as the weights of an actor, unless it computes
     gradients.
 
-    Unless the result replaces an operand: a call whose argument is put on the host in the call
-    itself, `evaluate(params, jax.device_put(batch, cpu))`, or by its name.
+    Unless the result replaces an operand, or a loop trains what is on the host: a call whose
+    argument is put on the host in the call itself, `evaluate(params, jax.device_put(batch, cpu))`,
+    or by its name.
 
     Operands that are keys, numbers or indices, or are small according to the source. Arrays that
     are not certainly on the host; parameters of unknown placement, such as those that a library
@@ -263,7 +264,9 @@ def _computation(pull: Pull, ctx: Context) -> _Computation | None:
         return _Computation(pull, place, large, stays) if large else None
     count = total_count(each for found in pulled.values() for each in found)
     if not stays:
-        is_meant = count <= _LITTLE or is_asked_for(pull, ctx)
+        # Nobody trains on the host what each step copies batches to from the accelerator.
+        is_asked = not _trains_state(pull, ctx) and is_asked_for(pull, ctx)
+        is_meant = count <= _LITTLE or is_asked
     elif trains(node, ctx):
         is_meant = count <= _FEW
     else:
