@@ -76,6 +76,13 @@ if TYPE_CHECKING:
 class Program:
     """The modules of one program, executed abstractly."""
 
+    loop_depth: int = 0
+    """How many loops are around what is executed now, those of callers included."""
+    repeats: int = 0
+    """How many of them are not executed item by item."""
+    nth: int = 0
+    """The round of the loop around that is executed item by item: of this body, no caller's."""
+
     def __init__(
         self,
         modules: list[Module],
@@ -99,8 +106,6 @@ class Program:
         self.requests = Requests(self)
         self._unasked: set[Place] = set()
         """The functions that were executed because nothing had called them by then."""
-        self.loop_depth = 0
-        """How many loops are around what is executed now, those of callers included."""
         self._ends: dict[str, State | None] = {}
         self._left_behind: dict[str, DefaultDevice] = {}
         """The default device that a module's body left behind, where it changed it."""
@@ -521,17 +526,17 @@ class Program:
 
     @contextlib.contextmanager
     def _executing(self, ledger: ExecutionLedger) -> Iterator[None]:
-        before, depth = self.now, self.loop_depth
+        before, depth, repeats = self.now, self.loop_depth, self.repeats
         if ledger is before:
             yield
             return
         self._enter(ledger)
-        self.loop_depth = 0
+        self.loop_depth = self.repeats = 0
         try:
             yield
         finally:
             self._enter(before)
-            self.loop_depth = depth
+            self.loop_depth, self.repeats = depth, repeats
 
     def _enter(self, ledger: ExecutionLedger) -> None:
         self.now = ledger

@@ -179,25 +179,33 @@ class FunctionsElsewhere:
                 if facts is None:
                     return CallsFromElsewhere(True, None)
                 for use in uses_of_method(facts, cls, path, method):
-                    start = None if use.call is None else _start_before(use.node, facts)
-                    if start is None:
-                        return CallsFromElsewhere(True, None)
-                    is_known = use.is_known or (found is not None and found.is_known)
-                    start = start if found is None else found.start
-                    found = CallsFromElsewhere(True, start, is_known=is_known)
+                    start, imported = (
+                        None if use.call is None else _before(use.node, kind, facts)
+                        for kind in (Kind.STARTS, Kind.IMPORTS)
+                    )
+                    is_known = use.is_known
+                    if found is not None:
+                        is_known |= found.is_known
+                        start = start and found.start
+                        imported = imported and found.imported
+                    found = CallsFromElsewhere(True, start, is_known=is_known, imported=imported)
+                    if start is None and imported is None:
+                        return found
         return found or UNUSED
 
     def _found_callers(self, path: str, function: str) -> CallsFromElsewhere:
         starts: list[EffectOrigin | None] = []
+        imports: list[EffectOrigin | None] = []
         traced: list[str | None] = []
         for importer in self._users(path, function):
             with self._borrowed(importer) as facts:
                 if facts is None:
                     return CallsFromElsewhere(True, None)
                 uses = [*self._uses(path, function, importer, facts)]
-                starts += [_start_before(use, facts) for use in uses]
+                starts += [_before(use, Kind.STARTS, facts) for use in uses]
+                imports += [_before(use, Kind.IMPORTS, facts) for use in uses]
                 traced += [_traced_at(use, facts) for use in uses]
-            if None in starts and None in traced:
+            if None in starts and None in traced and None in imports:
                 return CallsFromElsewhere(True, None)
         if not starts:
             return UNUSED
@@ -205,6 +213,7 @@ class FunctionsElsewhere:
             True,
             None if None in starts else starts[0],
             None if None in traced else traced[0],
+            imported=None if None in imports else imports[0],
         )
 
     def is_place_elsewhere(self, path: str, name: str) -> bool:
@@ -385,12 +394,12 @@ def _method(cls: cst.ClassDef, name: str, facts: ModuleFacts) -> cst.FunctionDef
     return None
 
 
-def _start_before(use: cst.CSTNode, facts: ModuleFacts) -> EffectOrigin | None:
-    """Return what has started the backend before a function is called; None if nothing surely."""
+def _before(use: cst.CSTNode, kind: Kind, facts: ModuleFacts) -> EffectOrigin | None:
+    """Return what has happened before a function is called; None if nothing surely has."""
     call = _call_of(use, facts)
     if call is None:
         return None
-    event = timeline(facts).before(call, Kind.STARTS)
+    event = timeline(facts).before(call, kind)
     if event is None:
         return None
     return event.origin or EffectOrigin(facts.path, facts.line_of(event.node), event.what)

@@ -110,6 +110,10 @@ class _OtherWays:
 _Step: TypeAlias = "Event | _Import | _CallElsewhere | _Branches | _OtherWays"
 
 
+_WITH_CALLERS = frozenset({Kind.STARTS, Kind.IMPORTS})
+"""Of what it is asked whether it comes before each call of a function, too."""
+
+
 def timeline(facts: ModuleFacts) -> Timeline:
     """Return the timeline of a module, the same for all callers."""
     return facts.fact(Timeline)
@@ -132,9 +136,9 @@ class Timeline:
         self._depth = 0
         self._entered: set[int] = set()
         """Functions of which it is known what they may start when they are called."""
-        self._before_called: dict[int, Event | None] = {}
-        """What has started the backend before each call of a function."""
-        self._asked: list[int] = []
+        self._before_called: dict[tuple[int, Kind], Event | None] = {}
+        """What has started the backend, or imported JAX, before each call of a function."""
+        self._asked: list[tuple[int, Kind]] = []
         """Functions of which the callers are asked for now."""
 
     # -- questions --------------------------------------------------------------------------
@@ -149,22 +153,22 @@ class Timeline:
             event = way.last(kinds)
             if event is not None:
                 return event if event.kind is kind else None
-        return self._before_calls(node) if kind is Kind.STARTS else None
+        return self._before_calls(node, kind) if kind in _WITH_CALLERS else None
 
-    def _before_calls(self, node: cst.CSTNode) -> Event | None:
-        """Return a start before every call of the function that a node is in, in any file."""
+    def _before_calls(self, node: cst.CSTNode, kind: Kind) -> Event | None:
+        """Return an event before every call of the function that a node is in, in any file."""
         around = self.tree.ancestors(node)
         function = next((a for a in around if isinstance(a, cst.FunctionDef | cst.Lambda)), None)
         if not isinstance(function, cst.FunctionDef) or not self._is_plain(function):
             return None
         if self._called_as(function) is None and self._class_of(function) is None:
             return None
-        key = id(function)
+        key = id(function), kind
         if key not in self._before_called and len(self._asked) < _CALL_DEPTH:
             # A function that calls itself was called before that.
             self._before_called[key] = None
             self._asked.append(key)
-            self._before_called[key] = self._before_calls_of(function)
+            self._before_called[key] = self._before_calls_of(function, kind)
             self._asked.pop()
         return self._before_called.get(key)
 
@@ -189,8 +193,8 @@ class Timeline:
         is_top = isinstance(cls, cst.ClassDef) and self.names.scope(cls) is self.names.module_scope
         return cls if is_top and isinstance(cls, cst.ClassDef) else None
 
-    def _before_uses_of_method(self, function: cst.FunctionDef) -> Event | None:
-        """Return a start before every call of a method by its name, in any file of the program.
+    def _before_uses_of_method(self, function: cst.FunctionDef, kind: Kind) -> Event | None:
+        """Return an event before every call of a method by its name, in any file of the program.
 
         None where no such call is certainly of an object of its class, or where it may be called
         without its name.
@@ -203,18 +207,18 @@ class Timeline:
         for use in uses_of_method(self.facts, cls.name.value, self.facts.path, name):
             if use.call is not None and self.tree.is_inside(use.call, function):
                 continue
-            start = None if use.call is None else self.before(use.call, Kind.STARTS)
+            start = None if use.call is None else self.before(use.call, kind)
             if start is None:
                 return None
             first = first or start
             is_known |= use.is_known
         method = f"{cls.name.value}.{name}"
         elsewhere = self.facts.run.calls_from_elsewhere(self.facts.path, method)
-        if elsewhere.is_used and elsewhere.start is None:
+        origin = elsewhere.imported if kind is Kind.IMPORTS else elsewhere.start
+        if elsewhere.is_used and origin is None:
             return None
-        if elsewhere.start is not None and (elsewhere.is_known or is_known) and first is None:
-            origin = elsewhere.start
-            return Event(Kind.STARTS, function, origin.what, origin, is_direct=False)
+        if origin is not None and (elsewhere.is_known or is_known) and first is None:
+            return Event(kind, function, origin.what, origin, is_direct=False)
         return first if is_known or elsewhere.is_known else None
 
     def _start_of_initializer(self, function: cst.FunctionDef) -> Event | None:
@@ -230,14 +234,14 @@ class Timeline:
         init = initializer(cls, self.names)
         return None if init is None else self.start_in(init)
 
-    def _before_calls_of(self, function: cst.FunctionDef) -> Event | None:
-        start = self._start_of_initializer(function)
+    def _before_calls_of(self, function: cst.FunctionDef, kind: Kind) -> Event | None:
+        start = self._start_of_initializer(function) if kind is Kind.STARTS else None
         if start is None and self._called_as(function) is not None:
-            start = self._before_uses_of(function)
-        return start or self._before_uses_of_method(function)
+            start = self._before_uses_of(function, kind)
+        return start or self._before_uses_of_method(function, kind)
 
-    def _before_uses_of(self, function: cst.FunctionDef) -> Event | None:
-        """Return a start before each use of the name that a function is called by."""
+    def _before_uses_of(self, function: cst.FunctionDef, kind: Kind) -> Event | None:
+        """Return an event before each use of the name that a function is called by."""
         name = self._called_as(function) or ""
         own = {id(function.name), *_names_of_definers(function, self.tree)}
         scope = self.names.scope(function)
@@ -248,25 +252,25 @@ class Timeline:
                 continue
             call = self.tree.parent(use)
             is_called = isinstance(call, cst.Call) and call.func is use
-            start = self.before(call, Kind.STARTS) if call is not None and is_called else None
+            start = self.before(call, kind) if call is not None and is_called else None
             if start is None:
                 return None
             first = first or start
         if is_inner:
             return first
         elsewhere = self.facts.run.calls_from_elsewhere(self.facts.path, name)
-        if elsewhere.is_used and elsewhere.start is None:
+        origin = elsewhere.imported if kind is Kind.IMPORTS else elsewhere.start
+        if elsewhere.is_used and origin is None:
             return None
-        if first is None and elsewhere.start is not None:
-            origin = elsewhere.start
-            return Event(Kind.STARTS, function, origin.what, origin, is_direct=False)
+        if first is None and origin is not None:
+            return Event(kind, function, origin.what, origin, is_direct=False)
         return first
 
     def first_before(self, node: cst.CSTNode, kind: Kind) -> Event | None:
         found = None
         for way in self._ways_to(node):
             found = way.first(kind) or found
-        return found
+        return found or (self._before_calls(node, kind) if kind in _WITH_CALLERS else None)
 
     def summary(self) -> Summary:
         """Return what executing the module does, with what it imports by name."""

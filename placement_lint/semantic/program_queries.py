@@ -107,6 +107,8 @@ class CallsFromElsewhere:
     """What compiles the functions that they are in; None if one may be in no such function."""
     is_known: bool = False
     """Of a method: one of them is certainly of an object of its class."""
+    imported: EffectOrigin | None = None
+    """What has imported JAX before each of them; None if something may not have."""
 
 
 @dataclass(frozen=True)

@@ -352,6 +352,8 @@ class Instance(Sized):
     through: Place | None = None
     """The last call that gave another object like it, with other fields: `device_put(x, d)`. Of
     the calls before that one nothing is kept, so that there are not ever more of them."""
+    nth: int = 0
+    """In which round of a loop that is executed item by item; 0: in none."""
 
     __slots__ = ("_hash",)
     if TYPE_CHECKING:
@@ -359,7 +361,7 @@ class Instance(Sized):
 
     def __post_init__(self) -> None:
         # An object is part of the key of each of its attributes.
-        object.__setattr__(self, "_hash", hash((self.cls, self.site, self.through)))
+        object.__setattr__(self, "_hash", hash((self.cls, self.site, self.through, self.nth)))
 
     def __hash__(self) -> int:
         return self._hash

@@ -157,14 +157,21 @@ class Expressions:
         """Whether what is evaluated now is evaluated again and again."""
         return self.program.loop_depth > 0
 
+    @property
+    def repeats(self) -> bool:
+        """Whether what is evaluated now stands for any number of rounds of a loop."""
+        return self.program.repeats > 0
+
     @contextlib.contextmanager
-    def loop(self) -> Iterator[None]:
-        """Evaluate what is inside as the body of a loop."""
+    def loop(self, *, repeats: bool = True) -> Iterator[None]:
+        """Evaluate what is inside as the body of a loop; `repeats` False: as one round of it."""
         self.program.loop_depth += 1
+        self.program.repeats += repeats
         try:
             yield
         finally:
             self.program.loop_depth -= 1
+            self.program.repeats -= repeats
 
     def index(self, node: cst.CSTNode) -> int:
         return self.tree.index(node)

@@ -86,12 +86,15 @@ class Functions:
     @contextlib.contextmanager
     def from_outside(self) -> Iterator[None]:
         """Execute what is inside as code that no function of the program has called."""
+        program = self._program
         frames, self._frames = self._frames, []
-        depth, self._program.loop_depth = self._program.loop_depth, 0
+        depths = program.loop_depth, program.repeats
+        program.loop_depth = program.repeats = 0
         try:
             yield
         finally:
-            self._frames, self._program.loop_depth = frames, depth
+            self._frames = frames
+            program.loop_depth, program.repeats = depths
 
     def call(
         self,
@@ -160,9 +163,9 @@ class Functions:
         if not lazy:
             return held
         found = held - frozenset(lazy)
-        depth = self._program.loop_depth
+        depths = self._program.loop_depth, self._program.repeats
         for atom in lazy:
-            self._program.loop_depth = int(atom.in_loop)
+            self._program.loop_depth = self._program.repeats = int(atom.in_loop)
             branch = state.copy() if len(held) > 1 else state
             if isinstance(atom, Lazy):
                 if self._consuming.count(atom.place) == _MAX_CONSUMED:
@@ -180,7 +183,7 @@ class Functions:
                 found |= self._program.memo.run(atom.function, dict(atom.arguments), branch)
             if branch is not state and (met := meet([state, branch])) is not None:
                 state.become(met)
-        self._program.loop_depth = depth
+        self._program.loop_depth, self._program.repeats = depths
         return limited(found)
 
     def _left_of(self, lazy: Lazy, state: State) -> Lazy:

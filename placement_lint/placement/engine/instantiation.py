@@ -67,7 +67,7 @@ class Instantiation:
             return self.named_tuple(cls, fields, passed, state)
         if maker is not None and (made := self._made_by(maker, node, cls, passed, state)):
             return made
-        instance = Instance(cls, self.on.module.place(node))
+        instance = Instance(cls, self.on.module.place(node), nth=program.nth)
         self._initialize(instance, node, passed, state, is_new=True)
         return value(instance)
 
@@ -97,9 +97,9 @@ class Instantiation:
             if not isinstance(atom, Class) or program.classes.library_class(atom.place):
                 found.add(ANYTHING)
                 continue
-            instance = Instance(atom.place, self.on.module.place(node))
+            instance = Instance(atom.place, self.on.module.place(node), nth=program.nth)
             program.objects.made(instance)
-            program.classes.collections.make(instance, state, again=self.on.in_loop)
+            program.classes.collections.make(instance, state, again=self.on.repeats)
             found.add(instance)
         return frozenset(found)
 
@@ -123,7 +123,7 @@ class Instantiation:
         }
         collections = program.classes.collections
         if is_new:
-            collections.make(instance, state, again=self.on.in_loop)
+            collections.make(instance, state, again=self.on.repeats)
         initializer = program.classes.method(cls, "__init__")
         fields = program.classes.fields(cls) if initializer is None else None
         if initializer is not None:
@@ -152,7 +152,7 @@ class Instantiation:
     ) -> None:
         program = self.on.program
         for name, given in self._fields(instance.cls, fields, passed, state).items():
-            held = program.containers.owned(given, instance, again=self.on.in_loop)
+            held = program.containers.owned(given, instance, again=self.on.repeats)
             program.bind((instance, name), held, state)
             program.objects.named_attribute(instance, name)
         after = program.classes.method(instance.cls, "__post_init__")

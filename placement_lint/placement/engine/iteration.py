@@ -22,10 +22,15 @@ from placement_lint.placement.domain.values import (
     AnyTree,
     Array,
     Atom,
+    Class,
+    Closure,
     Container,
+    Function,
     Instance,
     Lazy,
     Mapping,
+    Method,
+    Partial,
     Plain,
     Sequence,
     TheDevice,
@@ -37,6 +42,7 @@ from placement_lint.placement.domain.values import (
     sole,
     value,
 )
+from placement_lint.placement.engine.pytrees import has_object
 from placement_lint.syntax.calls import integer_value
 
 if TYPE_CHECKING:
@@ -49,6 +55,8 @@ if TYPE_CHECKING:
 _MOST_WORDS = 8
 """Items of a list that a comprehension is evaluated for one by one: no array has more dimensions.
 """
+_MOST_ROUNDS = 4
+"""Items of a list for each of which the body of a loop is executed by itself."""
 _MOST_OPTIONS = 32
 """Items of a dict of which a comprehension with conditions keeps some, one by one."""
 _CONSUMING = frozenset({
@@ -78,6 +86,16 @@ def _first_devices(devices: DeviceList) -> tuple[Value, ...] | None:
     if not 1 < len(places) <= _MOST_WORDS:
         return None
     return tuple(value(TheDevice(Device(devices.platform, place))) for place in places)
+
+
+def _is_told_apart(item: Value, depth: int = 2) -> bool:
+    """Return whether an item of a list is a device, an object or something else by itself."""
+    only = sole(item)
+    if isinstance(only, Sequence) and only.items and depth:
+        return any(_is_told_apart(part, depth - 1) for part in only.items)
+    if isinstance(only, Array):
+        return only.committed
+    return isinstance(only, TheDevice | Instance | Function | Class | Method | Partial | Closure)
 
 
 def _is_word(item: Value) -> bool:
@@ -164,11 +182,37 @@ class Iteration:
         if words is None:
             return None, self._comprehended(for_in, [result], state)[0]
         found: list[Value] = []
-        with self.on.loop():
-            for word in words:
+        with self.on.loop(repeats=False):
+            for word in self.rounds(words):
                 self.on.targets.assign(for_in.target, word, state)
                 found.append(self.on.evaluate(result, state))
         return tuple(found), join(*found)
+
+    def rounds(self, items: tuple[Value, ...]) -> Iterator[Value]:
+        """Yield the items of a loop that is executed item by item, each in a round of its own."""
+        around = self.program.nth
+        try:
+            for number, item in enumerate(items, 1):
+                self.program.nth = around * (_MOST_WORDS + 1) + number
+                yield item
+        finally:
+            self.program.nth = around
+
+    def each(self, node: cst.BaseExpression, held: Value, state: State) -> tuple[Value, ...] | None:
+        """Return the items of a short list, where it matters which of them comes first.
+
+        They are devices, objects, functions, and arrays in several places.
+        """
+        if isinstance(node, cst.Call) and any(isinstance(atom, Lazy) for atom in held):
+            held = self.program.functions.consumed(held, state)
+        only = sole(held)
+        if isinstance(only, DeviceList):
+            items = _first_devices(only)
+        else:
+            items = only.items if isinstance(only, Sequence) and only.views is None else None
+        if not items or not 1 < len(items) <= _MOST_ROUNDS or len({*items}) == 1:
+            return None
+        return items if all(map(_is_told_apart, items)) else None
 
     def _words(self, for_in: cst.CompFor, state: State) -> tuple[Value, ...] | None:
         """Return the items of what a comprehension iterates, if each of them is a known word."""
@@ -183,7 +227,9 @@ class Iteration:
         items = only.items if isinstance(only, Sequence) and only.views is None else None
         if not items or len(items) > _MOST_WORDS:
             return None
-        return items if all(item == NONE or _is_word(item) for item in items) else None
+        if all(item == NONE or _is_word(item) for item in items):
+            return items
+        return self.each(for_in.iter, value(only), state) if only is not None else None
 
     def generator(self, node: cst.GeneratorExp, state: State) -> Value:
         """Evaluate a generator expression that is kept: its body runs where it is consumed."""
@@ -216,7 +262,8 @@ class Iteration:
     def has_items(self, node: cst.BaseExpression, held: Value) -> bool:
         """Return whether a loop over something runs at least once.
 
-        A list, a tuple or a dict of arrays is taken for one that has some, however it was filled.
+        A list, a tuple or a dict of arrays or of objects is taken for one that has some, however
+        it was filled.
         An iterator that has a name may have given all that it had.
         """
         if isinstance(node, cst.Call) and self.names.qualified(node.func) == "builtins.range":
@@ -228,7 +275,7 @@ class Iteration:
             (isinstance(atom, Sequence) and bool(atom.items))
             or (
                 isinstance(atom, Container)
-                and any(arrays(value(atom)))
+                and (any(arrays(value(atom))) or has_object(value(atom)))
                 and (is_new or not self._is_iterator(atom))
             )
             for atom in held

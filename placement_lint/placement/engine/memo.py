@@ -105,7 +105,7 @@ class Memo:
             result = self._program.objects.handed_out(result, execution.objects, call, state)
         if call is None or not execution.made:
             return result
-        looping = self._program.loop_depth > 0
+        looping = self._program.repeats > 0
         renamed = self._program.containers.returned(result, execution.made, call, again=looping)
         frame = self._program.functions.frame
         if frame is not None:
@@ -232,7 +232,9 @@ class Memo:
         self, place: Place, bindings: dict[str, Value], state: State, key: CallKey
     ) -> Execution:
         self._program.now.executions += 1
+        nth, self._program.nth = self._program.nth, 0
         execution = self._program.functions.execute(place, bindings, state)
+        self._program.nth = nth
         kept = self._program.now.memo[place].setdefault(key, [])
         kept.append(execution)
         del kept[:-_MAX_CONTEXTS]
@@ -299,6 +301,7 @@ class Memo:
             state.base,
             state.meshes,
             self._program.loop_depth > 0,
+            self._program.repeats > 0,
             self._program.running is Running.COMPILED,
         )
 

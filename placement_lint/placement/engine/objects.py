@@ -126,7 +126,7 @@ class Objects:
             old = pending.pop()
             if old in renamed:
                 continue
-            renamed[old] = replace(old, through=call)
+            renamed[old] = replace(old, through=call, nth=self._program.nth)
             for held in self._program.trees.fields(old, state).values():
                 pending += [each for each in objects_in(held) if each in made]
         self.superseded.update(renamed)

@@ -182,7 +182,7 @@ class _Rebuilding:
             name: held if name in static else self.of(held, depth - 1)
             for name, held in self.trees.fields(instance, self.state).items()
         }
-        made = Instance(instance.cls, instance.site, self.at)
+        made = Instance(instance.cls, instance.site, self.at, instance.nth)
         self.trees.make(made, fields, self.into)
         return value(made) if is_tree or self.is_given else value(made, ANYTHING)
 

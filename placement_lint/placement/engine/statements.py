@@ -41,6 +41,8 @@ _MAX_RAISING = 64
 _MAX_LAST_BLOCKS = 3
 """`finally` blocks inside one another that run for each way on which they are reached: as after an
 error, behind a `return`, and at the end. Each multiplies the work."""
+_MAX_UNROLLED = 2
+"""Loops around one that is executed item by item: each multiplies the work."""
 _MAX_ROUNDS = 12
 """Rounds after which a loop that still changes is given up on: its variables become unknown."""
 
@@ -51,6 +53,8 @@ class _Loop:
 
     breaks: list[State | None] = field(default_factory=list)
     continues: list[State | None] = field(default_factory=list)
+    repeats: bool = True
+    """Its body is executed until nothing changes any more, and not once for each item."""
 
 
 class Statements:
@@ -342,6 +346,10 @@ class Statements:
 
     def for_(self, node: cst.For, state: State) -> State | None:
         held = self.expressions.evaluate(node.iter, state)
+        if len(self._loops) < _MAX_UNROLLED and node.asynchronous is None:
+            items = self.expressions.iteration.each(node.iter, held, state)
+            if items is not None:
+                return self._item_by_item(node, items, state)
         with self.expressions.loop():
             element = self.expressions.iteration.iterated(node.iter, held, state)
         entry = state.copy()
@@ -357,6 +365,25 @@ class Statements:
 
         runs = self.expressions.iteration.has_items(node.iter, held)
         return self._loop(begin, node.body, node.orelse, state, ends=True, runs=runs)
+
+    def _item_by_item(self, node: cst.For, items: tuple[Value, ...], state: State) -> State | None:
+        """Execute the body of a loop once for each item, in order."""
+        current: State | None = state
+        breaks: list[State | None] = []
+        for item in self.expressions.iteration.rounds(items):
+            if current is None:
+                break
+            loop = _Loop(repeats=False)
+            self._loops.append(loop)
+            with self.expressions.loop(repeats=False):
+                self.expressions.targets.assign(node.target, item, current)
+                after = self.suite(node.body, current)
+            self._loops.pop()
+            breaks += loop.breaks
+            current = meet([after, *loop.continues])
+        if current is not None and node.orelse is not None:
+            current = self.suite(node.orelse.body, current)
+        return meet([current, *breaks])
 
     def while_(self, node: cst.While, state: State) -> State | None:
 
@@ -389,6 +416,7 @@ class Statements:
         after: State | None = None
         loop = _Loop()
         unsettled = self._unsettled
+        is_inner = any(around.repeats for around in self._loops)
         for round_number in range(_MAX_ROUNDS):
             loop = _Loop()
             self._loops.append(loop)
@@ -412,11 +440,11 @@ class Statements:
                 for held in self._heads.values():
                     held.changed = dict.fromkeys(held.changed, UNKNOWN)
             head = joined or head
-            if self._loops:
+            if is_inner:
                 unsettled = True
                 break
         self._unsettled = unsettled
-        if self._loops:
+        if is_inner:
             changed = {
                 key: there
                 for key in head.variables.differences(entered.variables)

@@ -201,7 +201,7 @@ class Targets:
         if not surely:
             held = join(held, state.variables.get(key) or NOTHING)
         elif is_container(held):
-            held = self.program.containers.owned(held, instance, again=self.on.in_loop)
+            held = self.program.containers.owned(held, instance, again=self.on.repeats)
         self.program.bind(key, held, state)
 
     def spoil(self, held: Value, state: State, other: Value = DOUBTFUL) -> None:
@@ -270,7 +270,7 @@ class Targets:
         if instances:
             self.change_items(instances, lambda c: without_item(c, None), state)
         if is_container(held):
-            key = None if self.on.in_loop else self.on.subscripts.key_of(target, state)
+            key = None if self.on.repeats else self.on.subscripts.key_of(target, state)
             self.change(target.value, held, lambda c: without_item(c, key), state)
 
     def augmented(self, node: cst.AugAssign, state: State) -> None:
@@ -281,7 +281,7 @@ class Targets:
             adds = isinstance(node.operator, cst.AddAssign)
             element = self.on.iteration.iterated(node.value, right, state) if adds else UNKNOWN
             only = sole(right)
-            items = only.items if isinstance(only, Sequence) and not self.on.in_loop else None
+            items = only.items if isinstance(only, Sequence) and not self.on.repeats else None
 
             def change(container: Container) -> Container:
                 if adds and isinstance(container, Sequence):
@@ -305,7 +305,7 @@ class Targets:
     def made(self, node: cst.CSTNode) -> Site:
         """Return the site of a container that an expression makes now."""
         site = (self.on.module.place(node),)
-        self.program.containers.made(site, again=self.on.in_loop)
+        self.program.containers.made(site, again=self.on.repeats)
         if self.program.functions.frame is not None:
             self.program.functions.frame.made.add(site)
         return site

@@ -46,6 +46,8 @@ from placement_lint.placement.overlays.registry import LibraryCall, models
 
 _MAX_SUMMED = 16
 """Items of a list that `sum` is followed through one by one."""
+_MOST_ZIPPED = 8
+"""Items of lists that `zip` and `enumerate` give one by one: of longer ones, all are alike."""
 _BINDABLE = (Class, External, Function, LibraryFunction, LibraryMethod, Method)
 """Of what `functools.partial` gives something that calls it."""
 _PLAIN_BUILTINS = frozenset({
@@ -215,8 +217,18 @@ def enumerate_(call: LibraryCall) -> Value:
     if first is None:
         return UNKNOWN
     held = call.argument(first)
+    items = _few(held)
+    if items is not None:
+        pairs = tuple(value(Sequence((PLAIN, item), join(PLAIN, item))) for item in items)
+        return value(Sequence(pairs, join(*pairs)))
     element = call.iterated(first, held)
     return value(Sequence(None, value(Sequence((PLAIN, element), join(PLAIN, element)))))
+
+
+def _few(held: Value) -> tuple[Value, ...] | None:
+    """Return the items of a short list or tuple, where each is known."""
+    items = _items(held)
+    return items if items and len(items) <= _MOST_ZIPPED else None
 
 
 @models("builtins.zip", lazy=True)
@@ -230,6 +242,11 @@ def zip_(call: LibraryCall) -> Value:
             parts.append(UNKNOWN if argument.star else call.iterated(argument.value, held))
     if call.arguments.is_open or not parts:
         return UNKNOWN
+    few = [_few(call.argument(argument.value)) for argument in call.node.args]
+    if all(few) and len({len(each or ()) for each in few}) == 1:
+        rows = zip(*filter(None, few), strict=True)
+        items = tuple(value(Sequence(row, join(*row))) for row in rows)
+        return value(Sequence(items, join(*items)))
     return value(Sequence(None, value(Sequence(tuple(parts), join(*parts)))))
 
 

@@ -149,7 +149,7 @@ def _with_fields(call: ObjectCall, changed: dict[str, Value]) -> Value:
         return _state({**dict(zip(held.names, held.items, strict=True)), **changed})
     if isinstance(held, Instance):
         fields = call.program.trees.fields(held, call.state)
-        made = Instance(held.cls, held.site, call.place)
+        made = Instance(held.cls, held.site, call.place, held.nth)
         call.program.trees.make(made, {**fields, **changed}, call.state)
         return value(made)
     return UNKNOWN

@@ -398,7 +398,7 @@ class MethodCalls:
                 at = None if at is not None and at < 0 else at
 
             def change(container: Container) -> Container:
-                more = None if self.on.in_loop else (new,)
+                more = None if self.on.repeats else (new,)
                 return with_more(container, more, new, at)
 
         elif name in EXTENDING and (operands or arguments.keywords):
@@ -423,8 +423,8 @@ class MethodCalls:
 
         elif name in _REMOVING or (name in {"pop", "popitem"} and self._pops(held)):
             named = None if first is None else self.on.subscripts.key(first, operands[0][1])
-            taken: Key | None = None if self.on.in_loop else named
-            if name in {"pop", "popleft"} and first is None and not self.on.in_loop:
+            taken: Key | None = None if self.on.repeats else named
+            if name in {"pop", "popleft"} and first is None and not self.on.repeats:
                 taken = -1 if name == "pop" else 0
 
             def change(container: Container) -> Container:
@@ -472,14 +472,14 @@ class MethodCalls:
             # It is a dict of such trees.
             given = value(Mapping((), given))
         is_open = arguments.is_open
-        in_loop = self.on.in_loop
+        repeats = self.on.repeats
 
         def change(container: Container) -> Container:
             if given == DOUBTFUL and not keywords and not is_open:
                 # What a function that calls itself gives is known later, if at all.
                 return with_item(container, None, DOUBTFUL)
             if isinstance(container, Sequence):
-                more = only.items if isinstance(only, Sequence) and not in_loop else None
+                more = only.items if isinstance(only, Sequence) and not repeats else None
                 return with_more(container, more, element, -1 if name == "extend" else None)
             if is_open:
                 return loosened(container)

@@ -17,6 +17,7 @@ pow rem select sub
 """
 _RANDOM = "bernoulli categorical choice fold_in permutation uniform"
 COMBINING = frozenset({
+    "builtins.sum",
     *(f"jax.numpy.{name}" for name in _JNP.split()),
     *(f"jax.lax.{name}" for name in _LAX.split()),
     *(f"jax.random.{name}" for name in _RANDOM.split()),
