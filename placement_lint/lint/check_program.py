@@ -23,6 +23,7 @@ from placement_lint.project.graph import closure
 from placement_lint.project.passing_names import PassingNames, add_ways
 from placement_lint.project.placing_files import importing_jax
 from placement_lint.project.program_texts import ProgramTexts
+from placement_lint.project.test_fixtures import fixture_links
 from placement_lint.syntax.deep_stack import run_deep
 from placement_lint.timing import INTERPRETATION, timed
 
@@ -268,7 +269,7 @@ def components(
     importers: dict[str, list[tuple[str, str]]] = {}
     imports: dict[str, set[str]] = {}
     adjacent: dict[str, set[str]] = {}
-    for importer, imported, name in project.imports:
+    for importer, imported, name in (*project.imports, *project.fact(fixture_links)):
         importers.setdefault(imported, []).append((importer, name.partition(".")[0]))
         imports.setdefault(importer, set()).add(imported)
         adjacent.setdefault(importer, set()).add(imported)

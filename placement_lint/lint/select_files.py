@@ -46,7 +46,7 @@ from placement_lint.project.imported_names import (
 )
 from placement_lint.project.modules import mentions_roots
 from placement_lint.project.placing_files import Placing
-from placement_lint.project.platform import PINS
+from placement_lint.project.platform import may_pin
 from placement_lint.project.project import Project
 from placement_lint.project.sharing_files import shared_names, sharing
 from placement_lint.project.small_programs import says_where, small_programs
@@ -221,7 +221,7 @@ class Selection:
             puts=puts,
             meshes=meshes,
             says_where=places and says_where(words),
-            chooses=in_python and any(word in words for word in PINS),
+            chooses=in_python and may_pin(path, words),
             passes=asks
             or may_name_one(request.options.models, words)
             or self._passes(text, path, request),
@@ -415,13 +415,15 @@ class Selection:
         if len(self.files) < 2 or not any_start:
             return []
         from placement_lint.lint.check_program import components
+        from placement_lint.project.test_fixtures import fixture_links
 
         def to_execute(paths: Iterable[str]) -> list[str]:
             return [path for path in paths if self.requests[path].options.follows_arrays]
 
         shared = sharing(self._sharing, project.imports, self.store)
         starts = (*self._saying_where, *self._donating)
-        small = small_programs(starts, self._sizes, project.imports)
+        links = (*project.imports, *project.fact(fixture_links))
+        small = small_programs(starts, self._sizes, links)
         shared = (shared | small) & self.requests.keys()
         carrying = to_execute([*dict.fromkeys((*self._carrying, *sorted(shared)))])
         # Files without JAX place nothing; in a small program they may name its axes.

@@ -140,7 +140,7 @@ class Program:
         self.journeys = Journeys(self)
         self.memo = Memo(self)
         self.functions = Functions(self)
-        self._fixtures = FixtureValues(self.functions)
+        self._fixtures = FixtureValues(self)
         self.trees = Trees(self)
         self.objects = Objects(self)
         self.module_scopes: set[object] = set()
@@ -435,6 +435,7 @@ class Program:
         has_rest = params is not None and isinstance(params.star_arg, cst.Param)
         has_more = params is not None and params.star_kwarg is not None
         passed: dict[int | str, Value] = {0: value(receiver)}
+        base = state.base
         passed |= self._fixtures.given(self.module_of(function), node, state).items()
         self.functions.call(
             function,
@@ -444,6 +445,7 @@ class Program:
             rest=UNKNOWN if has_rest else None,
             more=UNKNOWN if has_more else None,
         )
+        state.base = base
 
     def _compile_methods(
         self, methods: list[cst.FunctionDef], module: Module, receiver: Instance, state: State

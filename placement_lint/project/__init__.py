@@ -11,5 +11,6 @@
 - What rules ask about other files: `program_view`, which asks `functions_elsewhere`, `given_files`,
   `types_elsewhere` and `donations_elsewhere` (by `donating_files` and `donating_names`). `queries`
   notes what was asked, `dependencies` keeps it.
-- What files are for: `target` (versions of JAX), `platform` (programs of the CPU).
+- What files are for: `target` (versions of JAX), `platform` (programs of the CPU), `test_fixtures`
+  (which tests a `conftest.py` serves).
 """

@@ -16,10 +16,17 @@ if TYPE_CHECKING:
     from placement_lint.files.store import FileStore
     from placement_lint.project.modules import Modules
 
-PINS = (b"jax_platform", b"JAX_PLATFORM")
+_PINS = (b"jax_platform", b"JAX_PLATFORM")
 """Without one of these a file does not choose the platform."""
+_FOR_TESTS = b"default_device"
+"""By this, fixtures choose it."""
 
 _MAIN = "__main__"
+
+
+def may_pin(path: str, words: bytes) -> bool:
+    """Return whether a file may choose the platform, for itself or for tests."""
+    return any(word in words for word in _PINS) or (_FOR_TESTS in words and is_test_path(path))
 
 
 def pinned_files(choosing: Iterable[str], project: Modules) -> frozenset[str]:

@@ -305,8 +305,14 @@ def _given(call: cst.Call, name: str, view: FileView) -> _Given:
         listed = None if listed is None else followed(listed, view)
         if isinstance(listed, cst.List | cst.Tuple):
             objects += [(element.value, _OPERATION_METHODS) for element in listed.elements]
+    applied += ((each, True) for each in functions if each is not None)
+    chosen = [
+        (each, is_certain and is_sure)
+        for given, is_certain in applied
+        for each, is_sure in choices(given, view)
+    ]
     return _Given(
-        [*((each, True) for each in functions if each is not None), *applied],
+        chosen,
         [(each, methods) for each, methods in objects if each is not None],
     )
 

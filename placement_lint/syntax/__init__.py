@@ -6,7 +6,7 @@
 - The tree: `tree` (the walk), `positions`, `marimo_cells`, `programs`.
 - Names: `names` (scopes and what a name stands for), `definitions`, `dotted`, `spelling`,
   `imports`, `import_statements`, `lifted_classes`.
-- Expressions: `calls`, `guards`, `environ`.
+- Expressions: `calls`, `guards`, `environ`. Tests: `pytest_fixtures`.
 - Text without a tree: `code_text`, `code_digest`, `brackets_text`, `bindings_text`.
 - Edits: `edits`, `wrapping`.
 """

@@ -99,6 +99,7 @@ def _chain(test: cst.BooleanOperation) -> Iterator[cst.BaseExpression]:
 
 
 def _parts(test: cst.BaseExpression, names: TestedNames, *, holds: bool) -> list[_Part]:
+    test = test.target if isinstance(test, cst.NamedExpr) else test
     if isinstance(test, cst.Name | cst.Attribute):
         return [_Part(test, lambda atom: truth(atom) is not (not holds))]
     if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
@@ -114,20 +115,21 @@ def _parts(test: cst.BaseExpression, names: TestedNames, *, holds: bool) -> list
 
 def _compared(test: cst.Comparison, names: TestedNames, *, holds: bool) -> list[_Part]:
     operator, right = test.comparisons[0].operator, test.comparisons[0].comparator
+    left = test.left.target if isinstance(test.left, cst.NamedExpr) else test.left
     positive = holds != isinstance(operator, _NEGATIVE)
     is_none = isinstance(right, cst.Name) and right.value == "None"
     if is_none and isinstance(operator, cst.Is | cst.IsNot):
-        if not isinstance(test.left, cst.Name | cst.Attribute):
+        if not isinstance(left, cst.Name | cst.Attribute):
             return []
-        return [_Part(test.left, _may_be_none if positive else _may_be_another)]
+        return [_Part(left, _may_be_none if positive else _may_be_another)]
     if isinstance(operator, _EQUALITIES):
         return [
-            *_equal(test.left, right, names, positive=positive),
-            *_equal(right, test.left, names, positive=positive),
+            *_equal(left, right, names, positive=positive),
+            *_equal(right, left, names, positive=positive),
         ]
-    if isinstance(operator, cst.In | cst.NotIn) and _is_constant(test.left):
+    if isinstance(operator, cst.In | cst.NotIn) and _is_constant(left):
         verdict = _membership(right, names)
-        return [_Part(test.left, lambda atom: verdict(atom) is not (not positive))]
+        return [_Part(left, lambda atom: verdict(atom) is not (not positive))]
     return []
 
 

@@ -107,7 +107,9 @@ def _places(wanted: Value, on_mesh: Sharding | None) -> Places:
     shardings = [atom for atom in wanted if isinstance(atom, Sharding)]
     if wanted and len(shardings) == len(wanted):
         # Of several, the leaves of a tree have each one of them.
-        is_known = all(each.is_named and each.mesh is not None for each in shardings)
+        is_known = all(
+            each.is_of_host or (each.is_named and each.mesh is not None) for each in shardings
+        )
         return join(*map(_on, shardings)) if is_known else UNKNOWN
     if isinstance(only, Sequence) and only.items:
         return tuple(_places(item, on_mesh) for item in only.items)

@@ -387,13 +387,17 @@ class Statements:
 
     def while_(self, node: cst.While, state: State) -> State | None:
 
-        def begin(branch: State) -> State:
+        def begin(branch: State, *, holds: bool = True) -> State:
             self.expressions.evaluate(node.test, branch)
+            self.expressions.operators.narrow(node.test, branch, holds=holds)
             return branch
+
+        def end(branch: State) -> State:
+            return begin(branch, holds=False)
 
         endless = isinstance(node.test, cst.Name) and node.test.value == "True"
         # The test is evaluated once more than the body: what it binds holds after the loop.
-        return self._loop(begin, node.body, node.orelse, state, ends=not endless, at_end=begin)
+        return self._loop(begin, node.body, node.orelse, state, ends=not endless, at_end=end)
 
     def _loop(
         self,

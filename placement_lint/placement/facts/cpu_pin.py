@@ -13,6 +13,7 @@ from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.environ import settings
 from placement_lint.syntax.guards import is_main_guard
 from placement_lint.syntax.import_statements import modules_named
+from placement_lint.syntax.pytest_fixtures import contexts_held, pytest_fixture
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,11 +22,14 @@ if TYPE_CHECKING:
     from placement_lint.syntax.tree import Tree
 
 _OPTIONS = frozenset({"jax_platforms", "jax_platform_name"})
+_LISTS = frozenset({"jax.devices", "jax.local_devices"})
 _VARIABLES = frozenset({"JAX_PLATFORMS", "JAX_PLATFORM_NAME"})
 
 
 def pins_cpu(tree: Tree, names: Names, *, by_intent: bool = False) -> bool:
     """Return whether the module sets the platform to the CPU, unconditionally.
+
+    So does a fixture that holds `jax.default_device` of the CPU for every test.
 
     A variable that is set below `import jax` has no effect (JDP501), nor has an option below what
     surely starts the backend (JDP502). They count only `by_intent`: that of a `conftest.py` says
@@ -41,7 +45,57 @@ def pins_cpu(tree: Tree, names: Names, *, by_intent: bool = False) -> bool:
         )
         and not _is_conditional(node, tree)
         for node in tree.every(cst.Call, cst.Assign, cst.AugAssign)
+    ) or any(
+        _tests_on_cpu(node, tree, names, by_intent=by_intent)
+        for node in tree.every(cst.Call, cst.FunctionDef)
     )
+
+
+def _tests_on_cpu(node: cst.CSTNode, tree: Tree, names: Names, *, by_intent: bool) -> bool:
+    """Return whether a fixture, or the start of tests, makes the CPU the default of all tests."""
+    if isinstance(node, cst.FunctionDef):
+        fixture = pytest_fixture(node, names)
+        return (
+            fixture is not None
+            and fixture.is_automatic
+            and any(_enters_cpu(each, names) for each in contexts_held(node, names))
+        )
+    if not by_intent or not isinstance(node, cst.Call) or not _defaults_to_cpu(node, names):
+        return False
+    around = [each for each in tree.ancestors(node) if isinstance(each, cst.FunctionDef)]
+    fixtures = [pytest_fixture(each, names) for each in around]
+    return not _is_conditional(node, tree) and all(
+        each.name.value.startswith("pytest_") or (fixture is not None and fixture.is_automatic)
+        for each, fixture in zip(around, fixtures, strict=True)
+    )
+
+
+def _enters_cpu(manager: cst.BaseExpression, names: Names) -> bool:
+    if not isinstance(manager, cst.Call) or names.qualified(manager.func) != "jax.default_device":
+        return False
+    return _is_host(Arguments(manager).get(0, "new_val"), names)
+
+
+def _defaults_to_cpu(call: cst.Call, names: Names) -> bool:
+    arguments = Arguments(call)
+    return (
+        names.qualified(call.func) == "jax.config.update"
+        and string_value(arguments.get(0, "name")) == "jax_default_device"
+        and _is_host(arguments.get(1, "val"), names)
+    )
+
+
+def _is_host(device: cst.BaseExpression | None, names: Names) -> bool:
+    """Return whether an expression is a device of the host, or a name for one."""
+    device = names.sole_value(device) or device
+    if isinstance(device, cst.Subscript):
+        device = device.value
+    if isinstance(device, cst.Call):
+        if names.qualified(device.func) not in _LISTS:
+            return False
+        arguments = Arguments(device)
+        device = arguments.get(0, "backend") or arguments.keywords.get("backend")
+    return string_value(device) == "cpu"
 
 
 def _configures_cpu(node: cst.CSTNode, names: Names) -> bool:

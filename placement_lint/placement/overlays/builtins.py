@@ -8,6 +8,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.placement.domain.contents import element_of, iterated_of, of_pairs
+from placement_lint.placement.domain.keys import Member
 from placement_lint.placement.domain.library_values import DeviceList, LibraryFunction
 from placement_lint.placement.domain.values import (
     ANYTHING,
@@ -52,7 +53,7 @@ _BINDABLE = (Class, External, Function, LibraryFunction, LibraryMethod, Method)
 """Of what `functools.partial` gives something that calls it."""
 _PLAIN_BUILTINS = frozenset({
     "ascii", "bin", "bool", "bytes", "callable", "chr", "complex", "delattr", "float", "format",
-    "hasattr", "hash", "hex", "id", "input", "int", "isinstance", "issubclass", "len", "object",
+    "hasattr", "hash", "hex", "id", "input", "int", "isinstance", "issubclass", "len",
     "oct", "open", "ord", "print", "range", "repr", "round", "slice", "str",
 })  # fmt: skip
 
@@ -87,6 +88,16 @@ def builtin(call: LibraryCall) -> Value:
             call.escapes(held)
         return UNKNOWN
     return iterated(call)
+
+
+@models("builtins.object")
+def object_(call: LibraryCall) -> Value:
+    """`object()`: something that is nothing else, such as the mark of the end of a queue.
+
+    The same for each execution of the call, which is only ever compared with its own.
+    """
+    place = call.place
+    return value(Plain(member=Member(f"object:{place.module}:{place.node}")))
 
 
 @models("builtins.type")

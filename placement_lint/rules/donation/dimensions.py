@@ -109,9 +109,9 @@ class _Shapes:
                 for each in node.elements
             )
         if isinstance(node, cst.Subscript):
-            return self._is_item(node, ctx)
+            return self._is_item(node, ctx) or is_split(ctx.flow.value(node))
         if isinstance(node, cst.Call):
-            return self._is_made(node, ctx)
+            return self._is_made(node, ctx) or is_split(ctx.flow.value(node))
         if isinstance(node, cst.Name):
             return self._is_bound(node, ctx) or is_split(ctx.flow.value(node))
         return isinstance(node, cst.Attribute) and is_split(ctx.flow.value(node))
@@ -243,9 +243,12 @@ def _calls_of(
 
 def _function_called(node: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Context] | None:
     """Return the function of the program that a call is of, and the file that it is in."""
-    from placement_lint.placement.domain.values import Function, Method, sole
+    from placement_lint.placement.domain.values import Computation, Function, Method, sole
 
     only = sole(ctx.flow.value(node.func))
+    if isinstance(only, Computation) and len(only.steps) == 1 and only.steps[0].is_whole:
+        # What `jax.jit` alone compiles gives what its function does.
+        only = sole(only.of)
     place = only.place if isinstance(only, Function) else None
     if isinstance(only, Method):
         place = only.function

@@ -11,6 +11,7 @@ from placement_lint.placement.domain import values
 from placement_lint.placement.domain.values import Instance
 from placement_lint.semantic.datasets import DATASET_METHODS
 from placement_lint.semantic.enclosing import failure_is_expected
+from placement_lint.semantic.followed import followed
 from placement_lint.semantic.given_functions import (
     computation_given,
     computation_in,
@@ -102,11 +103,13 @@ def _functions_given(
             continue
         for passed in _passed_for(node, there):
             yield there.module.path, passed
-        if isinstance(node, cst.Name):
+        if isinstance(followed(node, there), cst.Name):
             # What a name may be on several ways is decided by more than the objects.
             continue
         held = _held(node, given, there)
-        for place in sorted({p for atom in held for p in _functions_of(atom, methods, program)}):
+        run = {p for atom in held for p in _functions_of(atom, methods, program)}
+        run |= {p for atom in held for p in _called_by(atom, methods, program)}
+        for place in sorted(run):
             function = program.node(place)
             if isinstance(function, cst.FunctionDef | cst.Lambda):
                 yield place.module, function
@@ -156,6 +159,28 @@ def _objects_of(owner: Atom, program: Program) -> list[Instance]:
         return []
     made = program.now.instances.get(owner.cls, {})
     return [*made] if owner.site == owner.cls and made else [owner]
+
+
+def _called_by(atom: Atom, methods: tuple[str, ...], program: Program) -> Iterator[Place]:
+    """Yield the functions that an object holds and that one of these methods of it calls.
+
+    Each must be the only one that the object may hold under its name.
+    """
+    if not isinstance(atom, Instance):
+        return
+    for method in _functions_of(atom, methods, program):
+        tree = program.module_of(method).tree
+        for call in tree.every(cst.Call, below=program.node(method)):
+            function = call.func
+            if (
+                isinstance(function, cst.Attribute)
+                and isinstance(function.value, cst.Name)
+                and function.value.value == "self"
+            ):
+                kept = program.now.final.get((atom, function.attr.value), values.NOTHING)
+                only = values.sole(kept)
+                if only is not None:
+                    yield from _functions_of(only, ("__call__",), program)
 
 
 def _functions_of(atom: Atom, methods: tuple[str, ...], program: Program) -> Iterator[Place]:

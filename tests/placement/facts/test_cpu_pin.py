@@ -91,6 +91,50 @@ IN_TIME = [
 ]
 
 
+_BLOCK = "    with jax.default_device(jax.devices('cpu')[0]):\n        yield\n"
+_CHOICE = "jax.config.update('jax_default_device', cpu)\n"
+FOR_ALL_TESTS = [
+    f"@pytest.fixture(autouse=True)\ndef host():\n{_BLOCK}",
+    f"@pytest.fixture(scope='session', autouse=True)\ndef host(request):\n    x = 1\n{_BLOCK}",
+    "@pytest.fixture(autouse=True)\ndef host():\n    with jax.default_device(cpu): yield",
+    "@pytest.fixture(autouse=True)\ndef host():\n    with jax.default_device('cpu'): yield",
+]
+FOR_SOME_TESTS = [
+    f"@pytest.fixture\ndef host():\n{_BLOCK}",
+    f"@pytest.fixture(autouse=False)\ndef host():\n{_BLOCK}",
+    f"@contextlib.contextmanager\ndef host():\n{_BLOCK}",
+    "@pytest.fixture(autouse=True)\ndef a():\n    with jax.default_device(gpu): yield",
+    "@pytest.fixture(autouse=True)\ndef a():\n    with jax.default_device(cpu): x = 1\n    yield",
+    "@pytest.fixture(autouse=True)\ndef a():\n    with open('cpu'): yield",
+    f"@pytest.fixture\ndef host():\n    {_CHOICE}    yield\n",
+    f"def helper():\n    {_CHOICE}",
+    f"if unknown():\n    {_CHOICE}",
+]
+BY_CONFTEST = [
+    _CHOICE,
+    f"def pytest_configure(config):\n    {_CHOICE}",
+    f"@pytest.fixture(autouse=True)\ndef host():\n    {_CHOICE}    yield\n",
+]
+TESTS = "import contextlib, jax, pytest\ncpu = jax.local_devices(backend='cpu')[0]\ngpu = 0\n"
+
+
+@pytest.mark.parametrize("text", FOR_ALL_TESTS)
+def test_a_fixture_holds_the_host_for_every_test(text: str) -> None:
+    assert pinned(TESTS + text)
+
+
+@pytest.mark.parametrize("text", FOR_SOME_TESTS)
+def test_other_functions_say_nothing_of_all_tests(text: str) -> None:
+    assert not pinned(TESTS + text)
+    assert not pinned(TESTS + text, by_intent=True)
+
+
+@pytest.mark.parametrize("text", BY_CONFTEST)
+def test_what_a_conftest_sets_when_it_starts_holds_for_its_tests(text: str) -> None:
+    assert pinned(TESTS + text, by_intent=True)
+    assert not pinned(TESTS + text)
+
+
 def pinned(text: str, *, by_intent: bool = False) -> bool:
     tree = Tree(cst.parse_module(f"{HEAD}{text}\n"))
     return pins_cpu(tree, Names(tree), by_intent=by_intent)

@@ -1,0 +1,112 @@
+"""Fixtures of pytest, as a file defines them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.syntax.calls import Arguments, elements_or_self, string_value
+from placement_lint.syntax.definitions import applied
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.syntax.names import Names
+    from placement_lint.syntax.tree import Tree
+
+CONFTEST = "conftest.py"
+_MAKERS = frozenset({"pytest.fixture", "pytest_asyncio.fixture"})
+_PLAIN_MODULES = frozenset({"builtins", "h5py", "io", "os", "pathlib", "pytest", "tempfile", "time",
+                            "unittest", "warnings", "zipfile"})  # fmt: skip
+"""Libraries of which no context manager has to do with JAX."""
+
+
+@dataclass(frozen=True)
+class PytestFixture:
+    """A function that pytest calls for the tests which name it."""
+
+    name: str
+    node: cst.FunctionDef
+    is_automatic: bool
+    """Whether it runs for every test that it is visible to."""
+    is_alone: bool
+    """Whether it has one value, as far as its decorators say."""
+
+
+def pytest_fixture(node: cst.FunctionDef, names: Names) -> PytestFixture | None:
+    """Return what a function is as a fixture; None for any other function."""
+    for decorator in node.decorators:
+        made, calls = applied(decorator.decorator, names)
+        if made is None or names.qualified(made) not in _MAKERS:
+            continue
+        given = [(call.keywords.get("name"), call.keywords.get("autouse")) for call in calls]
+        named = [each for each, _ in given if each is not None]
+        name = string_value(named[0]) if named else node.name.value
+        is_automatic = any(isinstance(auto, cst.Name) and auto.value == "True" for _, auto in given)
+        is_alone = (
+            len(node.decorators) == 1
+            and name is not None
+            and not any("params" in call.keywords for call in calls)
+        )
+        return PytestFixture(name or node.name.value, node, is_automatic, is_alone)
+    return None
+
+
+def fixtures_of(tree: Tree, names: Names) -> dict[str, PytestFixture]:
+    """Return the fixtures that are defined at the top of a file, by their names."""
+    found = (
+        pytest_fixture(statement, names)
+        for statement in tree.module.body
+        if isinstance(statement, cst.FunctionDef)
+    )
+    return {each.name: each for each in found if each is not None}
+
+
+def parametrized(tree: Tree) -> Iterator[str]:
+    """Yield the names of parameters that tests of a file are given in another way."""
+    for call, name in _marks(tree):
+        if name == "parametrize":
+            names = Arguments(call).get(0, "argnames")
+            for each in () if names is None else elements_or_self(names):
+                yield from (part.strip() for part in (string_value(each) or "").split(","))
+
+
+def used_by_marks(tree: Tree) -> frozenset[str]:
+    """Return the fixtures that tests of a file use by a mark, without being given their values."""
+    return frozenset(
+        string_value(argument.value) or ""
+        for call, name in _marks(tree)
+        if name == "usefixtures"
+        for argument in call.args
+    )
+
+
+def _marks(tree: Tree) -> Iterator[tuple[cst.Call, str]]:
+    for call in tree.every(cst.Call):
+        if isinstance(call.func, cst.Attribute):
+            yield call, call.func.attr.value
+
+
+def contexts_held(node: cst.FunctionDef, names: Names) -> list[cst.BaseExpression]:
+    """Return the context managers that a fixture holds while tests run, as far as JAX may see.
+
+    Those in the `with` blocks that it yields inside.
+    """
+    found: list[cst.BaseExpression] = []
+    pending: list[tuple[cst.CSTNode, tuple[cst.BaseExpression, ...]]] = [(node.body, ())]
+    while pending:
+        part, held = pending.pop()
+        if isinstance(part, cst.Yield):
+            found += (each for each in held if each not in found)
+        if isinstance(part, cst.With):
+            held += tuple(item.item for item in part.items if not _is_plain(item.item, names))
+        if not isinstance(part, cst.FunctionDef | cst.Lambda):
+            pending += [(child, held) for child in part.children]
+    return found
+
+
+def _is_plain(manager: cst.BaseExpression, names: Names) -> bool:
+    name = names.qualified(manager.func) if isinstance(manager, cst.Call) else None
+    return name == "open" or (name or "").partition(".")[0] in _PLAIN_MODULES
