@@ -111,6 +111,11 @@ class Finding:
     """What to do, in one imperative sentence. Empty where a fix says it."""
 
     @property
+    def key(self) -> tuple[object, ...]:
+        """What it says of which place, whatever is to be done about it."""
+        return (*self.sort_key, self.severity, self.confidence, self.related)
+
+    @property
     def sort_key(self) -> tuple[str, int, Span, str, str]:
         """The order of every report: by place, then by code."""
         return (self.path, self.cell or 0, self.span, self.code, self.message)

@@ -439,9 +439,12 @@ class Analysis:
         return isolating(note, *but)
 
     def _plan(self, drafts: list[Draft]) -> None:
-        """Work out the fixes that wait for what other findings ask."""
+        """Work out the fixes that wait for what other findings ask; none, if none is wanted."""
         from placement_lint.syntax.deep_stack import TooDeepError
 
+        if not self.options.offers_fixes:
+            drafts[:] = [replace(draft, fix=None) for draft in drafts]
+            return
         plans = [draft.fix for draft in drafts]
         waiting = [number for number, plan in enumerate(plans) if callable(plan)]
         for number in waiting:

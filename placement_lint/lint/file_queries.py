@@ -120,6 +120,31 @@ class FileQueries:
         self._selection.previous = None
         return project
 
+    def with_fixes(self, findings: Iterable[Finding], path: str) -> list[Finding]:
+        """See `Linter.with_fixes`."""
+        with using(self._budget):
+            return run_deep(self._with_fixes, [*findings], path)
+
+    def _with_fixes(self, findings: list[Finding], path: str) -> list[Finding]:
+        project, selection = self._project, self._selection
+        if path not in selection.requests:
+            return findings
+        self._offer_fixes()
+        try:
+            component = self._around(path)
+            found = (
+                {}
+                if component is None
+                else check_component(component, selection, project, FixMode.NONE)
+            )
+            if path not in found:
+                found[path] = check_alone(path, selection.requests[path], FixMode.NONE, project)
+        except LimitError:
+            # The findings of the file say so.
+            return findings
+        fixed = {each.key: each for each in found[path].findings if each.fix is not None}
+        return [fixed.get(finding.key, finding) for finding in findings]
+
     def fixes(self, paths: Iterable[str]) -> list[Change]:
         """See `Linter.fixes`."""
         with using(self._budget):
@@ -135,10 +160,7 @@ class FileQueries:
     def _changes(self, paths: Iterable[str]) -> list[Change]:
         project, selection = self._project, self._selection
         paths = [path for path in paths if path in selection.requests]
-        selection.requests = {
-            each: replace(request, unsafe_fixes=False)
-            for each, request in selection.requests.items()
-        }
+        self._offer_fixes()
         found: dict[str, CheckedFile] = {}
         for path in paths:
             component = None if path in found else self._around(path)
@@ -150,6 +172,15 @@ class FileQueries:
         wanted = {path for path in paths if path in changes}
         linked = frozenset(wanted).union(*(changes[path].linked for path in wanted))
         return [changes[path] for path in sorted(linked & changes.keys())]
+
+    def _offer_fixes(self) -> None:
+        """Have fixes worked out from now on; those are made that are safe."""
+        self._selection.requests = {
+            path: replace(
+                request, options=replace(request.options, offers_fixes=True), unsafe_fixes=False
+            )
+            for path, request in self._selection.requests.items()
+        }
 
     def lookup(self, path: str) -> NameLookup | None:
         """See `Linter.lookup`."""

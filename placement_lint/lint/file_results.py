@@ -59,6 +59,9 @@ class FileOptions:
     """What the settings make of findings."""
     reveal: bool = False
     """Answer the `# reveal: name` comments of the file."""
+    offers_fixes: bool = True
+    """Whether findings come with their fixes. To work these out may take as long as all else: an
+    editor asks for them where it offers one."""
     time_limit: int = 0
     """Seconds of processor time that the file may take; 0: any number. It is kept to where there is
     a budget; see `placement_lint.limits.budget`."""

@@ -38,6 +38,7 @@ class Linter:
     are the same but for `per_file_ignores`. `folders`: the files are all those of the directories
     that were asked for. `fix` says what happens to fixes, and `reveal` whether `# reveal:` comments
     are answered. `respect_noqa`: whether `# noqa` silences, or the host sees to that.
+    `offers_fixes` False: findings come without fixes, for which `with_fixes` is asked.
 
     `jobs` processes check files where that is worth it, within `limits` (by default, its share of
     the memory). `cache` keeps results from one run to the next; `here` are the settings of the
@@ -55,6 +56,7 @@ class Linter:
         fix: FixMode = FixMode.NONE,
         reveal: bool = False,
         respect_noqa: bool = True,
+        offers_fixes: bool = True,
         jobs: int = 1,
         limits: Limits | None = None,
         cache: RunCache | None = None,
@@ -72,6 +74,7 @@ class Linter:
         self._fix = fix
         self._reveal = reveal
         self._respect_noqa = respect_noqa
+        self._offers_fixes = offers_fixes
         self._jobs = jobs
         self._cache = cache
         self._here = here
@@ -144,6 +147,13 @@ class Linter:
         """
         return self._queries().lookup(path)
 
+    def with_fixes(self, findings: Iterable[Finding], path: str) -> list[Finding]:
+        """Return findings of one file with the fixes that there are for them.
+
+        Those that take too much are left as they are.
+        """
+        return self._queries().with_fixes(findings, path)
+
     def fixes(self, paths: Iterable[str]) -> list[Change]:
         """Return what all safe fixes make of files, and of those that they edit together with them.
 
@@ -200,6 +210,7 @@ class Linter:
             respect_noqa=self._respect_noqa,
             sight=Sight.WHOLE if self._folders else Sight.IMPORTS,
             most_seconds=seconds,
+            offers_fixes=self._offers_fixes,
         )
         if not (settings.per_file_ignores or settings.extend_per_file_ignores):
             self._requests[key] = settings, request

@@ -342,6 +342,7 @@ def request_for(
     sight: Sight = Sight.IMPORTS,
     respect_noqa: bool = True,
     most_seconds: int = 0,
+    offers_fixes: bool = True,
 ) -> Request:
     """Return how a file is checked by its settings. Raises UnknownSelectorError for a wrong one.
 
@@ -360,6 +361,7 @@ def request_for(
         sight=sight,
         reveal=reveal,
         respect_noqa=respect_noqa,
+        offers_fixes=offers_fixes,
         time_limit=seconds,
     )
     return Request(options, settings.unsafe_fixes)

@@ -148,11 +148,12 @@ def parse(
 ) -> ParsedFile | Unparsable:
     """Parse a source, once for each of its texts in a store.
 
-    The nodes may lack whitespace and punctuation until `ParsedFile.add_punctuation`, except in a
-    lasting store; with `is_lean` False they do not, for whoever asks for places at once. Needs
-    `run_deep`. Raises MemoryError, which says nothing of the source.
+    The nodes may lack whitespace and punctuation until `ParsedFile.add_punctuation`; with `is_lean`
+    False they do not, for whoever asks for places at once. A lasting store has other nodes for
+    these, of which those of unchanged statements stay. Needs `run_deep`. Raises MemoryError, which
+    says nothing of the source.
     """
-    if store is not None and store.is_lasting:
+    if store is not None and store.is_lasting and not is_lean:
         return store.derived(_parsed_again, source)
     if store is None:
         store = FileStore()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from placement_lint.findings import Finding
     from placement_lint.lint.lookup import NameLookup
     from placement_lint.lint.results import Outcome
 
@@ -73,6 +75,7 @@ class Session:
             lambda _: SETTINGS,
             folders=True,
             reveal=True,
+            offers_fixes=False,
             cache=MemoryCache(),
             store=FileStore(is_lasting=True),
         )
@@ -84,18 +87,27 @@ class Session:
         self.linter.store.keep_only(self.linter.files)
         return outcome
 
+    def with_fixes(self, outcome: Outcome) -> tuple[Finding, ...]:
+        """Give what was found with its fixes, which the server asks for where they are offered."""
+        found: list[Finding] = []
+        for path, its in itertools.groupby(outcome.findings, key=lambda finding: finding.path):
+            found += self.linter.with_fixes(its, path)
+        return tuple(found)
+
     def known(self, path: str, unsaved: Mapping[str, bytes] | None = None) -> NameLookup | None:
         self.linter.begin(unsaved)
         return self.linter.lookup(path)
 
 
 def same(one: Outcome, other: Outcome) -> bool:
-    return (one.findings, one.suppressed, one.revealed, one.skipped) == (
-        other.findings,
-        other.suppressed,
-        other.revealed,
-        other.skipped,
-    )
+    """Return whether two runs have found the same, whatever the fixes are."""
+    return told(one) == told(other)
+
+
+def told(outcome: Outcome) -> tuple[object, ...]:
+    findings = [each.key for each in outcome.findings]
+    suppressed = [(each.finding.key, each.reason) for each in outcome.suppressed]
+    return findings, suppressed, outcome.revealed, outcome.skipped
 
 
 def afresh(texts: Mapping[str, bytes]) -> Outcome:
@@ -115,8 +127,9 @@ def type_on(texts: dict[str, str], rounds: int, chance: random.Random) -> int:
         else:
             before[path], texts[path] = texts[path], typed(texts[path], chance)
         data = {name: text.encode("utf-8", "surrogatepass") for name, text in texts.items()}
-        found = session.lint(data)
-        assert same(found, afresh(data)), texts[path]
+        found, expected = session.lint(data), afresh(data)
+        assert same(found, expected), texts[path]
+        assert session.with_fixes(found) == expected.findings, texts[path]
         assert same(session.lint(data), found)
         seen.add(found.findings)
     return len(seen)
@@ -249,7 +262,7 @@ def test_nothing_is_known_of_what_cannot_be_parsed_or_is_not_there(
 def test_places_are_those_of_a_file_that_is_seen_for_the_first_time() -> None:
     def compare(text: str) -> bool:
         source = Source("a.py", text)
-        parsed = parse(source, store)
+        parsed = parse(source, store, is_lean=False)
         assert isinstance(parsed, ParsedFile)
         module, kept = parsed.module, parsed.spans
         whole = Spans(module, source)

@@ -87,7 +87,7 @@ TEXT = "".join(f"def f{number}(x):\n    return x + {number}\n\n\n" for number in
 
 
 def module_of(text: str, store: FileStore) -> cst.Module:
-    parsed = parse(Source("a.py", text), store)
+    parsed = parse(Source("a.py", text), store, is_lean=False)
     assert isinstance(parsed, ParsedFile)
     return parsed.module
 

@@ -65,7 +65,7 @@ class SnapshotResult:
 
     snapshot: Snapshot
     findings: dict[str, list[Finding]] = field(default_factory=dict)
-    """By path."""
+    """By path, without fixes: see `AnalysisService.with_fixes`."""
     revealed: dict[str, list[Revealed]] = field(default_factory=dict)
     """Answers to `# reveal: name` comments, by path."""
     problems: tuple[Problem, ...] = ()
@@ -84,6 +84,7 @@ class _Folder:
             settings.for_file,
             folders=root is not None,
             reveal=True,
+            offers_fixes=False,
             cache=MemoryCache(),
             store=FileStore(is_lasting=True),
         )
@@ -113,6 +114,7 @@ class AnalysisService:
         self._surroundings = -1
         self._known: OrderedDict[tuple[int, str], NameLookup | None] = OrderedDict()
         self._editors: OrderedDict[tuple[str, bytes], Editor | None] = OrderedDict()
+        self._fixed: OrderedDict[tuple[int, str], list[Finding]] = OrderedDict()
 
     def look(self, snapshot: Snapshot) -> SnapshotResult:
         """Find what there is to find in every file of the workspace."""
@@ -169,9 +171,20 @@ class AnalysisService:
                 self._known.popitem(last=False)
         return self._known[key]
 
+    def with_fixes(self, seen: SnapshotResult, path: str) -> list[Finding]:
+        """Return what was found in a file with the fixes for it, which a look leaves out."""
+        found = seen.findings.get(path, [])
+        key = (seen.snapshot.number, path)
+        if found and key not in self._fixed:
+            self._prepare(seen.snapshot)
+            self._fixed[key] = self._linter_of(path, seen.snapshot).with_fixes(found, path)
+            while len(self._fixed) > _REMEMBERED:
+                self._fixed.popitem(last=False)
+        return self._fixed[key] if found else []
+
     def fixes(self, seen: SnapshotResult, path: str) -> list[Change]:
         """Return what safe fixes make of a file, and of what else its own fixes edit."""
-        fixes = [finding.fix for finding in seen.findings.get(path, ())]
+        fixes = [finding.fix for finding in self.with_fixes(seen, path)]
         edited = [
             edit.path
             for fix in fixes

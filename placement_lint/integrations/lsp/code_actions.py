@@ -12,7 +12,7 @@ from placement_lint.lint.suppressions.add_noqa import comments_for
 from placement_lint.lint.suppressions.comments import NEVER_SILENT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from lsprotocol.types import Diagnostic, Position
 
@@ -51,9 +51,14 @@ class CodeActions:
         self._writer = writer
         self._editor = editor
 
-    def about(self, path: str, uri: str, place: Range) -> Iterator[CodeAction]:
-        """Return what can be done about the findings that touch a stretch of a document."""
-        touched = [*self._touching(path, uri, place)]
+    def about(
+        self, path: str, uri: str, place: Range, fixed: Sequence[Finding]
+    ) -> Iterator[CodeAction]:
+        """Return what can be done about the findings that touch a stretch of a document.
+
+        `fixed` are the findings of the file with their fixes.
+        """
+        touched = [*self._touching(path, uri, place, fixed)]
         seen: set[tuple[str, object]] = set()
         for finding, diagnostic in touched:
             action = self._mend(finding, diagnostic)
@@ -75,20 +80,20 @@ class CodeActions:
                 command=Command(title, EXPLAIN, arguments=[code]),
             )
 
-    def has_safe_fix(self, path: str) -> bool:
-        """Return whether a finding in a file has a safe fix."""
-        return any(
-            finding.fix is not None and finding.fix.applicability is Applicability.SAFE
-            for finding in self._told.seen.findings.get(path, ())
-        )
+    def touches(self, path: str, uri: str, place: Range) -> bool:
+        """Return whether a finding touches a stretch of a document."""
+        found = self._told.seen.findings.get(path, ())
+        return any(True for _ in self._touching(path, uri, place, found))
 
-    def _touching(self, path: str, uri: str, place: Range) -> Iterator[tuple[Finding, Diagnostic]]:
-        for finding in self._told.seen.findings.get(path, ()):
+    def _touching(
+        self, path: str, uri: str, place: Range, fixed: Sequence[Finding]
+    ) -> Iterator[tuple[Finding, Diagnostic]]:
+        for finding, its in zip(self._told.seen.findings.get(path, ()), fixed, strict=True):
             where = self._told.document(path, finding.cell)
             if where is not None and where[0] == uri:
                 diagnostic = self._told.diagnostic(finding, where[1])
                 if touch(diagnostic.range, place):
-                    yield finding, diagnostic
+                    yield its, diagnostic
 
     def _mend(self, finding: Finding, diagnostic: Diagnostic) -> CodeAction | None:
         fix = finding.fix
@@ -120,6 +125,12 @@ class CodeActions:
             diagnostics=[diagnostic],
             edit=edit,
         )
+
+
+def has_safe_fix(findings: Iterable[Finding]) -> bool:
+    """Return whether a finding has a safe fix."""
+    fixes = [finding.fix for finding in findings]
+    return any(fix is not None and fix.applicability is Applicability.SAFE for fix in fixes)
 
 
 def touch(one: Range, other: Range) -> bool:

@@ -188,12 +188,10 @@ def of_problem(problem: Problem) -> Diagnostic:
 
 
 def _data(finding: Finding) -> dict[str, object]:
-    fix = finding.fix
-    told = None if fix is None else {"applicability": fix.applicability.value, "does": fix.message}
+    # Not what fixes it: to work that out for each change may take as long as to find it.
     return {
         "name": finding.name,
         "confidence": finding.confidence.value,
-        "fix": told,
         "help": finding.advice or None,
     }
 

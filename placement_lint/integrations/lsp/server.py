@@ -24,6 +24,7 @@ from placement_lint.integrations.lsp.code_actions import (
     FIX_ALL,
     RULES,
     CodeActions,
+    has_safe_fix,
     touch,
     wants,
 )
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from placement_lint.files.source import Source
+    from placement_lint.findings import Finding
     from placement_lint.integrations.lsp.analysis import SnapshotResult
 
 _SECTION = "placement-lint"
@@ -372,11 +374,20 @@ class Server:
         writer = self._writer(told)
         only = params.context.only
         actions: list[types.CodeAction] = []
-        if wants(only, types.CodeActionKind.QuickFix.value) and seen.findings.get(path):
+        touches = CodeActions(told, writer, None).touches(path, uri, params.range)
+        is_automatic = params.context.trigger_kind == types.CodeActionTriggerKind.Automatic
+        if not touches and only is None and is_automatic:
+            # Some editors ask as the cursor moves: nobody has to work out fixes for that.
+            return []
+        is_asked = touches and wants(only, types.CodeActionKind.QuickFix.value)
+        fixed: list[Finding] = []
+        if is_asked or wants(only, FIX_ALL):
+            fixed = await self.scheduler.ask(self.scheduler.analysis.with_fixes, seen, path)
+        if is_asked:
             editor = await self.scheduler.ask(self.scheduler.analysis.editor, seen.snapshot, path)
             offers = CodeActions(told, writer, editor)
-            actions += offers.about(path, uri, params.range)
-        if wants(only, FIX_ALL) and CodeActions(told, writer, None).has_safe_fix(path):
+            actions += offers.about(path, uri, params.range, fixed)
+        if wants(only, FIX_ALL) and has_safe_fix(fixed):
             action = types.CodeAction(
                 title="Apply all safe fixes (placement-lint)",
                 kind=FIX_ALL,
@@ -452,11 +463,15 @@ class Server:
             hover.linked(seen.snapshot),
         )
         here = types.Range(params.position, params.position)
-        findings = [
-            finding
-            for finding in seen.findings.get(path, ())
+        found = [
+            number
+            for number, finding in enumerate(seen.findings.get(path, ()))
             if finding.cell == cell and touch(text.places.range(finding.span), here)
         ]
+        findings: list[Finding] = []
+        if found:
+            fixed = await self.scheduler.ask(self.scheduler.analysis.with_fixes, seen, path)
+            findings = [fixed[number] for number in found]
         before = self._lines_before(seen, path, cell)
         return hover.hover(known, findings, text.places, before, self._pages.link)
 

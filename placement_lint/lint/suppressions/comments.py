@@ -38,6 +38,9 @@ from placement_lint.rules.tool.io_error import IoError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import TypeAlias
+
+    _Regions: TypeAlias = tuple[list[int], list[tuple[int, int, int, int]]]
 
     from placement_lint.findings import Finding
     from placement_lint.syntax.edits import Editor
@@ -282,24 +285,28 @@ class Suppressions:
 
         The third line is the one on which it begins with its decorators.
         """
-        starts, regions = self._regions
-        index = bisect.bisect_right(starts, offset) - 1
-        if index < 0:
-            return None
-        end, first, last, above = regions[index]
-        return (first, last, above) if offset <= end else None
+        # Where headers end, only LibCST knows.
+        return _region_at(offset, self._small_regions) or _region_at(offset, self._regions)
 
     @cached_property
-    def _regions(self) -> tuple[list[int], list[tuple[int, int, int, int]]]:
+    def _small_regions(self) -> _Regions:
+        """Every small statement and decorator."""
+        return self._regions_of((cst.BaseSmallStatement, cst.Decorator))
+
+    @cached_property
+    def _regions(self) -> _Regions:
         """Every small statement, header and decorator: they lie beside, never in one another."""
+        return self._regions_of((cst.BaseSmallStatement, cst.Decorator, *_WithBody))
+
+    def _regions_of(self, kinds: tuple[type[cst.CSTNode], ...]) -> _Regions:
         found: list[tuple[int, tuple[int, int, int, int]]] = []
         for node in self._editor.tree.nodes:
-            if isinstance(node, cst.BaseSmallStatement | cst.Decorator):
-                start, end = self._editor.spans.inner(node)
-            elif isinstance(node, _WithBody):
+            if not isinstance(node, kinds):
+                continue
+            if isinstance(node, _WithBody):
                 start, end = self._header(node)
             else:
-                continue
+                start, end = self._editor.spans.inner(node)
             place = self._editor.place((start, end))
             above = place.line
             if isinstance(node, cst.FunctionDef | cst.ClassDef) and node.decorators:
@@ -317,6 +324,16 @@ class Suppressions:
             return start, spans.outer(node.subject)[1]
         body = getattr(node, "body", None)
         return start, spans.outer(body)[0] if isinstance(body, cst.BaseSuite) else end
+
+
+def _region_at(offset: int, regions: _Regions) -> tuple[int, int, int] | None:
+    """Return the lines of the region that an offset is in."""
+    starts, places = regions
+    index = bisect.bisect_right(starts, offset) - 1
+    if index < 0:
+        return None
+    end, first, last, above = places[index]
+    return (first, last, above) if offset <= end else None
 
 
 def _directive(

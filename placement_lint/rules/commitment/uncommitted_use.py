@@ -64,7 +64,7 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
         confidence=Confidence.DEFINITE if use.always else Confidence.LIKELY,
         journey=journey([origin.created for origin in origins], node, ctx, MADE_HERE),
         # What it does to traced code that the array is committed, no execution shows.
-        fix=None if use.is_from_outside else _commit(arrays, ctx),
+        fix=None if use.is_from_outside else lambda: _commit(arrays, ctx),
         advice=_advice(name or "x", devices[0], indexed=use.kind is UseKind.INDEXED),
     )
 
