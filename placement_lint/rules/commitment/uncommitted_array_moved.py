@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from placement_lint.findings import Applicability, Severity
 from placement_lint.placement.domain import record
 from placement_lint.prefilter.conditions import Says
@@ -14,8 +16,6 @@ from placement_lint.rules.commitment.scalars import is_made_as_number, is_used_a
 from placement_lint.rules.commitment.uncommitted_use import report_possible_uses, report_use
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from placement_lint.rules.context import Context
 
 
@@ -76,7 +76,8 @@ class UncommittedArrayMoved(Rule):
     `jax.tree.map(lambda a: jax.device_put(a, s), params)`, `jit(f, out_shardings=…)`,
     `make_array_from_callback`), which is one intended copy. Parameters that the first iteration of
     a loop moves, `params = step(params, batch)`, or the first call of a method that replaces them:
-    after that they are on the accelerator. Operations that convert to NumPy (`np.asarray`,
+    after that they are on the accelerator. (A table that is filled item by item, `table =
+    table.at[i].set(row)`, was meant to stay on the host, and is flagged.) Operations that convert to NumPy (`np.asarray`,
     `np.stack`, `jax.device_get`), read metadata, print or save. The other direction: an array on
     the default device used in a block of the host. PRNG keys and scalars; in tests, arrays that
     are known to have fewer than 65,536 elements. Arrays that are only used under the same default
@@ -106,8 +107,19 @@ class UncommittedArrayMoved(Rule):
         for use in ctx.flow.uses():
             if use.kind is not record.UseKind.COMPUTED:
                 continue
-            again = use.moved - copied_once(use, ctx)
+            node_of = ctx.tree.nodes[use.node]
+            once = copied_once(use, ctx)
+            again = use.moved - once
+            if once and _is_updated(node_of, ctx):
+                # What is filled item by item was made on the host to stay there.
+                again, use = use.moved, replace(use, in_loop=False)
             again = frozenset(array for array in again if not is_made_as_number(array, ctx))
-            if again and not is_used_as_number(ctx.tree.nodes[use.node], ctx):
+            if again and not is_used_as_number(node_of, ctx):
                 report_use(replace(use, moved=again), ctx, "computing with it")
         report_possible_uses(record.UseKind.COMPUTED, ctx, "computing with it")
+
+
+def _is_updated(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether items of an array are set: `table` of `table.at[i].set(row)`."""
+    around = ctx.parent(node)
+    return isinstance(around, cst.Attribute) and around.attr.value == "at"
