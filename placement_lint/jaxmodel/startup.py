@@ -26,6 +26,12 @@ LATE_OPTIONS: dict[str, bool] = {
 raises RuntimeError; the others are taken and ignored. Measured on the same six versions; the last
 one is there from 0.5.1 on."""
 
+PLATFORM_SETTERS = frozenset({"numpyro.set_platform", "numpyro.util.set_platform"})
+"""They set `jax_platforms`, or `jax_platform_name` (read in numpyro 0.22)."""
+
+FLAG_SETTERS = frozenset({"numpyro.set_host_device_count", "numpyro.util.set_host_device_count"})
+"""They put `--xla_force_host_platform_device_count` into XLA_FLAGS (read in numpyro 0.22)."""
+
 DEAD_VARIABLES: dict[str, str] = {
     f"JAX_TRANSFER_GUARD_{direction}": f"jax_transfer_guard_{direction.lower()}"
     for direction in ("DEVICE_TO_DEVICE", "DEVICE_TO_HOST", "HOST_TO_DEVICE")

@@ -77,11 +77,11 @@ class UncommittedArrayMoved(Rule):
     `make_array_from_callback`), which is one intended copy. Parameters that the first iteration of
     a loop moves, `params = step(params, batch)`, or the first call of a method that replaces them:
     after that they are on the accelerator. (A table that is filled item by item, `table =
-    table.at[i].set(row)`, was meant to stay on the host, and is flagged.) Operations that convert to NumPy (`np.asarray`,
-    `np.stack`, `jax.device_get`), read metadata, print or save. The other direction: an array on
-    the default device used in a block of the host. PRNG keys and scalars; in tests, arrays that
-    are known to have fewer than 65,536 elements. Arrays that are only used under the same default
-    device. A device that may be the accelerator itself.
+    table.at[i].set(row)`, was meant to stay on the host, and is flagged.) Operations that convert
+    to NumPy (`np.asarray`, `np.stack`, `jax.device_get`), read metadata, print or save. The other
+    direction: an array on the default device used in a block of the host. PRNG keys and scalars; in
+    tests, arrays that are known to have fewer than 65,536 elements. Arrays that are only used under
+    the same default device. A device that may be the accelerator itself.
 
     ## Verified by
     The proof makes an array under `jax.default_device` and computes with it outside the block under
@@ -109,13 +109,14 @@ class UncommittedArrayMoved(Rule):
                 continue
             node_of = ctx.tree.nodes[use.node]
             once = copied_once(use, ctx)
-            again = use.moved - once
-            if once and _is_updated(node_of, ctx):
-                # What is filled item by item was made on the host to stay there.
-                again, use = use.moved, replace(use, in_loop=False)
+            # What is filled item by item was made on the host to stay there.
+            is_updated = bool(once) and _is_updated(node_of, ctx)
+            again = use.moved if is_updated else use.moved - once
             again = frozenset(array for array in again if not is_made_as_number(array, ctx))
             if again and not is_used_as_number(node_of, ctx):
-                report_use(replace(use, moved=again), ctx, "computing with it")
+                in_loop = use.in_loop and not is_updated
+                copied = replace(use, moved=again, in_loop=in_loop)
+                report_use(copied, ctx, "computing with it")
         report_possible_uses(record.UseKind.COMPUTED, ctx, "computing with it")
 
 

@@ -8,8 +8,15 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.jaxmodel.environment import VARIABLES, Read
-from placement_lint.jaxmodel.startup import LATE_OPTIONS
-from placement_lint.prefilter.conditions import SETS_VARIABLES, AllOf, AnyOf, Identifier
+from placement_lint.jaxmodel.startup import FLAG_SETTERS, LATE_OPTIONS
+from placement_lint.prefilter.conditions import (
+    SETS_VARIABLES,
+    AllOf,
+    AnyOf,
+    Identifier,
+    Jax,
+    Uses,
+)
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.startup.child_processes import starts_processes
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_in_test
@@ -32,9 +39,10 @@ class EnvironmentSetTooLate(Rule):
     ## What it does
     Finds `os.environ["JAX_PLATFORMS"] = …` and other `JAX_…` variables set after `import jax`, and
     `XLA_FLAGS`, `XLA_PYTHON_CLIENT_…` and `CUDA_VISIBLE_DEVICES` set after a call that starts the
-    backend. It also finds `setdefault`, `update` and `os.putenv`, and cases in which a module of
-    the project that is imported earlier imports jax or starts the backend. What a function or a
-    method sets is too late if each call of it, by its name and in any file, comes after that.
+    backend. It also finds `setdefault`, `update`, `os.putenv` and `numpyro.set_host_device_count`,
+    which sets `XLA_FLAGS`, and cases in which a module of the project that is imported earlier
+    imports jax or starts the backend. What a function or a method sets is too late if each call of
+    it, by its name and in any file, comes after that.
 
     ## Why is this bad?
     JAX reads its `JAX_…` variables while it is imported, and XLA and CUDA read theirs when the
@@ -96,16 +104,19 @@ class EnvironmentSetTooLate(Rule):
     severity, fix = Severity.ERROR, Applicability.UNSAFE
     follows_arrays = False
     # Whatever imports jax may be another module of the project.
-    needs = AllOf(
-        SETS_VARIABLES,
-        AnyOf(
-            b"JAX_",
-            *(
-                Identifier(name.encode())
-                for name, variable in sorted(VARIABLES.items())
-                if variable.read is Read.START
+    needs = AnyOf(
+        AllOf(
+            SETS_VARIABLES,
+            AnyOf(
+                b"JAX_",
+                *(
+                    Identifier(name.encode())
+                    for name, variable in sorted(VARIABLES.items())
+                    if variable.read is Read.START
+                ),
             ),
         ),
+        AllOf(Jax(), b"set_host_device_count", Uses(*FLAG_SETTERS)),
     )
 
     def visit_Assign(self, node: cst.Assign, ctx: Context) -> None:
@@ -138,6 +149,14 @@ def _check(node: cst.Assign | cst.AugAssign | cst.Call, ctx: Context) -> None:
             fix=_plan(node, ctx),
         )
         return
+    if isinstance(node, cst.Call) and ctx.called(node) in FLAG_SETTERS:
+        event = timeline(ctx.module).before(node, Kind.STARTS)
+        if event is not None and not _is_excused(node, "XLA_FLAGS", ctx):
+            ctx.report(
+                node,
+                f"XLA_FLAGS is set after {event.where}, which is too late: it is read when the "
+                "backend starts, and never again",
+            )
 
 
 def _is_excused(node: cst.CSTNode, variable: str, ctx: Context) -> bool:

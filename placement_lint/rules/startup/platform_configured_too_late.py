@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Severity
-from placement_lint.jaxmodel.startup import LATE_OPTIONS
+from placement_lint.jaxmodel.startup import LATE_OPTIONS, PLATFORM_SETTERS
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.semantic.enclosing import failure_is_expected, is_caught
@@ -30,6 +30,7 @@ class PlatformConfiguredTooLate(Rule):
     Finds `jax.config.update` of `jax_platforms`, `jax_platform_name` and `jax_num_cpu_devices`
     after a call that certainly runs earlier and starts the backend: `jax.devices()`, an array, a
     key. Calls that the project's own modules make while they are imported count.
+    `numpyro.set_platform` sets the first of them.
 
     ## Why is this bad?
     JAX selects its platforms once, when the first array is made or the devices are first listed.
@@ -78,13 +79,20 @@ class PlatformConfiguredTooLate(Rule):
     severity = Severity.ERROR
     follows_arrays = False
     needs = AllOf(
-        Jax(), AnyOf(*(option.encode() for option in LATE_OPTIONS)), Uses("jax.config.update")
+        Jax(),
+        AnyOf(
+            AllOf(AnyOf(*(option.encode() for option in LATE_OPTIONS)), Uses("jax.config.update")),
+            AllOf(b"set_platform", Uses(*PLATFORM_SETTERS)),
+        ),
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        if not ctx.is_call(node, "jax.config.update"):
+        if ctx.is_call(node, *PLATFORM_SETTERS):
+            option: str | None = "jax_platforms"
+        elif ctx.is_call(node, "jax.config.update"):
+            option = string_value(Arguments(node).get(0, "name"))
+        else:
             return
-        option = string_value(Arguments(node).get(0, "name"))
         if option not in LATE_OPTIONS or failure_is_expected(node, ctx):
             return
         start = timeline(ctx.module).before(node, Kind.STARTS)
