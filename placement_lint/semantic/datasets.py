@@ -110,13 +110,24 @@ def applied_by(
             yield from ((step, True) for step in _steps(each, view))
         return
     for argument in made.args:
-        if argument.keyword is not None and _is_of_items(argument.keyword.value):
+        if argument.keyword is None:
+            is_applied = not argument.star and _is_of_steps(argument.value, view)
+        else:
+            is_applied = _is_of_items(argument.keyword.value)
+        if is_applied:
             yield from ((step, False) for step in _steps(argument.value, view))
 
 
 def _is_of_items(parameter: str) -> bool:
     """Return whether what is passed for a parameter of a dataset is applied to its items."""
     return any(parameter == each or parameter.endswith(f"_{each}") for each in _OF_ITEMS)
+
+
+def _is_of_steps(given: cst.BaseExpression, view: FileView) -> bool:
+    """Return whether an argument is made by `Compose(…)` or the like: it is for the items."""
+    made = followed(given, view)
+    name = view.called(made) if isinstance(made, cst.Call) else None
+    return name is not None and (name in _IN_ORDER or name.rpartition(".")[2] in _OF_STEPS)
 
 
 def _steps(node: cst.BaseExpression, view: FileView) -> Iterator[cst.BaseExpression]:

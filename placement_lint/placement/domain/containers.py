@@ -210,7 +210,7 @@ def _is_only(held: Value, site: Site) -> bool:
 def view_of(mapping: Mapping, *, pairs: bool) -> Sequence:
     """Return what the values of a dict are, or `pairs`: its items."""
     element = join(*(held for _, held in mapping.items), mapping.element)
-    if pairs:
+    if pairs and element:
         element = value(Sequence((PLAIN, element), join(PLAIN, element)))
     views = None if mapping.site is None else (mapping.site, pairs)
     return Sequence(None, element, views=views)
@@ -388,6 +388,18 @@ def _with_other(container: Container, other: Value) -> Container:
         return replace(container, items=None, element=more(every))
     items = tuple((key, more(held)) for key, held in container.items)
     return replace(container, items=items, element=more(container.element))
+
+
+def with_items_of(container: Container, inner: AbstractSet[Site], held: Value) -> Container:
+    """Return a container whose items that are containers of some sites have become others."""
+    return _with_parts(
+        container,
+        lambda part: (
+            held
+            if part and all(isinstance(a, Container) and a.site in inner for a in part)
+            else part
+        ),
+    )
 
 
 def _with_parts(container: Container, change: Callable[[Value], Value]) -> Container:

@@ -103,6 +103,10 @@ class ExecutionLedger:
     results: dict[Place, Value] = field(default_factory=dict)
     memo: dict[Place, dict[CallKey, list[Execution]]] = field(default_factory=dict)
     running: set[Place] = field(default_factory=set)
+    recursed_through: dict[Place, dict[Place, None]] = field(default_factory=dict)
+    """The functions by way of which a function calls itself: what they gave depends on that."""
+    forgotten: int = 0
+    """How often what such functions gave was forgotten."""
     final: MutableMapping[Variable, Value] = field(default_factory=dict)
     """What held at the end of the bodies that were executed. `keep` sets it."""
     attributes: dict[Place, dict[Variable, None]] = field(default_factory=dict)

@@ -88,6 +88,19 @@ def _first_devices(devices: DeviceList) -> tuple[Value, ...] | None:
     return tuple(value(TheDevice(Device(devices.platform, place))) for place in places)
 
 
+def _as_one(held: Value) -> Mapping | None:
+    """Return the dict that a value is; of several with the same keys, one that may be any."""
+    every = [atom for atom in held if isinstance(atom, Mapping)]
+    if not every or len(every) < len(held):
+        return None
+    first, *others = every
+    keys = [key for key, _ in first.items]
+    if any([key for key, _ in other.items] != keys for other in others):
+        return None
+    items = tuple((key, join(*(dict(each.items)[key] for each in every))) for key in keys)
+    return Mapping(items, join(*(each.element for each in every)), first.site)
+
+
 def _is_told_apart(item: Value, depth: int = 2) -> bool:
     """Return whether an item of a list is a device, an object or something else by itself."""
     only = sole(item)
@@ -152,8 +165,8 @@ class Iteration:
             or not all(isinstance(each.test, cst.Comparison | cst.Name) for each in for_in.ifs)
         ):
             return None
-        only = sole(self.on.evaluate(called.func.value, state))
-        if not isinstance(only, Mapping) or only.element or len(only.items) > _MOST_OPTIONS:
+        only = _as_one(self.on.evaluate(called.func.value, state))
+        if only is None or only.element or len(only.items) > _MOST_OPTIONS:
             return None
         kept: list[Value] = []
         for key, held in only.items:
@@ -271,14 +284,16 @@ class Iteration:
             first, last = (0, *bounds) if len(bounds) == 1 else (*bounds, None, None)[:2]
             return len(bounds) < 3 and first is not None and last is not None and first < last
         is_new = isinstance(node, cst.Call)
-        return bool(held) and all(
+        # Where it is still empty, nothing is in it that could be elsewhere.
+        filled = [atom for atom in held if not isinstance(atom, Container) or any(atom.parts())]
+        return bool(filled) and all(
             (isinstance(atom, Sequence) and bool(atom.items))
             or (
                 isinstance(atom, Container)
                 and (any(arrays(value(atom))) or has_object(value(atom)))
                 and (is_new or not self._is_iterator(atom))
             )
-            for atom in held
+            for atom in filled
         )
 
     def _is_iterator(self, atom: Container) -> bool:

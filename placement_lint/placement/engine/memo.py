@@ -24,6 +24,7 @@ from placement_lint.placement.domain.values import (
     AnyTree,
     Array,
     Container,
+    Instance,
     Value,
     arrays,
     is_placed,
@@ -46,6 +47,8 @@ _MAX_SITED_CONTEXTS = 6
 """Executions of one function in which it matters which list or dict is passed."""
 _MAX_REPETITIONS = 3
 """How often a function is executed again for what it gave to the calls from inside of itself."""
+_MAX_FORGOTTEN = 64
+"""Functions by way of which others call themselves that are executed once more for these."""
 _MAX_RECURSIONS = 64
 """How often a function is executed again for what it calls itself with. A list that grows in such
 a call makes each call new, and two calls in one body twice as many: there would be no end."""
@@ -72,6 +75,11 @@ class Memo:
         now = self._program.now
         if place in now.running:
             now.recursed.setdefault(place, []).append((bindings, state.copy()))
+            between = now.recursed_through.setdefault(place, {})
+            for around in reversed(self._program.functions.frames):
+                if around.place == place:
+                    break
+                between[around.place] = None
             if place in now.repeated:
                 return now.repeated[place]
             self._forget_stored(place, bindings, state)
@@ -84,6 +92,8 @@ class Memo:
         if inner and (known := self._repeated(place, bindings, state, [execution, *inner], before)):
             execution, *inner = known
             written = inner
+        elif inner:
+            _write_objects(execution, inner, state)
         module, node = self._program.module_of(place), self._program.node(place)
         entered = state.copy() if execution.suspended is not None else state
         if isinstance(node, cst.FunctionDef) and caches(module, node):
@@ -154,6 +164,10 @@ class Memo:
             if gives is None:
                 break
             now.memo[place] = {key: [*each] for key, each in before.items()}
+            for between in now.recursed_through.get(place, ()):
+                if now.forgotten < _MAX_FORGOTTEN and between in now.memo:
+                    del now.memo[between]
+                    now.forgotten += 1
             given, now.repeated[place] = gives, gives
             try:
                 found = [self._memoized(place, bindings, state), *self._recursed(place)]
@@ -343,6 +357,17 @@ class Memo:
             state.forget_default()
         state.blocks = (*state.blocks, *execution.entered)
         return execution.result
+
+
+def _write_objects(execution: Execution, inner: list[Execution], state: State) -> None:
+    """Note what calls of a function from inside of itself did to objects, as to those of a tree.
+
+    Which of them it did so to is not known: nothing is, of an attribute that is another one then.
+    """
+    for each in inner:
+        for name, held in each.writes.items():
+            if isinstance(name[0], Instance) and state.variables.get(name) != held:
+                execution.writes.setdefault(name, join(held, UNKNOWN))
 
 
 def _given_again(executions: list[Execution]) -> Value | None:

@@ -509,6 +509,8 @@ class TargetsProtocol(Protocol):
 
     def owner_of(self, node: cst.Name) -> Scope: ...
 
+    def replace_items(self, node: cst.For, held: Value, state: State) -> None: ...
+
     def set_attribute(
         self,
         instance: Instance,

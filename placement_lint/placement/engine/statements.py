@@ -364,7 +364,13 @@ class Statements:
             return branch
 
         runs = self.expressions.iteration.has_items(node.iter, held)
-        return self._loop(begin, node.body, node.orelse, state, ends=True, runs=runs)
+
+        def at_end(branch: State) -> State:
+            self.expressions.targets.replace_items(node, held, branch)
+            return branch
+
+        end = at_end if runs else None
+        return self._loop(begin, node.body, node.orelse, state, ends=True, runs=runs, at_end=end)
 
     def _item_by_item(self, node: cst.For, items: tuple[Value, ...], state: State) -> State | None:
         """Execute the body of a loop once for each item, in order."""

@@ -18,6 +18,7 @@ from placement_lint.placement.domain.containers import (
     once,
     unsure,
     with_item,
+    with_items_of,
     with_more,
     without_item,
 )
@@ -393,10 +394,43 @@ class Targets:
         elif any(isinstance(atom, AnyTree) for atom in held):
             self.assign(node, UNKNOWN, state)
 
+    def replace_items(self, node: cst.For, held: Value, state: State) -> None:
+        """Let what a loop goes through hold what its body has made of each item, at its end.
+
+        That is what the loop's variable holds there, if the body does not bind it.
+        """
+        target: cst.BaseExpression = node.target
+        if isinstance(target, cst.Tuple) and target.elements:
+            target = target.elements[-1].value
+        if not isinstance(target, cst.Name):
+            return
+        tree = self.on.tree
+        bound = [each.node for each in self.names.bindings(target) if tree.contains(each.node)]
+        if any(tree.is_inside(each, node.body) for each in bound):
+            return
+        after = state.variables.get(variable(self.owner_of(target), target.value)) or NOTHING
+        inner = {a.site for a in after if isinstance(a, Container) and a.site is not None}
+        if not inner or len(inner) < len(after):
+            return
+        change = once(lambda container: with_items_of(container, inner, after))
+        sites = {_site_of(atom) for atom in held}
+        for site in sorted(each for each in sites if each is not None):
+            surely = len(sites) == 1 and self.program.containers.is_one(site)
+            holders = self.program.containers.holders(site)
+            held_by = {key: self.program.held(key, state) for key in holders}
+            for key, new in changed_holders(held_by, site, change, surely=surely):
+                self.program.bind(key, new, state)
+
     def may_change(self, held: Value, state: State) -> None:
         """Note that something that nobody follows was given containers: it may change them."""
         if is_container(held):
             forget(held, state, self.program.containers, unsure)
+
+
+def _site_of(atom: Atom) -> Site | None:
+    """Return the site of a container, or of the dict that a view of one is of."""
+    views = atom.views if isinstance(atom, Sequence) else None
+    return views[0] if views else atom.site if isinstance(atom, Container) else None
 
 
 def _is_one_of_leaves(held: Value, trees: Value) -> bool:
@@ -421,9 +455,10 @@ def _as_dict(held: Value, key: str, item: Value) -> Value:
 
 
 def _all_committed(held: Value) -> frozenset[Device | None]:
-    """Return the devices of a value that is nothing but committed arrays; else none."""
-    found = {atom.device for atom in held if isinstance(atom, Array) and atom.committed}
-    is_certain = all(isinstance(atom, Array) and atom.committed for atom in held)
+    """Return the devices of a value that is nothing but committed arrays, or trees of such."""
+    leaves = [atom for leaf in leaves_of(held) for atom in leaf]
+    found = {atom.device for atom in leaves if isinstance(atom, Array) and atom.committed}
+    is_certain = all(isinstance(atom, Array) and atom.committed for atom in leaves)
     return frozenset(found) if is_certain else frozenset()
 
 

@@ -357,7 +357,10 @@ class DonationReadings:
             donation = next(calls, death.call if self.is_own(death.call) else donation)
         if not (self.is_own(at) and self.is_own(donation)):
             return None
-        is_of_one_file = self.facts_of(node) is self.facts_of(death.call)
+        there = self.facts_of(death.call)
+        # A third file may read it: the one that donates passes it on, or an object has it.
+        passing = () if text_of(node).startswith("self.") else self.stack
+        is_of_one_file = any(self.facts_of(each) is there for each in (node, *passing))
         return None if at is donation and is_of_one_file else (at, donation)
 
     def _is_late(self, node: cst.CSTNode) -> bool:
