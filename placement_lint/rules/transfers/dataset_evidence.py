@@ -12,7 +12,12 @@ import libcst as cst
 
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import string_value
-from placement_lint.syntax.definitions import parameter_named, texts_of
+from placement_lint.syntax.definitions import (
+    class_of_receiver,
+    is_generator,
+    parameter_named,
+    texts_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +43,9 @@ _WEIGHTS = frozenset(
     transformer unet vae variables vgg vit weight weights
     """.split()
 )
+_OF_CLASSES = frozenset({"corpus", "dataloader", "dataset", "datasets", "loader", "replay"})
+"""Words in the name of a class of which the objects keep a dataset."""
+_TAKING_ITEMS = frozenset({"__getitem__", "__iter__"})
 _WEIGHT_CONSUMERS = frozenset({
     "apply", "bind", "from_bytes", "from_state_dict", "load_state_dict", "merge", "replace",
     "restore", "unflatten_dict", "unflatten_mapping", "update_params",
@@ -72,6 +80,9 @@ def is_dataset(call: cst.Call, loader_words: set[str], ctx: Context) -> bool:
         by_function = words(function.name.value)
         if function.name.value.startswith("test"):
             by_function -= {"test"}
+    owner = _class_around(call, ctx)
+    if owner is not None and _is_kept_by_object(call, ctx):
+        by_function |= words(owner.name.value) & (_OF_CLASSES | _WEIGHTS)
     if (said | by_function) & _WEIGHTS:
         return False
     uses = [_evidence_of_uses(name, call, ctx) for name in targets]
@@ -91,7 +102,8 @@ class _Uses:
 def _evidence_of_uses(name: str, call: cst.Call, ctx: Context) -> _Uses:
     scope = ctx.names.scope(call)
     known = ctx.module.fact(_known_uses)
-    key = (id(ctx.names.owner(name, scope)), name)
+    by = _class_around(call, ctx) if _is_kept_by_object(call, ctx) else None
+    key = (id(by or ctx.names.owner(name, scope)), name)
     if key not in known:
         known[key] = _Uses(_feeds_model(name, call, ctx), _is_indexed_in_loop(name, call, ctx))
     return known[key]
@@ -176,8 +188,34 @@ def _value_chain(call: cst.CSTNode, ctx: Context) -> Iterator[cst.CSTNode]:
         yield ancestor
 
 
+def _class_around(call: cst.CSTNode, ctx: Context) -> cst.ClassDef | None:
+    return next((each for each in ctx.ancestors(call) if isinstance(each, cst.ClassDef)), None)
+
+
+def _is_kept_by_object(call: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether the value of a call is assigned to an attribute of the object itself."""
+    statement = ctx.statement(call)
+    if isinstance(statement, cst.Assign):
+        targets: list[cst.BaseExpression] = [each.target for each in statement.targets]
+    else:
+        targets = [statement.target] if isinstance(statement, cst.AnnAssign) else []
+    return any(
+        isinstance(target, cst.Attribute) and class_of_receiver(target.value, ctx.names) is not None
+        for target in targets
+    )
+
+
 def _uses(name: str, call: cst.Call, ctx: Context) -> Iterator[cst.CSTNode]:
-    """Yield the reads of a name that is bound in the scope of a call."""
+    """Yield the reads of a name that is bound in the scope of a call.
+
+    Or of the attribute of that name, where an object keeps the value of the call in it.
+    """
+    owner = _class_around(call, ctx)
+    if owner is not None and _is_kept_by_object(call, ctx):
+        for use in ctx.tree.every(cst.Attribute, below=owner):
+            if use.attr.value == name and class_of_receiver(use.value, ctx.names) is owner:
+                yield use
+        return
     scope = ctx.names.scope(call)
     if ctx.names.owner(name, scope) is not None:
         yield from ctx.names.uses(name, scope)
@@ -201,6 +239,9 @@ def _feeds_model(name: str, call: cst.Call, ctx: Context) -> bool:
 def _is_indexed_in_loop(name: str, call: cst.Call, ctx: Context) -> bool:
     for use in _uses(name, call, ctx):
         parent = ctx.parent(use)
+        if isinstance(use, cst.Attribute) and not _gives_items(use, ctx):
+            # The tables of a model are indexed in loops as well.
+            continue
         if isinstance(parent, cst.For) and use is parent.iter:
             return True
         if not isinstance(parent, cst.Subscript) or use is not parent.value:
@@ -208,13 +249,28 @@ def _is_indexed_in_loop(name: str, call: cst.Call, ctx: Context) -> bool:
         part = parent.slice[0].slice
         if isinstance(part, cst.Index) and string_value(part.value) is not None:
             continue
-        child: cst.CSTNode = parent
-        for ancestor in ctx.ancestors(parent):
-            if isinstance(ancestor, cst.For | cst.While) and child is ancestor.body:
-                return True
-            if isinstance(ancestor, cst.ListComp | cst.SetComp | cst.DictComp | cst.GeneratorExp):
-                return True
-            if isinstance(ancestor, cst.FunctionDef | cst.Lambda | cst.ClassDef):
-                break
-            child = ancestor
+        if isinstance(use, cst.Attribute) or _is_in_loop(parent, ctx):
+            return True
+    return False
+
+
+def _gives_items(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether a node is in a method that gives one item after the other."""
+    method = ctx.function(node)
+    return isinstance(method, cst.FunctionDef) and (
+        method.name.value in _TAKING_ITEMS or is_generator(method, ctx.names)
+    )
+
+
+def _is_in_loop(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether a loop or a comprehension of the same function is around a node."""
+    child = node
+    for ancestor in ctx.ancestors(node):
+        if isinstance(ancestor, cst.For | cst.While) and child is ancestor.body:
+            return True
+        if isinstance(ancestor, cst.ListComp | cst.SetComp | cst.DictComp | cst.GeneratorExp):
+            return True
+        if isinstance(ancestor, cst.FunctionDef | cst.Lambda | cst.ClassDef):
+            return False
+        child = ancestor
     return False

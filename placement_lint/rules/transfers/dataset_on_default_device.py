@@ -46,7 +46,9 @@ class DatasetOnDefaultDevice(Rule):
     Finds `safetensors.flax.load_file` and `load`, `jnp.load` of a `.npy` file, and `jnp.array` or
     `jnp.asarray` of a whole NumPy or HDF5 file, if no default device was chosen and there is
     evidence that a dataset is loaded: a word (`train`, `dataset`, `tokens`, `images` …) in the
-    path, the key, the variable's name or the function's name, or an index in a loop.
+    path, the key, the variable's name, the function's or the class's name, or an index in a loop;
+    for what an object keeps, in a method that gives one item after the other (`__getitem__`,
+    `__iter__`, a generator).
 
     ## Why is this bad?
     These loaders put every array on the default device: the whole dataset is in the accelerator's
