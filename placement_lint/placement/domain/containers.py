@@ -279,7 +279,7 @@ def _with_element(element: Value, held: Value) -> Value:
 
 def merged(container: Container, other: Value) -> Container:
     """Return a dict after `container.update(other)`; of another thing nothing is known."""
-    every = [atom for atom in other if isinstance(atom, Mapping)]
+    every = [known for atom in other if (known := _as_mapping(atom)) is not None]
     if not every or len(every) < len(other):
         return overlaid(container)
     atom = every[0] if len(every) == 1 else _one_of(every, container)
@@ -288,6 +288,13 @@ def merged(container: Container, other: Value) -> Container:
     for key, held in atom.items:
         container = with_item(container, key, held)
     return container
+
+
+def _as_mapping(atom: Atom) -> Mapping | None:
+    """Return a dict; of a tree of unknown structure, the dict that it is for what merges it."""
+    if isinstance(atom, AnyTree) and not atom.cls:
+        return Mapping((), value(atom))
+    return atom if isinstance(atom, Mapping) else None
 
 
 def of_items(items: tuple[Value, ...], site: Site | None = None, *, written: int = 0) -> Sequence:

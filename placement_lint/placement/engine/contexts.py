@@ -48,6 +48,11 @@ _NEUTRAL_PACKAGES = frozenset(sys.stdlib_module_names) | {
 }  # fmt: skip
 _OPENING = frozenset({"FileIO", "GFile", "Open", "fdopen", "open"})
 """Methods and functions that open a file, whatever the object is: a path, a file system."""
+_OF_TESTS = frozenset({
+    "assertLogs", "assertNoLogs", "assertRaises", "assertRaisesRegex", "assertWarns",
+    "assertWarnsRegex", "subTest",
+})  # fmt: skip
+"""Methods of the test cases of unittest, absl and others."""
 _NEUTRAL_JAX = frozenset({
     "jax.named_scope", "jax.profiler", "jax.debug_nans", "jax.debug_infs", "jax.disable_jit",
     "jax.enable_x64", "jax.log_compiles", "jax.checking_leaks", "jax.check_tracer_leaks",
@@ -64,7 +69,7 @@ def is_neutral_context(module: Module, node: cst.BaseExpression) -> bool:
         bound = module.names.sole_value(node)
         node = node if bound is None else bound
     function = node.func if isinstance(node, cst.Call) else node
-    if isinstance(function, cst.Attribute) and function.attr.value in _OPENING:
+    if isinstance(function, cst.Attribute) and function.attr.value in _OPENING | _OF_TESTS:
         return True
     name = module.names.qualified(function)
     if name is None:

@@ -521,6 +521,12 @@ def _surely_committed_to(held: Value) -> set[Seat]:
     """Return where a value surely is committed, to one of these; nothing where that is unsure."""
     found: set[Seat] = set()
     for atom in held:
+        if isinstance(atom, AnyTree):
+            inner = _surely_committed_to(atom.leaf)
+            if not inner:
+                return set()
+            found |= inner
+            continue
         if not isinstance(atom, Array) or not atom.committed:
             return set()
         seat = atom.device if atom.sharding is None else seat_of(atom.sharding)

@@ -90,6 +90,7 @@ from placement_lint.placement.overlays.torch import tensor_method
 from placement_lint.placement.overlays.tree_methods import (
     ADDING,
     OF_COLLECTIONS,
+    as_arrays,
     tree_method,
     walks_down,
 )
@@ -338,7 +339,8 @@ class MethodCalls:
         if equal and is_own(receiver, node):
             return own
         if name in transfer.COMPUTING_METHODS or equal:
-            operand = (self.on.index(receiver), without_parts(held))
+            known = as_arrays(held, name, receiver)
+            operand = (self.on.index(receiver), without_parts(known))
             is_alone = name in transfer.METHODS_OF_ONE_ARRAY and not arguments.keywords
             given = [operand] if is_alone else [operand, *operands]
             result = self.on.computed(node, given, state, certain=not equal)

@@ -62,6 +62,9 @@ def tree_method(
     if atom.leaf and not atom.cls and _is_of_one_array(name, receiver):
         operand = (on.index(receiver), held)
         return on.computed(node, [operand, *operands], state)
+    if atom.leaf and not atom.cls and name in transfer.SAME_WHEN_EQUAL_METHODS:
+        computed = on.computed(node, [(on.index(receiver), held)], state, certain=False)
+        return join(atom.leaf, computed)
     by_name = bool(node.args) and string_value(node.args[0].value) is not None
     if by_name and name in {"get", "pop"}:
         return join(held, *(given for _, given in operands[1:]))
@@ -79,6 +82,19 @@ def tree_method(
     if name in ADDING or name in EXTENDING or name in {"pop", "popitem", "setdefault"}:
         on.targets.loosen(receiver, state)
     return UNKNOWN
+
+
+def as_arrays(held: Value, name: str, receiver: cst.BaseExpression) -> Value:
+    """Return a value with its leaves in the place of each unknown tree, of which a method is called
+    that only arrays have: then the tree is one.
+    """
+    if name not in transfer.SAME_WHEN_EQUAL_METHODS and not _is_of_one_array(name, receiver):
+        return held
+    leaves = (
+        atom.leaf if isinstance(atom, AnyTree) and atom.leaf and not atom.cls else value(atom)
+        for atom in held
+    )
+    return join(*leaves)
 
 
 def _is_of_one_array(name: str, receiver: cst.BaseExpression) -> bool:
