@@ -9,7 +9,7 @@ import libcst as cst
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.object_classes import class_of_object
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import PARTIAL
+from placement_lint.syntax.definitions import PARTIAL, class_of_receiver
 
 if TYPE_CHECKING:
     from placement_lint.semantic.file_view import FileView
@@ -36,6 +36,9 @@ def method_effects(
     made: cst.BaseExpression, method: str, ctx: FileView, files: int = 1
 ) -> FunctionEffects | None:
     """Return what a method does of an object that a class of another file makes."""
+    owner = class_of_receiver(made, ctx.names)
+    if owner is not None:
+        return _inherited(owner, method, ctx, files)
     cls = class_of_object(made, ctx)
     maker = None if cls is None else ctx.name(cls)
     found = None if maker is None else _called(f"{maker}.{method}", ctx, files)
@@ -49,6 +52,18 @@ def method_effects(
     if known is None or not known.path or known.path == ctx.module.path:
         return None
     return _called(f"{known.name}.{method}", ctx, files, known.path)
+
+
+def _inherited(cls: cst.ClassDef, method: str, ctx: FileView, files: int) -> FunctionEffects | None:
+    """Return what a method does that a class has from a base of another file."""
+    if method in ctx.names.scope(cls.body).bindings:
+        return None
+    for base in cls.bases:
+        name = ctx.name(base.value)
+        found = None if name is None else _called(f"{name}.{method}", ctx, files)
+        if found is not None:
+            return found
+    return None
 
 
 def _called(name: str, ctx: FileView, files: int, file: str = "") -> FunctionEffects | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.semantic.enclosing import runs_only_while_traced
-from placement_lint.semantic.object_classes import called_method
+from placement_lint.semantic.object_classes import called_method, overriding_method
 from placement_lint.syntax.definitions import function_of
 
 if TYPE_CHECKING:
@@ -66,8 +66,12 @@ def nodes_inside(
     kinds: tuple[type[cst.CSTNode], ...],
     *,
     traced: bool = True,
+    of: cst.ClassDef | None = None,
 ) -> Iterator[cst.CSTNode]:
-    """Yield the nodes of some kinds that run when a function is called, as `calls_inside` does."""
+    """Yield the nodes of some kinds that run when a function is called, as `calls_inside` does.
+
+    `of`: the class of the object whose method it is, which may have it from a base.
+    """
     pending: list[Function] = [function]
     seen = {id(function)}
     for current in pending:
@@ -81,7 +85,7 @@ def nodes_inside(
                 continue
             given = [argument.value for argument in node.args]
             for each in (node.func, *given):
-                inner = function_of(each, ctx.names)
+                inner = overriding_method(each, of, ctx) or function_of(each, ctx.names)
                 if inner is None and each is node.func:
                     inner = called_method(each, ctx)
                 if inner is None or id(inner) in seen or len(seen) >= _MOST_FUNCTIONS:

@@ -20,7 +20,7 @@ from placement_lint.semantic.elsewhere import effects_of, method_effects
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.functions import nodes_inside
-from placement_lint.semantic.object_classes import called_method
+from placement_lint.semantic.object_classes import called_method, class_called
 from placement_lint.semantic.program_queries import GivenTo
 from placement_lint.semantic.spread_options import AllArguments
 from placement_lint.semantic.written_tables import choices
@@ -118,7 +118,8 @@ def _computation_of(
         return FirstComputation(GivenTo.CALLBACK, call, "", callback)
     function = function_of(callback, view.names) or called_method(callback, view)
     if function is not None:
-        return _first_in(function, GivenTo.CALLBACK, call, view, runs_on_device)
+        of = class_called(callback, view)
+        return _first_in(function, GivenTo.CALLBACK, call, view, runs_on_device, of=of)
     for effects in (
         effects_of(callback, view, _FILES),
         method_effects(callback, "__call__", view, _FILES),
@@ -387,9 +388,13 @@ def _first_in(
     computes: Callable[[str], bool],
     *,
     is_certain: bool = True,
+    of: cst.ClassDef | None = None,
 ) -> FirstComputation | None:
-    """Return the first computation of a function of this file, in another one where that has it."""
-    for node in nodes_inside(function, view, OPERATIONS, traced=to is GivenTo.WORKERS):
+    """Return the first computation of a function of this file, in another one where that has it.
+
+    `of`: the class of the object whose method it is.
+    """
+    for node in nodes_inside(function, view, OPERATIONS, traced=to is GivenTo.WORKERS, of=of):
         name = view.called(node) if isinstance(node, cst.Call) else None
         if name is not None and computes(name):
             return FirstComputation(to, given, name, node, None, is_certain)

@@ -9,7 +9,13 @@ import libcst as cst
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import PARTIAL, class_named, parameter_named
+from placement_lint.syntax.definitions import (
+    PARTIAL,
+    class_named,
+    class_of_receiver,
+    method_of_class,
+    parameter_named,
+)
 
 if TYPE_CHECKING:
     from placement_lint.semantic.file_view import FileView
@@ -82,10 +88,31 @@ def called_method(node: cst.BaseExpression, view: FileView) -> cst.FunctionDef |
     return method or _method(class_of_object(node, view), "__call__", view)
 
 
+def class_called(node: cst.BaseExpression, view: FileView) -> cst.ClassDef | None:
+    """Return the class of the object that an expression is, or whose method it is."""
+    if view.name(node) is not None:
+        return None
+    is_method = method_of_object(node, view) is not None
+    receiver = node.value if is_method and isinstance(node, cst.Attribute) else node
+    return class_named(class_of_object(receiver, view), view.names)
+
+
+def overriding_method(
+    node: cst.BaseExpression, cls: cst.ClassDef | None, view: FileView
+) -> cst.FunctionDef | None:
+    """Return the method that `self.name` is, in a base, of an object of a class of this file."""
+    if cls is None or not isinstance(node, cst.Attribute):
+        return None
+    owner = class_of_receiver(node.value, view.names)
+    above: cst.ClassDef | None = cls
+    for _ in range(_STEPS):
+        bases = [] if above is None else [class_named(b.value, view.names) for b in above.bases]
+        if owner is not None and owner in bases:
+            return method_of_class(cls, node.attr.value, view.names)
+        above = bases[0] if bases else None
+    return None
+
+
 def _method(made: cst.BaseExpression | None, name: str, view: FileView) -> cst.FunctionDef | None:
     cls = class_named(made, view.names)
-    if cls is None:
-        return None
-    found = view.names.scope(cls.body).bindings.get(name, [])
-    only = found[0].node if len(found) == 1 else None
-    return only if isinstance(only, cst.FunctionDef) else None
+    return None if cls is None else method_of_class(cls, name, view.names)

@@ -231,6 +231,28 @@ def test_only_what_leads_to_jax_is_parsed(tmp_path: Path) -> None:
     assert whole.parsed == 2
 
 
+def test_compiled_methods_are_known_from_another_file(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    steps = (
+        "import functools\n\nimport jax\n\n\nclass Steps:\n"
+        "    @functools.partial(jax.jit, static_argnums=0)\n    def step(self, x):\n"
+        "        return x + 1\n\n    def eager(self, x):\n        return x\n"
+    )
+    train = (
+        "import jax\nfrom steps import Steps\n\n\nclass Log:\n    pass\n\n\n"
+        "class Trainer(Log, Steps):\n    def fit(self, xs):\n"
+        "        losses = [float(self.step(x)) for x in xs]\n"
+        "        return losses, [float(self.eager(x)) for x in xs]\n\n\n"
+        "class Other(Steps):\n    def step(self, x):\n        return x\n\n"
+        "    def fit(self, xs):\n        return [float(self.step(x)) for x in xs]\n\n\n"
+        "def run(xs):\n    steps = Steps()\n    return [float(steps.step(x)) for x in xs]\n"
+    )
+    paths = write(tmp_path_factory.mktemp("run"), {"steps.py": steps, "train.py": train})
+    found = Linter(lambda _: Settings(select=("JDP405",))).check(paths)
+    assert [each.span.line for each in found.findings] == [11, 25]
+
+
 def test_what_only_fetches_is_known_from_another_file(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:

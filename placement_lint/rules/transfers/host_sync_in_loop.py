@@ -216,7 +216,8 @@ def _runs_on_device(call: cst.Call, ctx: Context) -> bool:
     function = jitted(call.func, ctx)
     if function is not None:
         return not function.runs_on_host
-    effects = effects_of(call.func, ctx) if ctx.name(call.func) is not None else None
+    is_named = ctx.name(call.func) is not None or isinstance(call.func, cst.Attribute)
+    effects = effects_of(call.func, ctx) if is_named else None
     return (effects is not None and effects.is_compiled) or _is_pmapped(call.func, ctx)
 
 
