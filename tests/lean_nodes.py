@@ -73,13 +73,13 @@ def _compare_places(text: str, made: Tree, whole: Tree) -> None:
     assert by_python is not None
     places = KnownPlaces(by_python, text)
     for number, node in enumerate(whole.nodes):
-        line = places.line(number)
+        line = places.line(number, made)
         assert line in {None, source.position(spans.inner(node)[0])[0]}, node
     if not is_placeable(text):
         return
     assert spans.exact
     for number, node in enumerate(whole.nodes):
-        assert places.inner(number) in {None, spans.inner(node)}, node
+        assert places.inner(number, made) in {None, spans.inner(node)}, node
     lean = LeanSpans(source, made, places, lambda: spans)
     assert lean.comments == sorted(spans.comments)
 

@@ -12,7 +12,7 @@ import ast
 import re
 from functools import cached_property
 from pathlib import PurePath
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from placement_lint.files.test_paths import is_test_path
 from placement_lint.project.graph import closure
@@ -34,6 +34,8 @@ _COMPILES = re.compile(rf"\b(?:{'|'.join(sorted(_COMPILING))})\b")
 _SEVERAL = re.compile(r"\bprocess_(?:count|index)\b|\bdistributed\.initialize\b|\bpinned_host\b")
 _WRITES = re.compile(rf"\b(?:{'|'.join(sorted(_SPECS))})\b")
 _NOTHING: frozenset[str] = frozenset()
+_NO_NODES = frozenset({type(None), bool, bytes, int, str, ast.Del, ast.Load, ast.Store})
+"""Types of what is in the fields of nodes, and has nothing in it."""
 
 
 Names: TypeAlias = "tuple[tuple[str, ...], tuple[str, ...]]"
@@ -123,7 +125,7 @@ class _Nodes:
     def __init__(self, tree: ast.Module) -> None:
         """Walk the tree once."""
         self.nodes: list[ast.AST] = [tree]
-        """In the order of `ast.walk`."""
+        """In the order of `ast.walk`, without the contexts of names."""
         owners = [-1]
         """Of each node, the place of the function around it."""
         functions: list[int] = []
@@ -133,13 +135,15 @@ class _Nodes:
                 owner = place
             else:
                 owner = owners[place]
-            for value in vars(node).values():
-                if isinstance(value, list):
+            for name in node._fields:
+                value: Any = getattr(node, name, None)
+                kind = type(value)
+                if kind is list:
                     for each in value:
                         if isinstance(each, ast.AST):
                             self.nodes.append(each)
                             owners.append(owner)
-                elif isinstance(value, ast.AST):
+                elif kind not in _NO_NODES and isinstance(value, ast.AST):
                     self.nodes.append(value)
                     owners.append(owner)
         self._owners = owners

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import libcst as cst
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from placement_lint.syntax.names import Names, Scope
     from placement_lint.syntax.tree import Tree
 
-_Function = (cst.FunctionDef, cst.Lambda)
+_FUNCTION_TYPES = frozenset({cst.FunctionDef, cst.Lambda})
 
 
 class FileView:
@@ -152,11 +152,14 @@ class FileView:
         """
         child, is_outside = node, False
         for ancestor in self.tree.ancestors(node):
-            if isinstance(ancestor, cst.Param):
-                is_outside = child is ancestor.default or child is ancestor.annotation
-            elif isinstance(ancestor, _Function):
+            # Most are of other types, of which `isinstance` would ask each time.
+            kind = type(ancestor)
+            if kind is cst.Param:
+                param = cast("cst.Param", ancestor)
+                is_outside = child is param.default or child is param.annotation
+            elif kind in _FUNCTION_TYPES:
                 if not is_outside and not isinstance(child, cst.Decorator | cst.Annotation):
-                    return ancestor
+                    return cast("cst.FunctionDef | cst.Lambda", ancestor)
                 is_outside = False
             child = ancestor
         return None
@@ -169,13 +172,20 @@ class FileView:
         a default are run in the blocks around the function.
         """
         child: cst.CSTNode = node
+        holder: cst.CSTNode | None = None
         for ancestor in self.tree.ancestors(node):
-            if isinstance(ancestor, _Function) and ancestor is self.function(node):
-                return
-            if isinstance(ancestor, cst.With) and child is ancestor.body:
-                yield from reversed(ancestor.items)
-            elif isinstance(ancestor, cst.With) and isinstance(child, cst.WithItem):
-                yield from reversed(ancestor.items[: list(ancestor.items).index(child)])
+            # Most are of other types, of which `isinstance` would ask each time.
+            kind = type(ancestor)
+            if kind in _FUNCTION_TYPES:
+                holder = holder or self.function(node)
+                if ancestor is holder:
+                    return
+            elif kind is cst.With:
+                block = cast("cst.With", ancestor)
+                if child is block.body:
+                    yield from reversed(block.items)
+                elif isinstance(child, cst.WithItem):
+                    yield from reversed(block.items[: list(block.items).index(child)])
             child = ancestor
 
     def inside_with(self, node: cst.CSTNode, *names: str) -> bool:

@@ -74,7 +74,7 @@ class _Lines:
         if self._file is not None and self._file.is_lean:
             places = self._file.places
             if places is not None and self._tree.contains(node):
-                line = places.line(self._tree.index(node))
+                line = places.line(self._tree.index(node), self._tree)
                 if line is not None:
                     return line
             self._file.add_punctuation()

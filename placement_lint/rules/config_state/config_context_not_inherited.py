@@ -159,6 +159,8 @@ class ConfigContextNotInherited(Rule):
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        if is_pinned_to_cpu(ctx.module) or ctx.module.fact(_sets_default):
+            return
         entered = next(
             (
                 context
@@ -167,8 +169,6 @@ class ConfigContextNotInherited(Rule):
             ),
             None,
         )
-        if is_pinned_to_cpu(ctx.module) or ctx.module.fact(_sets_default):
-            return
         if entered is None and not _is_in_block_of_other(node, ctx):
             return
         workers = [(worker, ctx) for worker in _started(node, ctx)]

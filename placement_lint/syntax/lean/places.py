@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import bisect
 import functools
 import itertools
 from typing import TYPE_CHECKING
@@ -15,8 +17,7 @@ from placement_lint.syntax.lean.tree import module_of
 from placement_lint.syntax.tree import Tree
 
 if TYPE_CHECKING:
-    import ast
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from placement_lint.files.source import Source
     from placement_lint.syntax.lean.statements import Place
@@ -24,34 +25,62 @@ if TYPE_CHECKING:
 
 
 class KnownPlaces:
-    """The places of the nodes of one text, by their numbers in the walk."""
+    """The places of the nodes of one text, by their numbers in the walk.
+
+    They are made once more for it: a statement at the top with the first of its nodes that is asked
+    for.
+    """
 
     def __init__(self, tree: ast.Module, text: str) -> None:
-        """Make the nodes once more; `tree` is what Python's own parser made of the text."""
+        """Take what Python's own parser made of the text."""
         self._text = text
         self._located = LocatedText(text)
-        found: dict[int, Place] = {}
-        # Addresses identify them for as long as all of them are held.
-        nodes = Tree(module_of(tree, StatementMaker(self._located, found))).nodes
-        self._places = [found.get(id(node)) for node in nodes]
-        self._lines = [None if place is None else place[0] for place in self._places]
-        for number, node in enumerate(nodes):
-            if type(node) is cst.SimpleStatementLine:
-                self._lines[number] = self._lines[number + 1]
+        self._found: dict[int, Place] = {}
+        self._maker = StatementMaker(self._located, self._found)
+        # Where statements share lines, nothing says which of them are one node at the top.
+        is_one = self._located.has_semicolons
+        self._statements = [tree.body] if is_one else [[each] for each in tree.body]
+        self._known: dict[int, list[tuple[Place | None, int | None]]] = {}
+        self._tops: list[int] = []
 
-    def line(self, number: int) -> int | None:
-        """Return on which line a node begins, without parentheses around it, if that is known."""
-        return self._lines[number]
+    def line(self, number: int, tree: Tree) -> int | None:
+        """Return on which line a node of a tree begins, without parentheses around it, if that is
+        known.
+        """
+        return self._place(number, tree)[1]
 
-    def inner(self, number: int) -> Offsets | None:
-        """Return where a node stands, as `Spans.inner` has it, if that is known."""
-        place = self._places[number]
+    def inner(self, number: int, tree: Tree) -> Offsets | None:
+        """Return where a node of a tree stands, as `Spans.inner` has it, if that is known."""
+        place, _ = self._place(number, tree)
         if place is None:
             return None
         line, column, end_line, end_column = place
         if end_line is None or end_column is None:
             return None
         return self._offset(line, column), self._offset(end_line, end_column)
+
+    def _place(self, number: int, tree: Tree) -> tuple[Place | None, int | None]:
+        if number == 0:
+            return None, None
+        if not self._tops:
+            self._tops = [1] if len(self._statements) == 1 else [*_tops(tree)]
+        index = bisect.bisect_right(self._tops, number) - 1
+        if index not in self._known:
+            self._known[index] = self._places_in(self._statements[index])
+        return self._known[index][number - self._tops[index]]
+
+    def _places_in(self, statements: list[ast.stmt]) -> list[tuple[Place | None, int | None]]:
+        found = self._found
+        # Addresses identify them for as long as all of them are held.
+        module = module_of(ast.Module(statements, []), self._maker)
+        nodes = Tree(module).nodes[1:]
+        places = [found.get(id(node)) for node in nodes]
+        found.clear()
+        lines = [None if place is None else place[0] for place in places]
+        for number, node in enumerate(nodes):
+            if type(node) is cst.SimpleStatementLine:
+                lines[number] = lines[number + 1]
+        return [*zip(places, lines, strict=True)]
 
     def _offset(self, line: int, column: int) -> int:
         return self._line_starts[line - 1] + self._located.characters(line, column)
@@ -88,12 +117,22 @@ class LeanSpans:
 
     def inner(self, node: cst.CSTNode) -> Offsets:
         """Return a node's span without parentheses around it and without whitespace it owns."""
-        place = self._places.inner(self._tree.index(node)) if self._tree.contains(node) else None
+        place = None
+        if self._tree.contains(node):
+            place = self._places.inner(self._tree.index(node), self._tree)
         return self._whole().inner(node) if place is None else place
 
     def outer(self, node: cst.CSTNode) -> Offsets:
         """Return a node's span with its parentheses (and, for a statement, comments above it)."""
         return self._whole().outer(node)
+
+
+def _tops(tree: Tree) -> Iterator[int]:
+    """Yield the numbers of the nodes of the statements at the top."""
+    number = 1
+    while number < len(tree.nodes):
+        yield number
+        number = tree.ends[number]
 
 
 def is_placeable(text: str) -> bool:
