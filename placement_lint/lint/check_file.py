@@ -376,7 +376,12 @@ class Analysis:
         """Add to what was found what failed, in the order of every report."""
         every = dict.fromkeys((*result.findings, *self.broken, *self.failures, *self.failed))
         ordered = sorted(every, key=lambda finding: finding.sort_key)
-        return replace(result, findings=tuple(ordered), failed=tuple(dict.fromkeys(self.failed)))
+        return replace(
+            result,
+            findings=tuple(ordered),
+            words=dict(self.facts.said),
+            failed=tuple(dict.fromkeys(self.failed)),
+        )
 
     def _is_sure_enough(self, finding: Finding) -> bool:
         return finding.confidence.reaches(self.options.min_confidence)

@@ -17,6 +17,8 @@ from placement_lint.rules.tool.unknown_code_in_suppression import UnknownCodeInS
 from placement_lint.rules.tool.unused_suppression import UnusedSuppression
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from placement_lint.files.source import Source
     from placement_lint.jaxmodel.effects import Row
     from placement_lint.lint.lookup import Revealed
@@ -88,6 +90,8 @@ class FileResult:
     revealed: tuple[Revealed, ...] = field(default=(), metadata=NOT_KEPT)
     suppressed: tuple[Suppressed, ...] = ()
     """The findings that comments in the file silence."""
+    words: Mapping[bytes, bool] = field(default_factory=dict, compare=False, metadata=NOT_KEPT)
+    """What was looked for in the text, comments included, and whether it is there."""
     failed: tuple[Finding, ...] = field(default=(), metadata=NOT_KEPT)
     """Those of the findings that say of one rule that it failed: what the others say stands."""
 

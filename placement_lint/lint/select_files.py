@@ -457,6 +457,7 @@ class Selection:
                 accelerator = self.requests[one.path].options.accelerator
                 record = Checked(one.result, one.answers, accelerator)
                 self.previous.now.checked[one.path] = record
+                self.previous.note_layout(one.path, one.result)
             else:
                 self.previous.is_certain = False
             self.previous.learn(one.learned)

@@ -23,7 +23,7 @@ _PIECES = re.compile(
 """A string that is not closed goes on to the end: else each quote in it would be tried in turn."""
 _ENDS = ("end_1", "end_2", "end_3", "end_4")
 _TELLING = re.compile(
-    r"#!|noqa|placement|reveal|type:|coding|flake8|%%|codecell|In\[", re.IGNORECASE
+    r"#!|noqa|placement|reveal|type:|coding|flake8|ruff|%%|codecell|In\[", re.IGNORECASE
 )
 """What comments have that something is decided by: suppressions, cells, what runs the file."""
 _OPENED = re.compile(r"\n([ \t]*(?:async[ \t]+def|def|class)\b[^\n#]*:)[ \t]*\n\s*$")
@@ -39,33 +39,65 @@ def code_digest(text: str) -> str:
     leaves out comments but those that decide something, lines without anything else, and the text
     of docstrings.
     """
-    if any(each in text for each in _SHIFTING):
+    lines = _code_lines(text)
+    return _digest(text if lines is None else "\n".join(line for line in lines if line))
+
+
+def layout_digest(text: str) -> str:
+    """Return a digest of a text: two texts that have the same one differ only in what comments and
+    docstrings say.
+
+    All else of them is the same, on the same lines, and each comment begins in the same place.
+    """
+    # Nobody takes a null byte, and a backslash joins the next line only where no comment is.
+    lines = None if "\0" in text else _code_lines(text, keeps_lines=True)
+    if lines is None or any(line.endswith("\\") for line in lines):
         return _digest(text)
+    return _digest("\n".join(lines))
+
+
+def _code_lines(text: str, *, keeps_lines: bool = False) -> list[str] | None:
+    """Return the lines of a text without what comments and docstrings say; None: not known.
+
+    `keeps_lines`: with a mark for each comment, and all lines of docstrings; and with what comments
+    in brackets say, since a message may quote an expression.
+    """
+    if any(each in text for each in _SHIFTING):
+        return None
     kept: list[str] = []
     at = 0
     is_first = True
+    depth = 0
     for piece in _PIECES.finditer(text):
         kept.append(text[at : piece.start()])
+        if keeps_lines:
+            depth += sum(map(kept[-1].count, "([{")) - sum(map(kept[-1].count, ")]}"))
         is_first = is_first and not kept[-1].strip()
         at = piece.end()
         found = piece.group()
         if piece.lastgroup == "comment":
-            kept.append(found if _TELLING.search(found) else "")
+            is_kept = depth > 0 or _TELLING.search(found)
+            kept.append(found if is_kept else "#" if keeps_lines else "")
         elif not any(piece.group(*_ENDS)):
-            return _digest(text)
+            return None
         elif "{" in found and _is_formatted(found) and found.count("{") != found.count("}"):
             # From Python 3.12 on, it may hold strings with the same quotes.
-            return _digest(text)
+            return None
         elif _is_docstring(text, piece.start(), at, is_first=is_first):
-            kept.append('"""\0"""')
             is_first = False
+            if not keeps_lines:
+                kept.append('"""\0"""')
+            elif "\\" in found:
+                # It may be no string at all.
+                kept.append(found)
+            else:
+                kept.append('"""\0' + "\n" * found.count("\n") + '"""')
         else:
             is_first = False
             # The ends of lines in a string are no ends of lines of code.
             kept.append(found.replace("\n", "\0"))
     kept.append(text[at:])
-    lines = (line.rstrip() for line in "".join(kept).split("\n"))
-    return _digest("\n".join(line for line in lines if line))
+    return [line.rstrip() for line in "".join(kept).split("\n")]
 
 
 def _digest(text: str) -> str:

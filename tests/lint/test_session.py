@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 import pytest
@@ -13,6 +13,7 @@ import pytest
 from placement_lint.config.settings import Settings
 from placement_lint.files.source import Source
 from placement_lint.files.store import FileStore, read_bytes
+from placement_lint.lint import schedule
 from placement_lint.lint.incremental import run_cache
 from placement_lint.lint.incremental.run_cache import MemoryCache
 from placement_lint.lint.linter import Linter
@@ -51,7 +52,7 @@ def typed(text: str, chance: random.Random) -> str:
     """Do to a text what somebody does who types, or moves a block."""
     lines = text.split("\n")
     at, other = chance.randrange(len(lines)), chance.randrange(len(lines))
-    what = chance.randrange(6)
+    what = chance.randrange(8)
     if what == 0:
         lines.insert(at, chance.choice(LINES))
     elif what == 1:
@@ -62,6 +63,14 @@ def typed(text: str, chance: random.Random) -> str:
         lines[at] = chance.choice([lines[at] + " ", lines[at] + "  # c", " " + lines[at], ""])
     elif what == 4:
         del lines[at : at + chance.randrange(12)]
+    elif what in {5, 6}:
+        said = [number for number, line in enumerate(lines) if "#" in line or '"""' in line]
+        place = chance.choice(said or [at])
+        column = max(lines[place].find("#"), lines[place].find('"""') + 2) + 1
+        word = chance.choice(
+            ["c", " jax", "noqa", "'", '"', "\\N{x}", " # placement-lint: off[JDP201]"]
+        )
+        lines[place] = lines[place][:column] + word + lines[place][column:]
     else:
         lines[at], lines[other] = lines[other], lines[at]
     return "\n".join(lines)
@@ -178,6 +187,54 @@ def test_a_program_in_which_somebody_types(seed: int, tmp_path: Path) -> None:
 def test_many_files_in_which_somebody_types(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)  # noqa: S311
     assert type_on({str(tmp_path / "a.py"): long_file(seed)}, 60, chance) > 1
+
+
+COMMENTED = (
+    DATA
+    + '''
+def first(path):
+    """Give the first row."""
+    rows = load(path)  # all of them
+    # One.
+    return rows[0]
+'''
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_known"),
+    [
+        ("# One.", "# The first one.", True),
+        ("# all of them", "# all", True),
+        ("Give the first row.", "Give one row.", True),
+        ("# One.", "# placement-lint: ignore[JDP201]", False),
+        ("# One.\n", "# One.\n    # Or none.\n", False),
+        ("rows[0]", "rows", False),
+    ],
+)
+def test_what_comments_say_is_no_reason_to_look_again(
+    old: str, new: str, is_known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = session_of({"a.py": COMMENTED}, tmp_path)
+    path = str(tmp_path / "a.py")
+    assert [each.code for each in session.lint().findings] == ["JDP201"]
+    looked: list[str] = []
+    check = schedule.check_alone
+
+    def noted(path: str, *args: Any) -> Any:
+        looked.append(path)
+        return check(path, *args)
+
+    monkeypatch.setattr(schedule, "check_alone", noted)
+    for text in (COMMENTED.replace(old, new), COMMENTED):
+        data = {path: text.encode()}
+        found = session.lint(data)
+        assert looked == ([] if is_known else [path])
+        looked.clear()
+        expected = afresh(data)
+        assert same(found, expected)
+        assert session.with_fixes(found) == expected.findings
+        looked.clear()
 
 
 def session_of(texts: Mapping[str, str], folder: Path) -> Session:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from placement_lint.syntax.code_digest import code_digest
+from placement_lint.syntax.code_digest import code_digest, layout_digest
 
 TEXT = '''\
 """What it is."""
@@ -90,3 +90,44 @@ def test_a_string_that_is_no_docstring() -> None:
 )
 def test_a_string_that_is_not_closed_is_no_reason_to_leave_anything_out(text: str) -> None:
     assert code_digest(f"# one\n{text}") != code_digest(f"# two\n{text}")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("# Twice.", "# Three times."),
+        ('"""What it is."""', '"""Something else."""'),
+        ('"""Trains."""', "'''Trains all.'''"),
+        ("x * 2\n", "x * 2   \n"),
+    ],
+)
+def test_what_leaves_all_lines_where_they_are(old: str, new: str) -> None:
+    assert old in TEXT
+    assert layout_digest(TEXT.replace(old, new)) == layout_digest(TEXT)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("        # Twice.\n", ""),
+        ("        # Twice.\n", "\n"),
+        ("        # Twice.\n", "    # Twice.\n"),
+        ("x * 2\n", "x * 2  # here\n"),
+        ('"""What it is."""', '"""Something else,\nin two lines."""'),
+        ('"""What it is."""', '# A licence\n"""What it is."""'),
+        ('"""Trains."""', '"""Trains \\N{all}."""'),
+        ("x * 2", "x * 3"),
+        ("# no comment", "# a comment"),
+        ("# Twice.", "# noqa"),
+        ("# Twice.", "# ruff: disable[JDP201]"),
+        ("# Twice.", "# Twice\0"),
+    ],
+)
+def test_what_does_not(old: str, new: str) -> None:
+    assert old in TEXT
+    assert layout_digest(TEXT.replace(old, new)) != layout_digest(TEXT)
+
+
+@pytest.mark.parametrize("text", ["f(  # one\n    x)", "x = \\\n    1  # one", "[\n# one\n]"])
+def test_what_a_message_may_quote_is_kept(text: str) -> None:
+    assert layout_digest(text) != layout_digest(text.replace("one", "two"))

@@ -11,7 +11,7 @@ from placement_lint.files.store import digest
 from placement_lint.lint.incremental.file_state import FileState
 from placement_lint.lint.incremental.records import Records, TextDigest
 from placement_lint.project.dependencies import CallsMade, Donated
-from placement_lint.syntax.code_digest import code_digest
+from placement_lint.syntax.code_digest import code_digest, layout_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from placement_lint.project.project import Project
 
 
+_NOTEBOOK = ".ipynb"
 _LINE = re.compile(r"\blines? \d")
 
 
@@ -38,6 +39,15 @@ class ExhaustedFile:
     result: FileResult
     is_closed: bool
     """Whether nothing more is to be asked of it; else it is only not to be interpreted."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What else of a text than what its comments say decided what was found."""
+
+    digest: str
+    words: Mapping[bytes, bool]
+    """What was looked for in the text, comments included, and whether it is there."""
 
 
 class PreviousRun:
@@ -56,6 +66,9 @@ class PreviousRun:
         self.exhausted: dict[str, ExhaustedFile] = {}
         """What ran out of time or memory, and would again: kept by whoever looks again soon, not
         from one run of the program to the next."""
+        self.layouts: dict[str, Layout] | None = None
+        """Those of files that were checked alone, for a session in which somebody types: None in
+        one run of the program, which changes no file."""
         self.files: dict[str, FileState] = {}
         """The files of this run."""
         self.looked_at: set[str] = set()
@@ -165,7 +178,7 @@ class PreviousRun:
         if (
             before is None
             or before.accelerator != accelerator
-            or not self._is_unchanged(path)
+            or not (self._is_unchanged(path) or self._has_same_layout(path))
             or not project.still_gives(before.answers, path)
         ):
             return None
@@ -211,6 +224,27 @@ class PreviousRun:
             return None
         self.now.groups[group] = before
         return before.results
+
+    def note_layout(self, path: str, result: FileResult) -> None:
+        """Note what decided what was found in a file that was checked alone."""
+        if self.layouts is not None and not path.endswith(_NOTEBOOK):
+            digest = layout_digest(self._store.text(path))
+            self.layouts[path] = Layout(digest, result.words)
+
+    def _has_same_layout(self, path: str) -> bool:
+        """Return whether a file only has other comments, or texts in docstrings, of which none
+        decides anything.
+        """
+        known = None if self.layouts is None else self.layouts.get(path)
+        before, now = self._before.texts.get(path), self.now.texts.get(path)
+        return (
+            known is not None
+            and before is not None
+            and now is not None
+            and before.settings == now.settings
+            and self._says(path, known.words)
+            and known.digest == layout_digest(self._store.text(path))
+        )
 
     def _says(self, path: str, words: Mapping[bytes, bool]) -> bool:
         """Return whether the text of a file has these words, and has not the others."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from placement_lint.files.store import FileStore
     from placement_lint.lint.incremental.file_state import FileState
     from placement_lint.lint.incremental.records import Records
-    from placement_lint.lint.incremental.revision import ExhaustedFile, PreviousRun
+    from placement_lint.lint.incremental.revision import ExhaustedFile, Layout, PreviousRun
     from placement_lint.lint.results import Outcome
 
 SECONDS_AGAIN = 1
@@ -61,6 +61,7 @@ class MemoryCache:
         self._records: Records | None = None
         self._seen: Mapping[str, FileState] = {}
         self._exhausted: dict[str, ExhaustedFile] = {}
+        self._layouts: dict[str, Layout] = {}
 
     def recall(self, *_: object) -> None:
         """Return nothing: which files have changed is found out by reading them."""
@@ -75,12 +76,16 @@ class MemoryCache:
             self._records, self._seen, self._surroundings = None, {}, surroundings
         previous = PreviousRun(self._records, self._seen, settings, store)
         previous.exhausted = dict(self._exhausted)
+        previous.layouts = self._layouts
         return previous
 
     def keep(self, surroundings: Any, previous: PreviousRun, outcome: Outcome) -> None:
         """See `RunCache`."""
         del surroundings, outcome
         self._records, self._seen = previous.now, previous.files
+        self._layouts = {
+            path: layout for path, layout in self._layouts.items() if path in self._records.checked
+        }
         self._exhausted = {
             path: known
             for path, known in previous.exhausted.items()
