@@ -311,7 +311,19 @@ def _donates(statement: ast.stmt) -> bool:
 
 
 def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> set[str]:
-    return {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
+    """Return what only callers choose: parameters without a default that is written out."""
+    arguments = function.args
+    by_position = [*arguments.posonlyargs, *arguments.args]
+    defaults = [
+        *zip(reversed(by_position), reversed(arguments.defaults), strict=False),
+        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+    ]
+    written = {
+        each.arg
+        for each, default in defaults
+        if default is not None and _may_be_chosen(default, frozenset())
+    }
+    return {each.arg for each in ast.walk(arguments) if isinstance(each, ast.arg)} - written
 
 
 def _stored_in(function: ast.AST) -> set[str]:

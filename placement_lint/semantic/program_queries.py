@@ -134,6 +134,8 @@ class DonationElsewhere:
     """Of a class: the object is its first argument."""
     returned: tuple[tuple[str, DonationElsewhere], ...] = ()
     """What a function returns that donates; of a tuple, the items by their keys."""
+    assumed: tuple[str, ...] = ()
+    """Parameters of a function that say what is donated, of which the default was taken."""
 
 
 @dataclass(frozen=True)

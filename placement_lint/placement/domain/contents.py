@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.placement.domain.devices import Device, is_host
-from placement_lint.placement.domain.keys import Member
+from placement_lint.placement.domain.keys import Member, sorted_items
 from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.mesh_devices import MeshDevices
 from placement_lint.placement.domain.places import NO_CAUSES, NOWHERE
@@ -36,6 +36,7 @@ from placement_lint.placement.domain.values import (
     TheDevice,
     join,
     limited,
+    sole,
 )
 
 if TYPE_CHECKING:
@@ -208,14 +209,32 @@ def iterated_of(of: Value, position: int | None = None) -> Value:
 def of_pairs(of: Value) -> Value:
     """Return dicts of the pairs that iterables give, as `dict` and `update` make them.
 
-    What is a dict already stays as it is. Which key has which value is not distinguished.
+    What is a dict already stays as it is. Which key has which value is distinguished where all
+    keys are texts that are known.
     """
     return frozenset(
         atom
         if isinstance(atom, Mapping)
-        else Mapping((), element_of(element_of(frozenset({atom})), 1) or UNKNOWN)
+        else _of_known_pairs(atom)
+        or Mapping((), element_of(element_of(frozenset({atom})), 1) or UNKNOWN)
         for atom in of
     )
+
+
+def _of_known_pairs(atom: Atom) -> Mapping | None:
+    """Return the dict of a list of pairs of which all keys are known; else None."""
+    if not isinstance(atom, Sequence) or not atom.items:
+        return None
+    found: dict[Key, Value] = {}
+    for item in atom.items:
+        pair = sole(item)
+        if not isinstance(pair, Sequence) or pair.items is None or len(pair.items) != 2:
+            return None
+        key = sole(pair.items[0])
+        if not isinstance(key, Plain) or key.text is None or key.member is not None:
+            return None
+        found[key.text] = pair.items[1]
+    return Mapping(sorted_items(found.items()), NOTHING)
 
 
 def element_of(of: Value, key: Key | None = None) -> Value:

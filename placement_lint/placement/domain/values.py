@@ -112,6 +112,8 @@ class Plain(Sized):
     """The member of an enumeration that it is."""
     is_none: bool = False
     """It is `None`."""
+    number: int | None = None
+    """The value of a whole number, in files that speak of meshes. Of several it is not known."""
 
 
 @dataclass(frozen=True)
@@ -609,6 +611,10 @@ def _without_forgotten(joined: Value) -> Value:
     """Return a value in which nothing is known of a container that was forgotten on one way."""
     if len(joined) < 2:
         return joined
+    # Of several numbers none is known: loops that count soon end.
+    numbers = [atom for atom in joined if isinstance(atom, Plain) and atom.number is not None]
+    if numbers and (len(numbers) > 1 or Plain() in joined):
+        joined = joined.difference(numbers) | {Plain()}
     forgotten = {
         atom.site: atom
         for atom in joined

@@ -12,10 +12,12 @@ from placement_lint.placement.domain.keys import sorted_items
 from placement_lint.placement.domain.values import (
     HOST,
     NOTHING,
+    PLAIN,
     UNKNOWN,
     Class,
     Instance,
     Mapping,
+    Plain,
     Sequence,
     TheDevice,
     Value,
@@ -168,7 +170,37 @@ def bind_parameters(
     for name, held in parameters_as_annotated(module, params).items():
         if bound_to[name] == UNKNOWN:
             bound_to[name] = held
+    if not _makes_meshes(module, node):
+        # Else each number would be another way to call it.
+        bound_to = {name: without_numbers(held) for name, held in bound_to.items()}
     return bound_to
+
+
+def _makes_meshes(module: Module, node: cst.FunctionDef | cst.Lambda) -> bool:
+    """Return whether a function may make a mesh of a number that it is given, or its object may."""
+    if module.speaks_of_meshes(node):
+        return True
+    if not isinstance(node, cst.FunctionDef) or node.name.value != "__init__":
+        return False
+    around = next((n for n in module.tree.ancestors(node) if isinstance(n, cst.ClassDef)), None)
+    return around is not None and module.speaks_of_meshes(around)
+
+
+def without_numbers(held: Value) -> Value:
+    """Return a value in which nothing is known of numbers, nor of those in a tuple of them."""
+    only = sole(held)
+    if isinstance(only, Plain):
+        return held if only.number is None else PLAIN
+    if isinstance(only, Sequence) and only.site is None and only.items:
+        items = tuple(PLAIN if _is_number(item) else item for item in only.items)
+        if items != only.items:
+            return value(replace(only, items=items, element=join(*items)))
+    return held
+
+
+def _is_number(held: Value) -> bool:
+    only = sole(held)
+    return isinstance(only, Plain) and only.number is not None
 
 
 def parameters_as_annotated(module: Module, params: cst.Parameters) -> dict[str, Value]:

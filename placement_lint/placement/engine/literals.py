@@ -20,7 +20,7 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.operators import text_of
-from placement_lint.syntax.calls import string_value
+from placement_lint.syntax.calls import integer_value, string_value
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.state import State
@@ -34,7 +34,11 @@ class Literals:
         self.on = expressions
 
     def number(self, node: cst.CSTNode, state: State) -> Value:
-        return PLAIN
+        """Evaluate a number, which matters where it says how large a mesh is."""
+        if not isinstance(node, cst.Integer) or not self.on.program.reach.speaks_of_meshes:
+            return PLAIN
+        number = integer_value(node)
+        return PLAIN if number is None else value(Plain(number=number))
 
     def string(self, node: cst.CSTNode, state: State) -> Value:
         if isinstance(node, cst.ConcatenatedString):

@@ -38,10 +38,16 @@ from placement_lint.placement.domain.values import (
 from placement_lint.syntax.calls import integer_value
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
     from placement_lint.placement.domain.library_values import AbstractArray
     from placement_lint.placement.domain.values import Atom
     from placement_lint.syntax.calls import Arguments
     from placement_lint.syntax.names import Names
+
+    ValueOf: TypeAlias = Callable[[cst.BaseExpression], Value]
+    """Evaluates an expression once more, where it is passed to a call."""
 
 _AXIS_TYPES = {
     f"jax.sharding.{cls}.{name}": axis_type
@@ -122,7 +128,8 @@ def grid_of(held: Value) -> DeviceGrid | None:
     if isinstance(only, DeviceGrid):
         return only
     if isinstance(only, DeviceList):
-        return DeviceGrid(MeshDevices(only.platform, only.part, is_local=only.is_local), (None,))
+        some = MeshDevices(only.platform, only.part, is_local=only.is_local)
+        return DeviceGrid(some, (_asked_for(only),))
     if not isinstance(only, Sequence) or not only.items:
         return None
     rows = [grid_of(item) if _is_row(item) else _one(item) for item in only.items]
@@ -138,6 +145,13 @@ def grid_of(held: Value) -> DeviceGrid | None:
         devices = MeshDevices(platforms.pop(), listed=every, number=len(every))
     shape = shapes.pop() if len(shapes) == 1 else None
     return DeviceGrid(devices, None if shape is None else (len(known), *shape))
+
+
+def _asked_for(devices: DeviceList) -> int | None:
+    """Return how many devices a list is meant to have: the first so many, `jax.devices()[:8]`."""
+    start, stop, step = devices.part
+    is_counted = stop is not None and stop > 0 and not start and step in {None, 1}
+    return stop if is_counted else None
 
 
 def _is_row(held: Value) -> bool:
@@ -165,13 +179,15 @@ def reshaped(grid: DeviceGrid, shape: tuple[int | None, ...] | None) -> DeviceGr
     return DeviceGrid(devices, shape)
 
 
-def grid_method(grid: DeviceGrid, name: str, arguments: Arguments, names: Names) -> Value:
+def grid_method(
+    grid: DeviceGrid, name: str, arguments: Arguments, names: Names, of: ValueOf
+) -> Value:
     """Return what a method of an array of devices gives."""
     if name == "reshape":
         known = not arguments.is_open and not arguments.keywords.keys() - {"newshape", "shape"}
         shape = arguments.get(None, "newshape", "shape")
         given = arguments.positional or ([] if shape is None else [shape])
-        return value(reshaped(grid, written_shape(given, names) if known and given else None))
+        return value(reshaped(grid, shape_of(given, names, of) if known and given else None))
     if name in {"flatten", "ravel"}:
         return value(DeviceGrid(grid.devices, (None,)))
     if name in {"transpose", "swapaxes", "squeeze"}:
@@ -179,9 +195,13 @@ def grid_method(grid: DeviceGrid, name: str, arguments: Arguments, names: Names)
     return UNKNOWN
 
 
-def written_shape(given: list[cst.BaseExpression], names: Names) -> tuple[int | None, ...] | None:
-    """Return a shape that is written as one tuple, or as several numbers; None: how many of them
+def shape_of(
+    given: list[cst.BaseExpression], names: Names, of: ValueOf
+) -> tuple[int | None, ...] | None:
+    """Return a shape that is passed as one tuple, or as several numbers; None: how many of them
     there are is not known.
+
+    `of`: what an expression is now, which says more of one that is not written out.
     """
     if len(given) == 1:
         only = _followed(given[0], names)
@@ -189,9 +209,24 @@ def written_shape(given: list[cst.BaseExpression], names: Names) -> tuple[int | 
             given = [element.value for element in only.elements]
             if any(isinstance(element, cst.StarredElement) for element in only.elements):
                 return None
-        elif integer_value(only) is None:
-            return None
-    return tuple(integer_value(_followed(each, names)) for each in given)
+        elif _number(only, names, of) is None:
+            held = sole(of(given[0]))
+            if not isinstance(held, Sequence) or held.items is None:
+                return None
+            return tuple(map(number_of, held.items))
+    return tuple(_number(each, names, of) for each in given)
+
+
+def _number(node: cst.BaseExpression, names: Names, of: ValueOf) -> int | None:
+    """Return the number that an expression is; None where it is none, or not known."""
+    written = integer_value(_followed(node, names))
+    return number_of(of(node)) if written is None else written
+
+
+def number_of(held: Value) -> int | None:
+    """Return the whole number that a value is; None where it is none, or not known."""
+    only = sole(held)
+    return only.number if isinstance(only, Plain) else None
 
 
 def _followed(node: cst.BaseExpression, names: Names) -> cst.BaseExpression:

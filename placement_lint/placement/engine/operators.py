@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 _LONGEST_TEXT = 100
 """Characters of a text that is put together of others."""
+_LARGEST = 1_000_000
+"""The largest number that is calculated with."""
 
 
 def text_of(parts: list[Value]) -> Value | None:
@@ -48,6 +50,19 @@ def text_of(parts: list[Value]) -> Value | None:
         return None
     text = "".join(filter(None, texts))
     return value(Plain(text)) if len(text) <= _LONGEST_TEXT else PLAIN
+
+
+def _calculated(operator: cst.BaseBinaryOp, one: int | None, other: int | None) -> int | None:
+    """Return the number that an operator makes of two, of which a mesh may be made."""
+    if one is None or other is None or not max(one, other) <= _LARGEST:
+        return None
+    if isinstance(operator, cst.Multiply):
+        return one * other
+    if isinstance(operator, cst.FloorDivide):
+        return one // other if other else None
+    if isinstance(operator, cst.Add):
+        return one + other
+    return one - other if isinstance(operator, cst.Subtract) and one >= other else None
 
 
 class Operators:
@@ -103,6 +118,10 @@ class Operators:
         if len(left) != 1 or len(right) != 1:
             return None
         (one,), (other,) = left, right
+        if isinstance(one, Plain) and isinstance(other, Plain):
+            number = _calculated(node.operator, one.number, other.number)
+            if number is not None:
+                return value(Plain(number=number))
         if isinstance(node.operator, cst.Add) and isinstance(one, Plain):
             return text_of([left, right])
         if isinstance(node.operator, cst.Add) and isinstance(one, Sequence):

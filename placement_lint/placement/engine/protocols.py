@@ -224,6 +224,9 @@ class ClassesProtocol(Protocol):
 class ReachProtocol(Protocol):
     """Where placements get to from a module or a function."""
 
+    @property
+    def speaks_of_meshes(self) -> bool: ...
+
     def carries_placement(self, held: Value, state: State) -> bool: ...
 
     def enter(self, frame: Frame, arguments: abc.Mapping[str, Value], state: State) -> None: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
@@ -58,6 +59,11 @@ class Reach:
         self._program = program
         self._found_in: dict[Value, tuple[Array, ...]] = {}
         self._attributes: dict[Place, frozenset[str]] = {}
+
+    @functools.cached_property
+    def speaks_of_meshes(self) -> bool:
+        """Whether any module of the program has a name of meshes in it: then numbers may matter."""
+        return any(module.speaks_of_meshes() for module in [*self._program.modules.values()])
 
     def carries_placement(self, held: Value, state: State) -> bool:
         """Return whether a value holds an array that was placed on purpose."""

@@ -40,6 +40,7 @@ from placement_lint.placement.domain.values import (
     sole,
     value,
 )
+from placement_lint.placement.engine.meshes import number_of
 from placement_lint.placement.facts.array_indices import is_of_array
 from placement_lint.syntax.calls import integer_value
 from placement_lint.syntax.definitions import is_key, texts_of
@@ -85,10 +86,11 @@ class Subscripts:
         if isinstance(node.slice[0].slice, cst.Slice) and any(
             isinstance(atom, DeviceList) for atom in held
         ):
-            return _part_of_devices(held, node) or value(Sequence(None, element_of(held)))
+            part_of = _part_of_devices(held, self._bounds(node, state))
+            return part_of or value(Sequence(None, element_of(held)))
         if isinstance(grid := sole(held), DeviceGrid) and not isinstance(key, int):
-            return value(_part_of_grid(grid, node))
-        part = _literal_slice(held, node)
+            return value(_part_of_grid(grid, node, self._bounds(node, state)))
+        part = self._known_slice(held, node, state)
         if part is not None:
             return value(replace(part, site=self.on.targets.made(node)))
         if _is_whole(node) and not any(isinstance(atom, Instance) for atom in held):
@@ -130,6 +132,31 @@ class Subscripts:
             # Only a leaf of a tree, beside the dicts in it, is not asked for an item by a text.
             found.add(ANYTHING)
         return _as_doubtful(frozenset(found), own, held) or UNKNOWN
+
+    def _bounds(self, node: cst.Subscript, state: State) -> Part | None:
+        """Return the bounds and the step of a slice; None where one of them is not known."""
+        index = node.slice[0].slice
+        if len(node.slice) != 1 or not isinstance(index, cst.Slice):
+            return None
+        numbers: list[int | None] = []
+        for bound in (index.lower, index.upper, index.step):
+            number = integer_value(bound)
+            if number is None and bound is not None:
+                number = number_of(self.on.evaluate(bound, state))
+            if number is None and bound is not None:
+                return None
+            numbers.append(number)
+        return numbers[0], numbers[1], numbers[2]
+
+    def _known_slice(self, held: Value, node: cst.Subscript, state: State) -> Sequence | None:
+        """Return the part of a list of known length that a slice with known bounds takes."""
+        only = sole(held)
+        if not isinstance(only, Sequence) or only.items is None:
+            return None
+        part = self._bounds(node, state)
+        if part is None:
+            return None
+        return of_items(only.items[slice(*part)] if part[2] != 0 else ())
 
     def _is_text(self, node: cst.Subscript) -> bool:
         """Return whether something is indexed by a text that is put together, or one of several.
@@ -173,7 +200,9 @@ class Subscripts:
         number = integer_value(node)
         only = sole(held)
         if number is None and isinstance(only, Plain):
-            return only.text if only.member is None else only.member
+            if only.member is not None:
+                return only.member
+            return only.number if only.text is None else only.text
         return number
 
     def key_of(self, node: cst.Subscript, state: State) -> Key | None:
@@ -209,44 +238,23 @@ def _as_doubtful(found: Value, own: list[Array], held: Value) -> Value:
     return found
 
 
-def _part_of_devices(held: Value, node: cst.Subscript) -> Value | None:
+def _part_of_devices(held: Value, part: Part | None) -> Value | None:
     """Return a part of a list of devices; None where the bounds of the slice are not known."""
-    only, part = sole(held), _bounds(node)
+    only = sole(held)
     if not isinstance(only, DeviceList) or part is None:
         return None
     devices = MeshDevices(only.platform, only.part).sliced(part)
     return None if devices is None else value(replace(only, part=devices.part))
 
 
-def _part_of_grid(grid: DeviceGrid, node: cst.Subscript) -> DeviceGrid:
+def _part_of_grid(grid: DeviceGrid, node: cst.Subscript, part: Part | None) -> DeviceGrid:
     """Return a part of an array of devices: of which devices, only of those in one row is known."""
     if grid.shape is None or len(grid.shape) != 1 or len(node.slice) != 1:
         return DeviceGrid(None)
-    part = _bounds(node)
     if part is None:
         is_slice = isinstance(node.slice[0].slice, cst.Slice)
         return DeviceGrid(None, (None,) if is_slice else None)
     return DeviceGrid(None if grid.devices is None else grid.devices.sliced(part), (None,))
-
-
-def _bounds(node: cst.Subscript) -> Part | None:
-    """Return the bounds and the step of a slice; None where one of them is not written out."""
-    index = node.slice[0].slice
-    if len(node.slice) != 1 or not isinstance(index, cst.Slice):
-        return None
-    bounds = (index.lower, index.upper, index.step)
-    numbers = [integer_value(bound) for bound in bounds]
-    if any(n is None and b is not None for n, b in zip(numbers, bounds, strict=True)):
-        return None
-    return numbers[0], numbers[1], numbers[2]
-
-
-def _literal_slice(held: Value, node: cst.Subscript) -> Sequence | None:
-    """Return the part of a list of known length that a slice with literal bounds takes."""
-    only, part = sole(held), _bounds(node)
-    if not isinstance(only, Sequence) or only.items is None or part is None:
-        return None
-    return of_items(only.items[slice(*part)] if part[2] != 0 else ())
 
 
 def _is_array(index: Value) -> bool:

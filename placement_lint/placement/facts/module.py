@@ -16,7 +16,7 @@ from placement_lint.placement.facts.cpu_pin import pins_cpu
 from placement_lint.placement.facts.placing_words import has_placing_word
 from placement_lint.placement.facts.traced import Traced
 from placement_lint.syntax.definitions import is_generator
-from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.dotted import dotted, said
 from placement_lint.syntax.import_statements import star_import
 
 if TYPE_CHECKING:
@@ -93,6 +93,18 @@ class Module:
             self._placing[key] = has_placing_word(self.tree, function)
         return self._placing[key]
 
+    def speaks_of_meshes(self, function: cst.CSTNode | None = None) -> bool:
+        """Return whether a function has a name of meshes in it, or anything in the file has."""
+        key = id(function)
+        if key not in self._speaking:
+            below = function or self.tree.module
+            self._speaking[key] = any(
+                "mesh" in said(node).lower()
+                for kind in (cst.Name, cst.Attribute, cst.ImportAlias)
+                for node in self.tree.every(kind, below=below)
+            )
+        return self._speaking[key]
+
     def puts_arrays(self, function: cst.CSTNode) -> bool:
         """Return whether a function has a word in it of where arrays are put."""
         key = id(function)
@@ -108,3 +120,4 @@ class Module:
     _generators: dict[int, bool] = field(default_factory=dict, init=False)
     _placing: dict[int, bool] = field(default_factory=dict, init=False)
     _putting: dict[int, bool] = field(default_factory=dict, init=False)
+    _speaking: dict[int, bool] = field(default_factory=dict, init=False)

@@ -58,6 +58,10 @@ _PLAIN_BUILTINS = frozenset({
 })  # fmt: skip
 
 
+_COPYING = frozenset({"builtins.list", "builtins.tuple"})
+"""What has the same items as the one list or tuple that it is given."""
+
+
 def numpy_function(call: LibraryCall) -> Value:
     """Apply a NumPy function: most convert, some call the array's own method."""
     operands = call.operands()
@@ -163,8 +167,14 @@ def iter_(call: LibraryCall) -> Value:
 def iterated(call: LibraryCall) -> Value:
     """Iterate over every argument, and return what gives the elements of any."""
     elements: list[Value] = []
+    is_copy = call.name in _COPYING and len(call.node.args) == 1
     for argument in call.node.args:
         held = call.argument(argument.value)
+        if is_copy and not argument.star and argument.keyword is None:
+            only = sole(held)
+            if isinstance(only, Sequence) and only.items is not None and only.views is None:
+                call.element(argument.value, held)
+                return value(Sequence(only.items, only.element))
         if argument.keyword is not None or argument.star:
             continue
         elements.append(call.element(argument.value, held))

@@ -137,7 +137,10 @@ def abstract_array(call: LibraryCall) -> Value:
     given = call.arguments.get(None, "sharding")
     if given is None:
         return PLAIN
-    return described(call.on.record.values.get(call.index(given), UNKNOWN)) or PLAIN
+    target = next(
+        each for each, node in zip(held, call.node.args, strict=True) if node.value is given
+    )
+    return described(target) or PLAIN
 
 
 def described(target: Value) -> Value:

@@ -46,7 +46,7 @@ from placement_lint.placement.engine.meshes import (
     grid_of,
     memory_of,
     reshaped,
-    written_shape,
+    shape_of,
 )
 from placement_lint.placement.engine.operations import is_on_host
 from placement_lint.placement.overlays.registry import LibraryCall, models
@@ -219,7 +219,7 @@ def device_mesh(call: LibraryCall) -> Value:
     is_given = "devices" in passed.keywords or len(passed.positional) > 1
     every = grid_of(given) if is_given and given != NONE else DeviceGrid(MeshDevices())
     shape = call.arguments.get(0, "mesh_shape")
-    sizes = None if shape is None else written_shape([shape], call.on.names)
+    sizes = None if shape is None else shape_of([shape], call.on.names, call.evaluate)
     if every is None or every.devices is None or call.arguments.is_open:
         return value(DeviceGrid(None, sizes))
     devices = replace(every.devices, is_arranged=True, arranged_as=sizes)
@@ -245,8 +245,10 @@ def _sizes(
     shape: cst.BaseExpression | None, names: tuple[str | None, ...] | None, call: LibraryCall
 ) -> tuple[int | None, ...] | None:
     """Return the sizes of the axes of a mesh, as many as it has names."""
-    sizes = None if shape is None or names is None else written_shape([shape], call.on.names)
-    return sizes if sizes is not None and names is not None and len(sizes) == len(names) else None
+    if shape is None or names is None:
+        return None
+    sizes = shape_of([shape], call.on.names, call.evaluate)
+    return sizes if sizes is not None and len(sizes) == len(names) else None
 
 
 def _names(held: Value) -> tuple[str | None, ...] | None:

@@ -255,7 +255,13 @@ class MethodCalls:
         if isinstance(atom, Host):
             return _host_method(atom, name)
         if isinstance(atom, DeviceGrid):
-            return grid_method(atom, name, Arguments(node), self.names)
+            return grid_method(
+                atom,
+                name,
+                Arguments(node),
+                self.names,
+                lambda given: self.on.evaluate(given, state),
+            )
         if name == "with_memory_kind" and len(operands) == 1:
             memory = memory_of(operands[0][1])
             is_one = isinstance(atom, TheDevice) and memory is Memory.DEVICE

@@ -74,6 +74,45 @@ def has_dimensions(node: cst.BaseExpression, ctx: Context) -> bool:
     return answers[key]
 
 
+def are_alike(one: cst.BaseExpression, other: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether two expressions are of leaves in the same place of two trees that are mapped
+    over together, `jax.tree.map(lambda m, g: 0.9 * m + g, moments, gradients)`, of which none may
+    be a scalar.
+    """
+    functions = [set(_mapped_functions(each, ctx)) for each in (one, other)]
+    return bool(functions[0] & functions[1])
+
+
+def _mapped_functions(
+    node: cst.BaseExpression, ctx: Context
+) -> Iterator[cst.FunctionDef | cst.Lambda]:
+    """Yield the functions, mapped over trees only, of whose parameters something is computed."""
+    from placement_lint.placement.domain.values import Array
+
+    pending = [node]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, cst.BinaryOperation) and not isinstance(
+            part.operator, cst.MatrixMultiply
+        ):
+            pending += (part.left, part.right)
+        elif isinstance(part, cst.UnaryOperation):
+            pending.append(part.expression)
+        if not isinstance(part, cst.Name):
+            continue
+        nodes = [each.node for each in ctx.names.bindings(part)]
+        if len(nodes) != 1 or not isinstance(nodes[0], cst.Param):
+            continue
+        if any(isinstance(atom, Array) and atom.is_small for atom in ctx.flow.value(part)):
+            continue
+        for around in ctx.ancestors(nodes[0]):
+            if isinstance(around, cst.FunctionDef | cst.Lambda):
+                calls = list(_calls_of(around, ctx))
+                if calls and all(there.called(call) in _MAPS for call, _, there in calls):
+                    yield around
+                break
+
+
 def _answers(_facts: ModuleFacts) -> dict[tuple[int, ...], bool]:
     """Make the store of one file: what is known of names, by their bindings."""
     return {}

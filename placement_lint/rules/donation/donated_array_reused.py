@@ -32,7 +32,8 @@ class DonatedArrayReused(Rule):
     Equinox's `donate="all"`, if it is used after the call, on any path through the function: in a
     computation, printed, indexed, or passed to another call. It also finds a loop that donates and
     does not assign the result to the donated name. The compiled function may come from another
-    file: imported, returned by a function there, or an attribute of an object or a base class.
+    file: imported, returned by a function there, or an attribute of an object or a base class. It
+    may be wrapped by a function or an object of the program that passes its arguments on.
 
     ## Why is this bad?
     The compiled function writes its result into the buffer of the argument, and JAX deletes the

@@ -9,7 +9,7 @@ import libcst as cst
 from placement_lint.findings import Confidence, Severity
 from placement_lint.prefilter.conditions import AllOf, Jax
 from placement_lint.rules.base import Rule
-from placement_lint.rules.donation.dimensions import has_dimensions, is_split
+from placement_lint.rules.donation.dimensions import are_alike, has_dimensions, is_split
 from placement_lint.rules.donation.memory_kinds import SAYS_MEMORY, may_fail, on_host_memory
 from placement_lint.syntax.dotted import dotted
 
@@ -126,7 +126,8 @@ def _mixed(
     others = [node for node, is_of_host in places.items() if not is_of_host]
     for host in hosts:
         for other in others:
-            if all(each in split or has_dimensions(each, ctx) for each in (host, other)):
+            long = [each in split or has_dimensions(each, ctx) for each in (host, other)]
+            if all(long) or (any(long) and are_alike(host, other, ctx)):
                 return host, other
     return None
 

@@ -49,8 +49,8 @@ class MalformedSharding(Rule):
     `NamedSharding(spec, mesh)`; a mesh with more or fewer names than its devices have dimensions,
     as `Mesh(jax.devices(), ("data", "model"))`; `jax.make_mesh(8, …)` and
     `jax.make_mesh((-1, 2), …)`; a device or a mesh as `in_shardings` or `out_shardings`, and a mesh
-    as the target of `jax.device_put`; a tuple of shardings for a function that returns one array;
-    and `PartitionSpec(0)` and `PartitionSpec("")`.
+    as the target of `jax.device_put`; a tuple of shardings, or of one and None, for a function that
+    returns one array; and `PartitionSpec(0)` and `PartitionSpec("")`.
 
     ## Why is this bad?
     JAX raises an exception where the object is first used, sometimes with an unrelated message
@@ -283,7 +283,8 @@ def _jit(_node: cst.Call, arguments: Arguments, ctx: Context) -> Found | None:
         and function is not None
         and not (isinstance(function, cst.FunctionDef) and function.decorators)
         and gives_array(function, ctx.names, "jax.jit")
-        and all(_is_sharding(each.value, ctx) for each in given.elements)
+        and all(_is_sharding(each.value, ctx) or is_none(each.value) for each in given.elements)
+        and not all(is_none(each.value) for each in given.elements)
     ):
         return (
             given,

@@ -49,8 +49,9 @@ class ShardingDoesNotFit(Rule):
     ## What it does
     Finds `jax.device_put(x, NamedSharding(mesh, spec))` if the shape of the array, the sizes of the
     mesh and the spec are known, and a dimension cannot be split into as many equal parts as the
-    spec says, or the spec has more entries than the array has dimensions. Sizes may be fields of a
-    dataclass of settings that are set once.
+    spec says, or the spec has more entries than the array has dimensions. The sizes of a mesh may
+    be numbers that are passed to what makes it, `get_mesh(data=2, model=4)`, or fields of a
+    dataclass of settings that are set once. A mesh of `jax.devices()[:8]` is taken to have eight.
 
     ## Why is this bad?
     JAX raises ValueError: "the global size of its dimension 0 should be divisible by 4", or "is

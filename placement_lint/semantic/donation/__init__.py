@@ -3,7 +3,7 @@
 `analysis` is the entry, `exported` says for other files what the names of one donate.
 
 - One point of an execution: `buffers`, `parts` (what has an identity), `choices` (one of several).
-- Execution: `statements`, `expressions`, `calls`, `libraries`, `readings` (the state, and what is
-  found).
+- Execution: `statements`, `expressions`, `calls`, `parameters`, `libraries`, `readings` (the state,
+  and what is found).
 - What donates: `callables`, `outputs` (which arguments an output can replace), `replaced_names`.
 """

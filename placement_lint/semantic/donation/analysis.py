@@ -212,6 +212,11 @@ class Donations:
         )
 
     @property
+    def asked(self) -> set[str]:
+        """The parameters of the function called last that say what is donated."""
+        return self._run.asked
+
+    @property
     def state(self) -> Buffers:
         """What is known where the execution has got to."""
         return self._run.state
@@ -224,13 +229,19 @@ class Donations:
         """Return what can be called by an attribute of a class."""
         return self._run.class_attribute(cls, attribute, None)
 
-    def call(self, function: cst.FunctionDef) -> DonatingRun:
-        """Execute a function as anyone may call it."""
+    def call(self, function: cst.FunctionDef, *, by_default: bool = False) -> DonatingRun:
+        """Execute a function as anyone may call it.
+
+        `by_default`: who leaves out what has a default.
+        """
         aliases = self._same_at_first(function)
         self._begin()
         run, names = self._run, self._facts.names
         frame = run.new_number()
         run.frames[id(names.scope(function.body))] = frame
+        run.asked.clear()
+        if by_default:
+            run.assume_defaults(function, frame)
         params = [*function.params.posonly_params, *function.params.params]
         given: dict[str, BufferPart] = {}
         owner = self._owner(function)

@@ -12,7 +12,7 @@ from placement_lint.semantic.program_queries import DonationKind
 from placement_lint.syntax.calls import Arguments, elements_or_self, integer_value, string_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from placement_lint.semantic.donation.parts import BufferPart
     from placement_lint.semantic.program_queries import DonationElsewhere
@@ -54,6 +54,8 @@ class Defined:
 
     node: Function
     owner: BufferPart | None = None
+    closure: tuple[tuple[str, frozenset[Callee]], ...] = ()
+    """What can be called by names of the function around it, which has ended."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,7 @@ class Donor:
         return self.parameters[position] if position < len(self.parameters) else None
 
 
+Callee: TypeAlias = "Defined | Donor | Maker | OfClass | OfClassElsewhere | Wrapper"
 OfElsewhere: TypeAlias = "Donor | OfClassElsewhere | Wrapper"
 
 
@@ -176,9 +179,16 @@ def parameters_of(function: Function) -> tuple[str, ...]:
     return tuple(each.name.value for each in (*params.posonly_params, *params.params))
 
 
-def jit_of(by: str, calls: Iterable[cst.Call], names: Names) -> Jit | None:
+def jit_of(
+    by: str,
+    calls: Iterable[cst.Call],
+    names: Names,
+    passed: Callable[[cst.Name], cst.BaseExpression | None] = lambda _: None,
+) -> Jit | None:
     """Return how `jax.jit`, called with these arguments, compiles; None: it is not known what it
     donates.
+
+    `passed`: what a parameter of the function that runs now is given, where that is written out.
     """
     positions: set[int] = set()
     keywords: set[str] = set()
@@ -203,7 +213,7 @@ def jit_of(by: str, calls: Iterable[cst.Call], names: Names) -> Jit | None:
             given = arguments.get(None, keyword)
             if given is None:
                 continue
-            found = _literals(given, names)
+            found = _literals(given, names, passed)
             if found is None:
                 if keyword.startswith("donate"):
                     return None
@@ -236,22 +246,31 @@ def _is_chosen_by_callers(test: cst.BaseExpression, names: Names) -> bool:
     )
 
 
-def _literals(node: cst.BaseExpression, names: Names) -> tuple[set[int | str], bool] | None:
+def _literals(
+    node: cst.BaseExpression,
+    names: Names,
+    passed: Callable[[cst.Name], cst.BaseExpression | None],
+) -> tuple[set[int | str], bool] | None:
     """Return the numbers and strings that are written out, and whether no condition chooses."""
     is_sure = True
     for _ in range(_MAX_STEPS):
         if isinstance(node, cst.IfExp):
+            test = passed(node.test) if isinstance(node.test, cst.Name) else None
+            if isinstance(test, cst.Name) and test.value in {"True", "False"}:
+                node = node.body if test.value == "True" else node.orelse
+                continue
             if _is_chosen_by_callers(node.test, names):
                 # By what some give, nothing is donated, and they may read it.
                 return None
             # One of the two donates nothing, as a rule.
-            first, second = _literals(node.body, names), _literals(node.orelse, names)
+            first = _literals(node.body, names, passed)
+            second = _literals(node.orelse, names, passed)
             if first is None or second is None:
                 return None
             return first[0] | second[0], is_sure and first == second
         if not isinstance(node, cst.Name) or not names.tree.contains(node):
             break
-        bound = names.sole_value(node)
+        bound = names.sole_value(node) or passed(node)
         if bound is None:
             return None
         node = bound

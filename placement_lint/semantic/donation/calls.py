@@ -12,7 +12,6 @@ from placement_lint.jaxmodel.donation import (
     DONATING,
     MAKING_RECORDS,
 )
-from placement_lint.placement.facts.annotations import is_plain
 from placement_lint.semantic.donation.buffers import Buffers, Death, Nature, Surety, joined
 from placement_lint.semantic.donation.callables import (
     Defined,
@@ -28,13 +27,14 @@ from placement_lint.semantic.donation.callables import (
 )
 from placement_lint.semantic.donation.choices import NOTHING, either, likely, unlikely
 from placement_lint.semantic.donation.expressions import DATA
-from placement_lint.semantic.donation.libraries import DonationLibraries, Given
+from placement_lint.semantic.donation.libraries import Given
 from placement_lint.semantic.donation.outputs import DonationOutputs, Takeover
+from placement_lint.semantic.donation.parameters import DonationParameters
 from placement_lint.semantic.donation.parts import BufferPart, around, is_any, may_be_same
-from placement_lint.semantic.donation.readings import Idle, Repeat, text_of
+from placement_lint.semantic.donation.readings import Idle, Repeat
 from placement_lint.semantic.donation.replaced_names import is_replaced
 from placement_lint.syntax.calls import Arguments, elements_or_self
-from placement_lint.syntax.definitions import class_named, class_passed_to, is_generator, is_static
+from placement_lint.syntax.definitions import class_named, is_generator
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from placement_lint.semantic.donation.choices import Thing, Things
     from placement_lint.semantic.donation.parts import Keys
+    from placement_lint.semantic.program_queries import DonationElsewhere
     from placement_lint.syntax.definitions import Function
 
 _MAX_DEPTH = 5
@@ -50,7 +51,7 @@ _MOST_CALLEES = 4
 """Functions of which one call may be, each of which is executed."""
 
 
-class DonationCalls(DonationLibraries):
+class DonationCalls(DonationParameters):
     """The evaluation of calls."""
 
     def outputs_of(self, function: Function) -> DonationOutputs:
@@ -157,7 +158,8 @@ class DonationCalls(DonationLibraries):
     def _wrapped(self, node: cst.Call, callee: Wrapper, given: Sequence[Given]) -> Things:
         """Call a function of another file, which donates some of what it is given."""
         what = callee.what
-        if what.is_method is not callee.is_bound:
+        is_assumed = not any(_is_for(each.at, what) for each in given)
+        if what.is_method is not callee.is_bound or not is_assumed:
             return self._unknown(node, given)
         jit = Jit("", frozenset(what.positions), frozenset(what.keywords))
         donor = Donor(jit, elsewhere=what)
@@ -179,7 +181,7 @@ class DonationCalls(DonationLibraries):
     # -- making what can be called ----------------------------------------------------------------
 
     def _compiled(self, node: cst.Call, by: str) -> Things:
-        jit = jit_of(by, [node], self.names)
+        jit = jit_of(by, [node], self.names, self.passed)
         given = self._arguments(node)
         if jit is None:
             return self.fresh()
@@ -206,7 +208,7 @@ class DonationCalls(DonationLibraries):
             return self.fresh()
         name = self.names.qualified(function)
         if name in DONATING:
-            jit = jit_of(name or "", [node], self.names)
+            jit = jit_of(name or "", [node], self.names, self.passed)
             return self.fresh() if jit is None else frozenset({Maker(jit)})
         held = self.evaluate(function)
         for each in arguments.values:
@@ -230,18 +232,41 @@ class DonationCalls(DonationLibraries):
                 continue
             if name in DONATING:
                 calls = [decorator] if isinstance(decorator, cst.Call) else []
-                jit = jit_of(name or "", calls, self.names)
+                jit = jit_of(name or "", calls, self.names, self.passed)
             elif name == "functools.partial" and isinstance(decorator, cst.Call):
                 function = Arguments(decorator).get(0, "func")
                 by = None if function is None else self.names.qualified(function)
-                jit = jit_of(by, [decorator], self.names) if by in DONATING and by else None
+                is_maker = by in DONATING and by
+                jit = jit_of(by, [decorator], self.names, self.passed) if is_maker and by else None
             else:
                 jit = None
             if jit is None:
-                return self.fresh()
+                things = self._by_function(decorator, things)
+                if not things:
+                    return self.fresh()
+                continue
             inner = next(iter(things))
             things = frozenset({Donor(jit, inner if isinstance(inner, Defined) else None)})
         return things
+
+    def _by_function(self, decorator: cst.BaseExpression, things: Things) -> Things:
+        """Return what a decorator of the program makes of what donates; else nothing."""
+        if not any(isinstance(each, Donor) for each in things):
+            return NOTHING
+        held = self.callable_in(decorator)
+        only = next(iter(held)) if len(held) == 1 else None
+        if not isinstance(only, Defined):
+            return NOTHING
+        state, self.state = self.state, self.state.copy()
+        self.expecting += 1
+        self.inert += 1
+        with self.at(only.node):
+            made = self._executed(None, only, [Given(0, decorator, things)])
+        self.expecting -= 1
+        self.inert -= 1
+        self.state = state
+        is_known = made is not None and not any(isinstance(each, BufferPart) for each in made)
+        return made if made is not None and is_known else NOTHING
 
     # -- donating ---------------------------------------------------------------------------------
 
@@ -324,7 +349,7 @@ class DonationCalls(DonationLibraries):
 
     def _note_idle(self, node: cst.Call, each: Given, why: str) -> None:
         to = dotted(node.func) or "a compiled function"
-        self.idle[id(each.node)] = Idle(each.node, text_of(each.node), to, why)
+        self.idle[id(each.node)] = Idle(each.node, each.text, to, why)
 
     def _is_used(self, donor: Donor, at: int | str) -> bool:
         parameter = donor.parameter(at)
@@ -361,8 +386,8 @@ class DonationCalls(DonationLibraries):
             known = dict(donor.elsewhere.takeovers).get(donor.parameter(each.at) or "")
             if known is not None and known != Takeover.UNKNOWN:
                 return Takeover(known)
-        text = text_of(each.node) or ""
-        return Takeover.LIKELY if is_replaced(text, self.targets) else Takeover.UNKNOWN
+        targets = self.targets if each.passed_on is None else self.targets_around
+        return Takeover.LIKELY if is_replaced(each.text or "", targets) else Takeover.UNKNOWN
 
     def _take(
         self,
@@ -380,7 +405,7 @@ class DonationCalls(DonationLibraries):
             if is_sure:
                 self._note_idle(node, each, "no output has its shape")
             return
-        to, text = dotted(node.func) or "a compiled function", text_of(each.node)
+        to, text = dotted(node.func) or "a compiled function", each.text
         if self.nature(each.things) is Nature.DATA:
             if is_sure and each.things <= DATA:
                 self._note_idle(node, each, "it is not a JAX array")
@@ -499,12 +524,11 @@ class DonationCalls(DonationLibraries):
             return
         is_sure = max(takings) is Takeover.SURE and not self.cautious
         surety = min(at_most, Surety.DEFINITE if is_sure else Surety.LIKELY)
-        text = text_of(each.node) or text_of(before.node)
+        text = each.text or before.text
         to = dotted(node.func) or "a compiled function"
         # An object has its parts in all of its methods, whoever calls them. Where the method is
         # one of another file, that file is where it is said, if it is sure by itself.
-        is_own = all(text_of(given.node).startswith("self.") for given, _ in both)
-        is_own &= self.is_own(each.node)
+        is_own = all(given.text.startswith("self.") for given, _ in both) and self.is_own(each.node)
         is_of_caller = bool(self.stack) and not is_own and self.is_own(self.stack[0])
         at: cst.CSTNode = self.stack[0] if is_of_caller else each.node
         known = self.repeats.get(id(at))
@@ -532,7 +556,7 @@ class DonationCalls(DonationLibraries):
                 at = names[at] if at < len(names) else None
             if at is not None:
                 with self.at(cls):
-                    held[(f".{at}",)] = self._declared(each.things, fields.get(at))
+                    held[(f".{at}",)] = self.declared(each.things, fields.get(at))
         self.state.parts[part.root] = held
         return frozenset({part})
 
@@ -544,13 +568,6 @@ class DonationCalls(DonationLibraries):
             for line in statement.body
             if isinstance(line, cst.AnnAssign) and isinstance(line.target, cst.Name)
         }
-
-    def _declared(self, things: Things, annotation: cst.Annotation | None) -> Things:
-        """Return what is given to something with an annotation: a number has no buffer."""
-        is_known = self.nature(things) is not Nature.UNKNOWN
-        if is_known or not is_plain(annotation, self.names):
-            return things
-        return self.fresh(Nature.DATA)
 
     def _method_named(self, cls: cst.ClassDef, name: str) -> cst.FunctionDef | None:
         for _ in range(_MAX_DEPTH):
@@ -635,7 +652,9 @@ class DonationCalls(DonationLibraries):
             made = self._executed(node, callee, given)
         return self._unknown(node, given) if made is None else made
 
-    def _executed(self, node: cst.Call, callee: Defined, given: Sequence[Given]) -> Things | None:
+    def _executed(
+        self, node: cst.Call | None, callee: Defined, given: Sequence[Given]
+    ) -> Things | None:
         """Return what a function gives that is called; None where it is not executed."""
         function = callee.node
         running = {
@@ -647,50 +666,32 @@ class DonationCalls(DonationLibraries):
             return None
         scope = self.names.scope(function.body)
         kept = (self.stack, self.entered, self.where, self.targets)
-        self.stack, self.entered = (*self.stack, node), (*self.entered, self.new_number())
+        around_targets, self.targets_around = self.targets_around, self.targets
+        if node is not None:
+            self.stack = (*self.stack, node)
+            self.entered = (*self.entered, self.new_number())
         self.targets = ()
         before = self.frames.get(id(scope))
+        around = self.bind_closure(callee)
         frame = self.new_number()
         self.frames[id(scope)] = frame
-        self._bind_parameters(function, callee.owner, given, frame)
+        self.bind_parameters(function, callee.owner, given, frame)
         try:
-            made = self.execute(function)
+            made = self.taking_along(self.execute(function), scope)
         finally:
             self.stack, self.entered, self.where, self.targets = kept
+            self.targets_around = around_targets
             self.leave(scope, before)
+            if around is not None:
+                self.leave(around, None)
         return made
 
-    def _bind_parameters(
-        self,
-        function: cst.FunctionDef | cst.Lambda,
-        owner: BufferPart | None,
-        given: Sequence[Given],
-        frame: int,
-    ) -> None:
-        names = list(parameters_of(function))
-        bound: dict[str, Things] = {}
-        cls = class_passed_to(function, self.names)
-        if names and cls is not None:
-            bound[names.pop(0)] = frozenset({OfClass(cls)})
-        elif names and owner is not None and not is_static(function, self.names):
-            bound[names.pop(0)] = frozenset({owner})
-        is_open = any(each.at is None for each in given)
-        for each in given:
-            if isinstance(each.at, int) and each.at < len(names):
-                bound[names[each.at]] = each.things
-            elif isinstance(each.at, str):
-                bound[each.at] = each.things
-        params = function.params
-        for param in (*params.posonly_params, *params.params, *params.kwonly_params):
-            name = param.name.value
-            if name not in bound:
-                bound[name] = DATA if param.default is not None and not is_open else self.fresh()
-            bound[name] = self._declared(bound[name], param.annotation)
-        for star in (params.star_arg, params.star_kwarg):
-            if isinstance(star, cst.Param):
-                bound[star.name.value] = self.fresh()
-        for name, held in bound.items():
-            self.state.names[frame, name] = held
+
+def _is_for(at: int | str | None, what: DonationElsewhere) -> bool:
+    """Return whether an argument may be for a parameter whose default was taken."""
+    if isinstance(at, int):
+        at = what.parameters[at] if at < len(what.parameters) else None
+    return at in what.assumed if at is not None else bool(what.assumed)
 
 
 _PLAIN_DECORATORS = frozenset({

@@ -116,7 +116,7 @@ class _Exports:
             return None
         if self._run.is_traced(function):
             return None
-        made = self._run.call(function)
+        made = self._run.call(function, by_default=True)
         gone: list[tuple[str, Takeover]] = []
         is_method = made.owner is not None
         parameters = parameters_of(function)[1 if is_method else 0 :]
@@ -129,6 +129,7 @@ class _Exports:
         if not gone and not returned:
             return None
         names = [name for name, _ in gone]
+        keyword_only = [each.name.value for each in function.params.kwonly_params]
         return DonationElsewhere(
             DonationKind.FUNCTION,
             positions=tuple(at for at, name in enumerate(parameters) if name in names),
@@ -137,6 +138,7 @@ class _Exports:
             takeovers=tuple((name, int(taking)) for name, taking in gone),
             is_method=is_method,
             returned=returned,
+            assumed=tuple(sorted(self._run.asked & {*parameters_of(function), *keyword_only})),
         )
 
     def _returned(self, things: Things, depth: int) -> tuple[tuple[str, DonationElsewhere], ...]:

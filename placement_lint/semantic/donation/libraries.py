@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -35,6 +35,7 @@ from placement_lint.semantic.donation.expressions import (
     literal_key,
 )
 from placement_lint.semantic.donation.parts import BufferPart
+from placement_lint.semantic.donation.readings import text_of
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.tree import children
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from placement_lint.semantic.donation.choices import Thing, Things
+    from placement_lint.semantic.model import ModuleFacts
 
 _MAX_STEPS = 5
 _WITHOUT_READING = re.compile(
@@ -62,17 +64,35 @@ class Given:
     things: Things
     is_receiver: bool = False
     """It is the object that a method is called on."""
+    passed_on: cst.BaseExpression | None = None
+    """What the function around it was given, which passes it on by a star."""
+
+    @property
+    def text(self) -> str:
+        """Return what the argument is called where it comes from."""
+        return text_of(self.passed_on or self.node)
 
 
 class DonationLibraries(DonationExpressions):
     """The evaluation of calls that leave the file."""
 
+    def __init__(self, facts: ModuleFacts) -> None:
+        super().__init__(facts)
+        self.packed: dict[int, dict[str, Given]] = {}
+        """By root, what tuples and dicts of further arguments hold: `*args` and `**kwargs`."""
+
     def _arguments(self, node: cst.Call) -> list[Given]:
         self.targets = ()
         found: list[Given] = []
         is_open = False
+        shift = 0
         for place, each in enumerate(node.args):
-            at: int | str | None = place
+            at: int | str | None = place + shift
+            packed = self._unpacked(each) if each.star and not is_open else None
+            if packed is not None:
+                found += [replace(one, at=_at(one.at, place + shift)) for one in packed]
+                shift += len(packed) - 1 if each.star == "*" else 0
+                continue
             is_open |= each.star == "*"
             if each.keyword is not None:
                 at = each.keyword.value
@@ -80,6 +100,26 @@ class DonationLibraries(DonationExpressions):
                 at = None
             found.append(Given(at, each.value, self.evaluate(each.value)))
         return found
+
+    def _unpacked(self, argument: cst.Arg) -> list[Given] | None:
+        """Return the arguments that a star passes on; None where they are not known.
+
+        They are those that the function got which the call is in: `fn(*args, **kwargs)`.
+        """
+        if not isinstance(argument.value, cst.Name):
+            return None
+        things = self.evaluate(argument.value)
+        only = next(iter(things)) if len(things) == 1 else None
+        if not isinstance(only, BufferPart) or only.keys:
+            return None
+        packed = self.packed.get(only.root)
+        now = self.state.parts.get(only.root)
+        if packed is None or now != {(key,): each.things for key, each in packed.items()}:
+            return None
+        return [
+            Given(_written_key(key), argument.value, each.things, passed_on=each.node)
+            for key, each in packed.items()
+        ]
 
     def _unknown(self, node: cst.Call, given: Sequence[Given], callee: Things = NOTHING) -> Things:
         """Call what nobody follows: it may read what it is given, and change objects."""
@@ -407,6 +447,14 @@ class DonationLibraries(DonationExpressions):
         self._arguments(node)
         self.inert -= 1
         return frozenset({donor}) if method in {"lower", "compile", "trace"} else self.fresh()
+
+
+def _at(at: int | str | None, before: int) -> int | str | None:
+    return at + before if isinstance(at, int) else at
+
+
+def _written_key(key: str) -> int | str:
+    return key[2:-2] if key.startswith("['") else int(key[1:-1])
 
 
 def _is_at(node: cst.BaseExpression) -> bool:

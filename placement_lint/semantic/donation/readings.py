@@ -126,6 +126,8 @@ class DonationReadings:
         """Of the loops around it, which iteration is executed."""
         self.is_third = False
         """It is executed a third time: what the second one has left gone may be used there."""
+        self.targets_around: tuple[str, ...] = ()
+        """What the value is bound to of the call that is executed."""
         self.late: set[tuple[int, str]] = set()
         """The names, by frame, that were bound to what was gone by then."""
 

@@ -1,0 +1,157 @@
+"""What the parameters of a function stand for that is called, and what it takes along."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.placement.facts.annotations import is_plain
+from placement_lint.semantic.donation.buffers import Nature
+from placement_lint.semantic.donation.callables import Defined, OfClass, parameters_of
+from placement_lint.semantic.donation.choices import NOTHING
+from placement_lint.semantic.donation.expressions import DATA
+from placement_lint.semantic.donation.libraries import DonationLibraries, Given
+from placement_lint.semantic.donation.parts import BufferPart
+from placement_lint.syntax.calls import elements_or_self, integer_value, string_value
+from placement_lint.syntax.definitions import class_passed_to, is_static
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from placement_lint.semantic.donation.callables import Callee
+    from placement_lint.semantic.donation.choices import Thing, Things
+    from placement_lint.semantic.donation.parts import Keys
+    from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.syntax.names import Scope
+
+_MOST_CLOSED_OVER = 8
+"""Names of the function around another one that this one takes along."""
+
+
+class DonationParameters(DonationLibraries):
+    """The binding of parameters."""
+
+    def __init__(self, facts: ModuleFacts) -> None:
+        super().__init__(facts)
+        self._written: dict[tuple[int, str], cst.BaseExpression] = {}
+        """What parameters of functions that run are given, where it is a literal."""
+        self.asked: set[str] = set()
+        """The names of the parameters that say what is donated."""
+
+    def passed(self, name: cst.Name) -> cst.BaseExpression | None:
+        """Return the literal that a parameter of a function that runs now is given."""
+        if not self.tree.contains(name):
+            return None
+        owner = self.names.owner(name.value, self.names.scope(name))
+        frame = None if owner is None else self.frames.get(id(owner))
+        found = None if frame is None else self._written.get((frame, name.value))
+        if found is not None:
+            self.asked.add(name.value)
+        return found
+
+    def assume_defaults(self, function: cst.FunctionDef, frame: int) -> None:
+        """Take a function to be called without the arguments that have literals as defaults."""
+        params = function.params
+        for param in (*params.posonly_params, *params.params, *params.kwonly_params):
+            if param.default is not None and _is_literal(param.default):
+                self._written[frame, param.name.value] = param.default
+
+    def bind_parameters(
+        self,
+        function: cst.FunctionDef | cst.Lambda,
+        owner: BufferPart | None,
+        given: Sequence[Given],
+        frame: int,
+    ) -> None:
+        names = list(parameters_of(function))
+        bound: dict[str, Things] = {}
+        cls = class_passed_to(function, self.names)
+        if names and cls is not None:
+            bound[names.pop(0)] = frozenset({OfClass(cls)})
+        elif names and owner is not None and not is_static(function, self.names):
+            bound[names.pop(0)] = frozenset({owner})
+        params = function.params
+        is_open = any(each.at is None for each in given)
+        keywords = {*names, *(each.name.value for each in params.kwonly_params)}
+        rest: list[tuple[str, Given]] = []
+        for each in given:
+            at = each.at
+            if isinstance(at, int) and at < len(names):
+                at = names[at]
+            if isinstance(at, str) and at in keywords:
+                bound[at] = each.things
+                if _is_literal(each.node):
+                    self._written[frame, at] = each.node
+            elif at is not None:
+                rest.append((f"['{at}']" if isinstance(at, str) else f"[{at - len(names)}]", each))
+        for param in (*params.posonly_params, *params.params, *params.kwonly_params):
+            name = param.name.value
+            if name not in bound:
+                bound[name] = DATA if param.default is not None and not is_open else self.fresh()
+                if param.default is not None and not is_open and _is_literal(param.default):
+                    self._written[frame, name] = param.default
+            bound[name] = self.declared(bound[name], param.annotation)
+        for star, mark in ((params.star_arg, "["), (params.star_kwarg, "['")):
+            if isinstance(star, cst.Param):
+                others = {key: each for key, each in rest if key.startswith("['") is (mark == "['")}
+                bound[star.name.value] = self.fresh() if is_open else self._packed(others)
+        for name, held in bound.items():
+            self.state.names[frame, name] = held
+
+    def _packed(self, others: dict[str, Given]) -> Things:
+        """Return the tuple or the dict of further arguments."""
+        part = self.root(Nature.TREE)
+        held: dict[Keys, Things] = {(key,): each.things for key, each in others.items()}
+        self.state.parts[part.root] = held
+        self.packed[part.root] = others
+        return frozenset({part})
+
+    def declared(self, things: Things, annotation: cst.Annotation | None) -> Things:
+        """Return what is given to something with an annotation: a number has no buffer."""
+        is_known = self.nature(things) is not Nature.UNKNOWN
+        if is_known or not is_plain(annotation, self.names):
+            return things
+        return self.fresh(Nature.DATA)
+
+    def taking_along(self, made: Things, scope: Scope) -> Things:
+        """Return what a function gives that ends, with what functions in it call by its names."""
+        if not any(isinstance(each, Defined) for each in made):
+            return made
+        frame = self.frames[id(scope)]
+        return frozenset(self._taking_along(each, scope, frame) for each in made)
+
+    def _taking_along(self, thing: Thing, scope: Scope, frame: int) -> Thing:
+        if not isinstance(thing, Defined) or thing.closure or not self.tree.contains(thing.node):
+            return thing
+        if self.names.scope(thing.node) is not scope:
+            return thing
+        used = {each.value for each in self.tree.every(cst.Name, below=thing.node)}
+        found: list[tuple[str, frozenset[Callee]]] = []
+        for name in sorted(used):
+            held = self.state.names.get((frame, name), NOTHING)
+            called = frozenset(each for each in held if not isinstance(each, BufferPart))
+            if called and len(called) == len(held):
+                found.append((name, called))
+        return replace(thing, closure=tuple(found[:_MOST_CLOSED_OVER]))
+
+    def bind_closure(self, callee: Defined) -> Scope | None:
+        """Bind the names that a function has taken along; return their scope."""
+        scope = self.names.scope(callee.node)
+        if not callee.closure or id(scope) in self.frames:
+            return None
+        frame = self.frames[id(scope)] = self.new_number()
+        for name, held in callee.closure:
+            self.state.names[frame, name] = held
+        return scope
+
+
+def _is_literal(node: cst.BaseExpression) -> bool:
+    """Return whether an expression is a number, a text, a truth value, or a tuple of such."""
+    if isinstance(node, cst.Name):
+        return node.value in {"True", "False"}
+    return all(
+        integer_value(each) is not None or string_value(each) is not None
+        for each in elements_or_self(node)
+    )
