@@ -436,7 +436,7 @@ class Program:
         has_more = params is not None and params.star_kwarg is not None
         passed: dict[int | str, Value] = {0: value(receiver)}
         base = state.base
-        passed |= self._fixtures.given(self.module_of(function), node, state).items()
+        passed |= self._fixtures.given(self.module_of(function), node, state, passed[0]).items()
         self.functions.call(
             function,
             passed,

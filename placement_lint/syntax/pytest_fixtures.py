@@ -11,7 +11,7 @@ from placement_lint.syntax.calls import Arguments, elements_or_self, string_valu
 from placement_lint.syntax.definitions import applied
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
@@ -54,11 +54,11 @@ def pytest_fixture(node: cst.FunctionDef, names: Names) -> PytestFixture | None:
     return None
 
 
-def fixtures_of(tree: Tree, names: Names) -> dict[str, PytestFixture]:
-    """Return the fixtures that are defined at the top of a file, by their names."""
+def fixtures_among(statements: Iterable[cst.CSTNode], names: Names) -> dict[str, PytestFixture]:
+    """Return the fixtures that are defined by some statements, by their names."""
     found = (
         pytest_fixture(statement, names)
-        for statement in tree.module.body
+        for statement in statements
         if isinstance(statement, cst.FunctionDef)
     )
     return {each.name: each for each in found if each is not None}

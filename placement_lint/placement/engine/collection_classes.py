@@ -49,6 +49,13 @@ _COLLECTIONS: dict[str, tuple[str, Container]] = {
     "typing.OrderedDict": (_ITEMS, _DICT),
 }
 """What may be derived from: where its items are kept, and what a new one is."""
+_ABSTRACT = frozenset(
+    f"{module}.{name}"
+    for module in ("collections.abc", "typing")
+    for name in ("Mapping", "MutableMapping")
+)
+_OF_ABSTRACT = frozenset({"get", "items", "values"})
+"""Methods that these have of `__getitem__` and `__iter__`."""
 _TYPED_DICTS = frozenset({"typing.TypedDict", "typing_extensions.TypedDict"})
 _READERS = frozenset({"builtins.dict.__getitem__", "builtins.dict.get"})
 _SETTERS = frozenset({"builtins.dict.__setitem__"})
@@ -65,6 +72,7 @@ class CollectionClasses:
         self._program = program
         self._known: dict[Place, tuple[str, Container] | None] = {}
         self._typed: dict[Place, bool] = {}
+        self._abstract: dict[Place, bool] = {}
         self._aliases: dict[tuple[Place, frozenset[str]], bool] = {}
 
     def kind(self, cls: Place) -> tuple[str, Container] | None:
@@ -132,6 +140,37 @@ class CollectionClasses:
         """Return a value with lists and dicts in the place of objects that inherit a method."""
         instances = self.inheriting(held, method)
         return (held - instances) | self.items(instances, state) if instances else held
+
+    def as_dicts(self, held: Value, method: str, state: State) -> Value:
+        """Return a value with dicts in the place of objects that have a method of an abstract one.
+
+        Of `collections.abc.Mapping`, which makes it of the methods that the class must have.
+        """
+        if method not in _OF_ABSTRACT:
+            return held
+        abstract = frozenset(
+            atom
+            for atom in held
+            if isinstance(atom, Instance)
+            and self._is_abstract(atom.cls)
+            and self._program.classes.method(atom.cls, method) is None
+        )
+        return (held - abstract).union(*(self._as_dict(each, state) for each in abstract))
+
+    def _is_abstract(self, cls: Place) -> bool:
+        """Return whether a class has the methods of `collections.abc.Mapping`."""
+        if cls not in self._abstract:
+            names = self._program.classes.base_names(cls)
+            self._abstract[cls] = any(name in _ABSTRACT for name in names)
+        return self._abstract[cls]
+
+    def _as_dict(self, instance: Instance, state: State) -> Value:
+        """Return the dict that an object is to the methods it has of `collections.abc.Mapping`."""
+        getter = self._program.classes.method(instance.cls, "__getitem__")
+        if getter is None:
+            return UNKNOWN
+        passed: dict[int | str, Value] = {0: value(instance), 1: UNKNOWN}
+        return value(Mapping((), self._program.functions.call(getter, passed, state, bound=True)))
 
     def reads_items(self, instance: Instance, state: State) -> bool:
         """Return whether the items of an object are its attributes too.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,12 +15,14 @@ from placement_lint.syntax.definitions import is_generator
 from placement_lint.syntax.pytest_fixtures import (
     CONFTEST,
     contexts_held,
-    fixtures_of,
+    fixtures_among,
     parametrized,
     used_by_marks,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.state import State
     from placement_lint.placement.domain.values import Value
@@ -35,42 +38,61 @@ _MOST_FOLDERS = 6
 """Folders above that of a test whose `conftest.py` is asked."""
 
 
+@dataclass(frozen=True)
+class _Asking:
+    """Tests that are given fixtures: those at the top of a file, or of one class of it."""
+
+    module: Module
+    cls: cst.ClassDef | None
+    receiver: Value
+    """The object of the class."""
+
+
 class FixtureValues:
     """The fixtures of the modules of a program, which no code calls."""
 
     def __init__(self, program: Interpreter) -> None:
         self._program = program
-        self._found: dict[str, dict[str, PytestFixture]] = {}
+        self._found: dict[object, dict[str, PytestFixture]] = {}
         self._seen: dict[str, tuple[Module, ...]] = {}
-        self._values: dict[tuple[str, Place, DefaultDevice], Value] = {}
+        self._values: dict[tuple[str, object, Place, DefaultDevice], Value] = {}
         self._elsewhere: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
         self._holding: dict[cst.FunctionDef, bool] = {}
 
-    def given(self, module: Module, node: cst.CSTNode, state: State) -> dict[str, Value]:
+    def given(
+        self, module: Module, node: cst.CSTNode, state: State, receiver: Value = UNKNOWN
+    ) -> dict[str, Value]:
         """Return what a test, or a fixture, is passed: by parameter, where it is known.
 
-        The default device of `state` is not known any longer where a fixture that the function
-        uses may hold one meanwhile.
+        `receiver`: of a method, the object. The default device of `state` is not known any longer
+        where a fixture that the function uses may hold one meanwhile.
         """
         if not isinstance(node, cst.FunctionDef):
             return {}
-        visible = self._visible(module)
-        if not any(map(self._fixtures, visible)) or not self._is_served(module, node):
+        scope = module.names.scope(node).node
+        cls = scope if isinstance(scope, cst.ClassDef) else None
+        asking = _Asking(module, cls, receiver)
+        every = [fixtures for _, fixtures in self._visible_to(asking)]
+        is_served = node.name.value.startswith("test") or any(
+            each.node is node for fixtures in every[:2] for each in fixtures.values()
+        )
+        if not any(every) or not is_served:
             return {}
-        if self._meets_contexts(module, node):
+        if self._meets_contexts(asking, node):
             state.base = DefaultDevice(ANY_DEVICE)
-        return self._given(module, node, state, _MOST_NESTED)
+        return self._given(asking, node, state, _MOST_NESTED)
 
-    def _is_served(self, module: Module, node: cst.FunctionDef) -> bool:
-        """Return whether pytest calls a function, with the fixtures that its parameters name."""
-        if node.name.value.startswith("test"):
-            return True
-        return any(each.node is node for each in self._fixtures(module).values())
+    def _visible_to(self, asking: _Asking) -> Iterator[tuple[Module, dict[str, PytestFixture]]]:
+        """Yield the fixtures that tests may be given, the nearest first, each with its file."""
+        module, cls = asking.module, asking.cls
+        yield module, {} if cls is None else self._fixtures(cls, cls.body.body, module)
+        for each in self._visible(module):
+            yield each, self._fixtures(each.name, each.tree.module.body, each)
 
     def _given(
-        self, asking: Module, node: cst.FunctionDef, state: State, nested: int
+        self, asking: _Asking, node: cst.FunctionDef, state: State, nested: int
     ) -> dict[str, Value]:
-        """Return what a function is passed where a test of a file uses it, or is it."""
+        """Return what a function is passed where a test uses it, or is it."""
         found = {}
         for parameter in node.params.params:
             provider = self._provider(asking, parameter.name.value, node)
@@ -79,69 +101,73 @@ class FixtureValues:
         return found
 
     def _provider(
-        self, asking: Module, name: str, node: cst.FunctionDef
+        self, asking: _Asking, name: str, node: cst.FunctionDef
     ) -> tuple[Module, PytestFixture] | None:
-        """Return the fixture that a name stands for in the tests of a file, and where it is.
+        """Return the fixture that a name stands for in tests, and where it is.
 
         A fixture that asks for one of its own name gets that of a folder above.
         """
-        if name in self._parametrized(asking):
+        if name in self._marks(asking.module)[0]:
             return None
-        for module in self._visible(asking):
-            fixture = self._fixtures(module).get(name)
+        for module, fixtures in self._visible_to(asking):
+            fixture = fixtures.get(name)
             if fixture is not None and fixture.node is not node:
                 return module, fixture
         return None
 
     def _value(
-        self, asking: Module, module: Module, fixture: PytestFixture, state: State, nested: int
+        self, asking: _Asking, module: Module, fixture: PytestFixture, state: State, nested: int
     ) -> Value:
         node = fixture.node
         place = module.place(node)
-        key = (asking.name, place, state.base)
+        key = (asking.module.name, asking.cls, place, state.base)
         if key not in self._values:
             self._values[key] = UNKNOWN
             if nested and fixture.is_alone and node.asynchronous is None:
-                passed: dict[int | str, Value] = {}
+                is_method = isinstance(module.names.scope(node).node, cst.ClassDef)
+                passed: dict[int | str, Value] = {0: asking.receiver} if is_method else {}
                 passed |= self._given(asking, node, state, nested).items()
                 before = state.copy()
-                held = self._program.functions.call(place, passed, before)
+                held = self._program.functions.call(place, passed, before, bound=is_method)
                 if is_generator(node, module.names):
                     held = element_of(self._program.functions.consumed(held, before))
                 is_kept = state.base.devices != ANY_DEVICE or not any(True for _ in arrays(held))
                 self._values[key] = held if is_kept else UNKNOWN
         return self._values[key]
 
-    def _meets_contexts(self, module: Module, node: cst.FunctionDef) -> bool:
+    def _meets_contexts(self, asking: _Asking, node: cst.FunctionDef) -> bool:
         """Return whether a fixture that a test uses may hold a default device meanwhile."""
-        pending = [node]
-        used = self._marked(module)
-        for each in self._visible(module):
+        used = self._marks(asking.module)[1]
+        pending = [(asking.module, node)]
+        for module, fixtures in self._visible_to(asking):
             pending += (
-                fixture.node
-                for name, fixture in self._fixtures(each).items()
+                (module, fixture.node)
+                for name, fixture in fixtures.items()
                 if fixture.is_automatic or name in used
             )
         seen: set[cst.FunctionDef] = set()
         while pending:
-            function = pending.pop()
+            home, function = pending.pop()
             if function in seen:
                 continue
             seen.add(function)
+            if function is not node and self._holds_contexts(home, function):
+                return True
             for parameter in function.params.params:
-                provider = self._provider(module, parameter.name.value, function)
+                provider = self._provider(asking, parameter.name.value, function)
                 if provider is not None:
-                    pending.append(provider[1].node)
-        return any(self._holds_contexts(module, function) for function in seen - {node})
+                    pending.append((provider[0], provider[1].node))
+        return False
 
     # -- which fixtures there are ---------------------------------------------------------------
 
-    def _fixtures(self, module: Module) -> dict[str, PytestFixture]:
-        """Return the fixtures that are defined at the top of a file, by their names."""
-        known = self._found.get(module.name)
-        if known is None:
-            known = self._found[module.name] = fixtures_of(module.tree, module.names)
-        return known
+    def _fixtures(
+        self, key: object, statements: Iterable[cst.CSTNode], module: Module
+    ) -> dict[str, PytestFixture]:
+        """Return the fixtures that are defined in a file, or in a class of it, by their names."""
+        if key not in self._found:
+            self._found[key] = fixtures_among(statements, module.names)
+        return self._found[key]
 
     def _visible(self, module: Module) -> tuple[Module, ...]:
         """Return a file, and the `conftest.py` files that serve it, the nearest first."""
@@ -157,15 +183,10 @@ class FixtureValues:
             self._seen[module.name] = (*found,)
         return self._seen[module.name]
 
-    def _parametrized(self, module: Module) -> frozenset[str]:
-        """Return the names of parameters that tests of a file are given in another way."""
-        return self._marks(module)[0]
-
-    def _marked(self, module: Module) -> frozenset[str]:
-        """Return the fixtures that tests of a file use without being given their values."""
-        return self._marks(module)[1]
-
     def _marks(self, module: Module) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the names of parameters that tests of a file are given in another way, and the
+        fixtures that they use without being given their values.
+        """
         if module.name not in self._elsewhere:
             tree = module.tree
             self._elsewhere[module.name] = frozenset(parametrized(tree)), used_by_marks(tree)
@@ -173,7 +194,5 @@ class FixtureValues:
 
     def _holds_contexts(self, module: Module, node: cst.FunctionDef) -> bool:
         if node not in self._holding:
-            homes = (each for each in self._visible(module) if self._is_served(each, node))
-            home = next(homes, module)
-            self._holding[node] = bool(contexts_held(node, home.names))
+            self._holding[node] = bool(contexts_held(node, module.names))
         return self._holding[node]

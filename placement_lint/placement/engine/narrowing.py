@@ -10,12 +10,18 @@ import libcst as cst
 from placement_lint.placement.domain.values import (
     Anything,
     Array,
+    Class,
+    Computation,
     Container,
+    DefaultDeviceContext,
     External,
+    Function,
     Host,
     Mapping,
+    Method,
     Plain,
     Sequence,
+    TheDevice,
 )
 
 if TYPE_CHECKING:
@@ -31,8 +37,8 @@ _PLAIN_TYPES = frozenset({
 _SEQUENCE_TYPES = frozenset({"builtins.list", "builtins.tuple", "builtins.set"})
 _EQUALITIES = (cst.Equal, cst.NotEqual, cst.Is, cst.IsNot)
 _NEGATIVE = (cst.NotEqual, cst.IsNot, cst.NotIn)
-
-
+_ALWAYS_TRUE = (Class, Computation, DefaultDeviceContext, Function, Method, TheDevice)
+"""What a test always holds of, since it has no length and is no number."""
 _ARRAY_TESTS = frozenset({
     "equinox.is_array", "equinox.is_array_like", "equinox.is_inexact_array",
     "equinox.is_inexact_array_like",
@@ -212,6 +218,8 @@ def is_known(atom: Atom) -> bool:
 
 def truth(atom: Atom) -> bool | None:
     """Return which way a test of a thing goes; None where that is not known."""
+    if isinstance(atom, _ALWAYS_TRUE):
+        return True
     if not isinstance(atom, Plain):
         return None
     return bool(atom.text) if atom.text is not None else atom.truth

@@ -159,7 +159,10 @@ class Operators:
         for link in reversed(chain):
             # What is certainly true does not pass through `and`, nor what is false by `or`.
             passes = isinstance(link.operator, cst.And)
-            kept = frozenset(a for a in held if not isinstance(a, Plain) or a.truth is not passes)
+            kept = frozenset(atom for atom in held if truth(atom) is not passes)
+            if held and all(truth(atom) is (not passes) for atom in held):
+                # The other operand is not evaluated.
+                continue
             held = join(kept, self.on.evaluate(link.right, state))
         return held
 

@@ -181,6 +181,8 @@ class CollectionClassesProtocol(Protocol):
 
     def with_items(self, held: Value, method: str, state: State) -> Value: ...
 
+    def as_dicts(self, held: Value, method: str, state: State) -> Value: ...
+
 
 class ClassesProtocol(Protocol):
     """The classes of the program."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
+from placement_lint.placement.domain.containers import merged
 from placement_lint.placement.domain.contents import element_of, iterated_of, of_pairs
 from placement_lint.placement.domain.keys import Member
 from placement_lint.placement.domain.library_values import DeviceList, LibraryFunction
@@ -20,6 +21,7 @@ from placement_lint.placement.domain.values import (
     Atom,
     Class,
     Computation,
+    Container,
     ContextFactory,
     DefaultDeviceContext,
     External,
@@ -303,7 +305,10 @@ def next_(call: LibraryCall) -> Value:
     return join(element_of(held[0]) or UNKNOWN, *held[1:]) if held else UNKNOWN
 
 
-@models("builtins.dict", "collections.OrderedDict")
+@models(
+    "builtins.dict", "collections.OrderedDict", "weakref.WeakKeyDictionary",
+    "weakref.WeakValueDictionary",
+)  # fmt: skip
 def dict_(call: LibraryCall) -> Value:
     rest = [
         element_of(call.argument(argument.value)) or UNKNOWN
@@ -326,6 +331,18 @@ def dict_(call: LibraryCall) -> Value:
             each = each.with_item(key, item)
         made.add(each)
     return frozenset(made)
+
+
+@models("collections.ChainMap")
+def chain_map(call: LibraryCall) -> Value:
+    """`collections.ChainMap(first, second)`: under each key what the first of them has."""
+    if any(argument.star for argument in call.node.args):
+        call.values()
+        return UNKNOWN
+    made: Container = Mapping((), NOTHING)
+    for held in reversed(call.values()):
+        made = merged(made, held)
+    return value(made)
 
 
 @models("types.MappingProxyType")

@@ -145,7 +145,9 @@ class MethodCalls:
                 passed = self.on.calls.objects.passed(node, state)
                 self.on.attribute_dicts.updated(self.on.evaluate(owner, state), passed, state)
                 return NONE
-            kept = self._kept(self.on.program.classes.collections.inheriting(held, name), name)
+            collections = self.on.program.classes.collections
+            held = collections.as_dicts(held, name, state)
+            kept = self._kept(collections.inheriting(held, name), name)
         if kept:
             held = (held - kept) | self.on.program.classes.collections.items(kept, state)
         return self._of_value(node, function, held, kept, arguments, state)

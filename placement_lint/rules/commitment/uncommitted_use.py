@@ -23,7 +23,7 @@ from placement_lint.rules.commitment.writing import (
 )
 from placement_lint.rules.journey import MADE_HERE, journey
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count, size_text
-from placement_lint.semantic.enclosing import is_in_test
+from placement_lint.semantic.enclosing import is_asserted_to_fail, is_in_test
 from placement_lint.syntax.calls import is_none
 from placement_lint.syntax.dotted import dotted
 
@@ -54,7 +54,7 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
     what = f"`{name}`" if name else "this array"
     often = " each time" if use.in_loop else ""
     arrays = sorted(use.moved, key=lambda array: array.order)
-    if is_in_test(node, ctx) and _are_small(arrays, ctx):
+    if is_asserted_to_fail(node, ctx) or (is_in_test(node, ctx) and _are_small(arrays, ctx)):
         return
     origins = _origins(use)
     ctx.report(
