@@ -262,9 +262,8 @@ class Classes:
                 return UNKNOWN
             if kind == "classmethod":
                 return value(Method(function, cls))
-            computation = module.traced.computation(node)
-            if computation is not None:
-                return value(computation)
+            if module.traced.computation(node) is not None:
+                return self._program.linking.defined(module, node)
         return value(Function(function))
 
     def _instance_attribute(self, instance: Instance, name: str, state: State) -> Value:
@@ -309,7 +308,7 @@ class Classes:
         if computation is None or not isinstance(node, cst.FunctionDef):
             return value(Method(function, instance))
         if method_kind(module, node) == "staticmethod":
-            return value(computation)
+            return self._program.linking.defined(module, node)
         # The object itself is passed before all that the call passes.
         usage = None if computation.usage is None else computation.usage.bound()
         of, bound = value(Function(function)), (value(instance),)

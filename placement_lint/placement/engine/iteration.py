@@ -104,8 +104,9 @@ def _as_one(held: Value) -> Mapping | None:
 def _is_told_apart(item: Value, depth: int = 2) -> bool:
     """Return whether an item of a list is a device, an object or something else by itself."""
     only = sole(item)
-    if isinstance(only, Sequence) and only.items and depth:
-        return any(_is_told_apart(part, depth - 1) for part in only.items)
+    if isinstance(only, Sequence | Mapping) and depth:
+        parts = only.items or () if isinstance(only, Sequence) else [held for _, held in only.items]
+        return any(_is_told_apart(part, depth - 1) for part in parts)
     if isinstance(only, Array):
         return only.committed
     return isinstance(only, TheDevice | Instance | Function | Class | Method | Partial | Closure)
@@ -211,11 +212,20 @@ class Iteration:
         finally:
             self.program.nth = around
 
+    def _pairs_up(self, call: cst.Call) -> bool:
+        """Return whether a call is `enumerate(xs)` or `zip(xs, ys)` of what is only read."""
+        return self.names.qualified(call.func) in {"builtins.enumerate", "builtins.zip"} and all(
+            not argument.star and _is_read_only(argument.value) for argument in call.args
+        )
+
     def each(self, node: cst.BaseExpression, held: Value, state: State) -> tuple[Value, ...] | None:
         """Return the items of a short list, where it matters which of them comes first.
 
         They are devices, objects, functions, and arrays in several places.
         """
+        if self.program.nth >= (_MOST_WORDS + 1) ** 2:
+            # Each loop in another multiplies the work.
+            return None
         if isinstance(node, cst.Call) and any(isinstance(atom, Lazy) for atom in held):
             held = self.program.functions.consumed(held, state)
         only = sole(held)
@@ -229,10 +239,11 @@ class Iteration:
 
     def _words(self, for_in: cst.CompFor, state: State) -> tuple[Value, ...] | None:
         """Return the items of what a comprehension iterates, if each of them is a known word."""
-        is_plain = isinstance(for_in.target, cst.Name) and not for_in.ifs
-        if not is_plain or for_in.inner_for_in is not None or for_in.asynchronous is not None:
+        if for_in.ifs or for_in.inner_for_in is not None or for_in.asynchronous is not None:
             return None
-        if not _is_read_only(for_in.iter):
+        if isinstance(for_in.iter, cst.Call) and self._pairs_up(for_in.iter):
+            return self.each(for_in.iter, self.on.evaluate(for_in.iter, state), state)
+        if not isinstance(for_in.target, cst.Name) or not _is_read_only(for_in.iter):
             return None
         only = sole(self.on.evaluate(for_in.iter, state))
         if isinstance(only, DeviceList):
