@@ -254,6 +254,15 @@ def reduce(call: LibraryCall) -> Value:
     given = call.node.args[1].value
     place = call.index(given)
     first = place if len(parts) < 3 else call.index(call.node.args[2].value)
+    items = call.on.iteration.each(given, parts[1], call.state)
+    if items is not None:
+        total, *rest = (*parts[2:], *items)
+        with call.on.loop(repeats=False):
+            for item in rest:
+                operands = [(first, total), (place, item)]
+                total = apply(call, call.node.args[0].value, parts[0], operands)
+                first = place
+        return total
     with call.on.loop():
         element = call.element(given, parts[1])
         result = parts[2] if len(parts) > 2 else element

@@ -125,7 +125,7 @@ def _counting(operation: cst.CSTNode, mixture: Mixture, ctx: Context) -> list[tu
     if not isinstance(operation, cst.Call):
         return []
     called = ctx.called(operation)
-    if called in COMBINING or _is_method(operation):
+    if called in COMBINING or _is_method(operation) or _reduces(operation, ctx):
         return every
     if called in COMBINING_TREES or _maps_combining(operation, ctx):
         # Leaf by leaf: trees that are on several devices each may agree.
@@ -275,6 +275,15 @@ def _computation(called: cst.BaseExpression, ctx: Context) -> values.Computation
     atom = values.sole(ctx.flow.value(called))
     is_known = isinstance(atom, values.Computation) and atom.function is not None
     return atom if is_known and isinstance(atom, values.Computation) else None
+
+
+def _reduces(call: cst.Call, ctx: Context) -> bool:
+    """Return whether a call combines arrays one after the other: `reduce(jnp.add, parts)`."""
+    function = Arguments(call).get(0, "function")
+    if function is None or ctx.called(call) != "functools.reduce":
+        return False
+    name = ctx.name(function) or ""
+    return name in COMBINING or name.startswith("operator.")
 
 
 def _maps_combining(call: cst.Call, ctx: Context) -> bool:
