@@ -301,8 +301,10 @@ class Program:
                 continue
             if isinstance(_definer(module, node), cst.ClassDef):
                 continue
-            self._unasked.add(place)
             state = self._outside(module)
+            if but and self._fixtures.typed.waits(module, node, state):
+                continue
+            self._unasked.add(place)
             self.functions.execute(place, self._fixtures.given(module, node, state), state)
 
     def _is_executed(self, function: Place) -> bool:

@@ -11,6 +11,7 @@ import libcst as cst
 from placement_lint.placement.domain.contents import element_of
 from placement_lint.placement.domain.state import ANY_DEVICE, DefaultDevice
 from placement_lint.placement.domain.values import UNKNOWN, arrays
+from placement_lint.placement.engine.typed_objects import TypedObjects
 from placement_lint.syntax.definitions import is_generator
 from placement_lint.syntax.pytest_fixtures import (
     CONFTEST,
@@ -53,6 +54,7 @@ class FixtureValues:
 
     def __init__(self, program: Interpreter) -> None:
         self._program = program
+        self.typed = TypedObjects(program)
         self._found: dict[object, dict[str, PytestFixture]] = {}
         self._seen: dict[str, tuple[Module, ...]] = {}
         self._values: dict[tuple[str, object, Place, DefaultDevice], Value] = {}
@@ -62,13 +64,20 @@ class FixtureValues:
     def given(
         self, module: Module, node: cst.CSTNode, state: State, receiver: Value = UNKNOWN
     ) -> dict[str, Value]:
-        """Return what a test, or a fixture, is passed: by parameter, where it is known.
+        """Return what a test, a fixture, or another function that no code calls is passed: by
+        parameter, where it is known.
 
         `receiver`: of a method, the object. The default device of `state` is not known any longer
         where a fixture that the function uses may hold one meanwhile.
         """
         if not isinstance(node, cst.FunctionDef):
             return {}
+        typed = self.typed.given(module, node, state)
+        return typed | self._of_fixtures(module, node, state, receiver)
+
+    def _of_fixtures(
+        self, module: Module, node: cst.FunctionDef, state: State, receiver: Value
+    ) -> dict[str, Value]:
         scope = module.names.scope(node).node
         cls = scope if isinstance(scope, cst.ClassDef) else None
         asking = _Asking(module, cls, receiver)

@@ -143,6 +143,9 @@ class LinkingProtocol(Protocol):
 class ObjectsProtocol(Protocol):
     """The objects that the program makes."""
 
+    @property
+    def superseded(self) -> AbstractSet[Instance]: ...
+
     def attribute_names(self, instance: Instance) -> list[str]: ...
 
     def made(self, instance: Instance) -> None: ...
