@@ -411,6 +411,7 @@ class Program:
                 for method in methods
                 if not self._is_executed(function := module.place(method))
                 and method not in module.traced
+                and not (method.name.value == "__call__" and self.classes.is_model(receiver.cls))
             ]
             later = state.copy()
             for function in uncalled:

@@ -62,6 +62,9 @@ if TYPE_CHECKING:
     from placement_lint.placement.facts.module import Module
 
 
+_MODELS = frozenset({
+    "equinox.Module", "flax.linen.Module", "flax.nnx.Module", "haiku.Module",
+})  # fmt: skip
 _MAX_BASES = 100
 """Classes that one derives from, in any number of steps."""
 
@@ -396,6 +399,13 @@ class Classes:
                 name = module.names.qualified(base.value)
                 if name is not None:
                     yield name
+
+    def is_model(self, cls: Place) -> bool:
+        """Return whether a class derives from the modules of a library, which compiled code calls.
+
+        That has their arrays for arguments, however the program takes them out of an object.
+        """
+        return not _MODELS.isdisjoint(self.base_names(cls))
 
     def library_class(self, cls: Place) -> str | None:
         """Return the class of a library that a class derives from, of which methods are known."""

@@ -71,10 +71,7 @@ def array_wanted(call: ObjectCall) -> Value:
     return (NOTHING if sharding is None else described(sharding)) or UNKNOWN
 
 
-@objects(
-    "orbax.checkpoint.checkpoint_utils.construct_restore_args",
-    "orbax.checkpoint.utils.construct_restore_args",
-)
+@objects("orbax.checkpoint.checkpoint_utils.construct_restore_args")
 def arrays_wanted(call: ObjectCall) -> Value:
     """`ocp.checkpoint_utils.construct_restore_args(target)`: to where the arrays of that are."""
     target = call.argument(0, "target")
