@@ -9,6 +9,7 @@ import libcst as cst
 
 from placement_lint.syntax.calls import Arguments, elements_or_self, string_value
 from placement_lint.syntax.definitions import applied
+from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -103,7 +104,7 @@ def contexts_held(node: cst.FunctionDef, names: Names) -> list[cst.BaseExpressio
         if isinstance(part, cst.With):
             held += tuple(item.item for item in part.items if not _is_plain(item.item, names))
         if not isinstance(part, cst.FunctionDef | cst.Lambda):
-            pending += [(child, held) for child in part.children]
+            pending += [(child, held) for child in children(part)]
     return found
 
 
