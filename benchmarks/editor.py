@@ -1,17 +1,19 @@
 """From a change to its diagnostics in an editor: `python benchmarks/editor.py [FILE …]`.
 
-The real server is talked to over its pipes. A line is typed into a file of 1,000 lines with JAX
-code, again and again, and the time is taken from when a change is sent to when the diagnostics of
-that version arrive. That counts the pipes and the JSON of both sides, and not the 100 ms that the
-server waits for more typing. The line is in a function in the middle of the file. Beside it stands
-what the processor worked for a change, clearing up afterwards included: on a machine that has other
-things to do, it says more than the clock. The bar is 150 ms in a file of 1,000 lines. Without
-arguments the files are made here: one alone, and one whose arrays come from another file; else each
-file that is named is measured in its own folder.
+The real server is talked to over its pipes. A file of 1,200 lines with JAX code is changed again
+and again: a statement in a function in the middle of the file, an import, or a comment. The time
+is taken from when a change is sent to when the diagnostics of that version arrive. That counts the
+pipes and the JSON of both sides, and not the 100 ms that the server waits for more typing. Beside
+it stands what the processor worked for a change, clearing up afterwards included: on a machine that
+has other things to do, it says more than the clock; the bar is 100 ms. LibCST's parse of the file
+is measured in the same run, to compare. Without arguments the files are made here (one alone, and
+one whose arrays come from another file), and the numbers go into `benchmarks/editor.json` and a
+part of `benchmarks/RESULTS.md`; else each file that is named is measured in its own folder.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import re
@@ -20,13 +22,24 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
+
+import libcst as cst
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+from benchmarks.comparison import command, publish
+from benchmarks.comparison.keystrokes import BAR, Keystroke, Keystrokes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROUNDS = 30
 PAUSE = 0.1
 """What `placement_lint.integrations.lsp.scheduler` waits."""
-BAR = 150
 
 HEAD = """\
 import functools
@@ -142,23 +155,38 @@ def typed(text: str, number: int) -> str:
     return f"{text[: found.start()]}{found[1]}number = {number}\n{text[found.start() :]}"
 
 
+def with_import(text: str, number: int) -> str:
+    """Give a text that imports something else."""
+    return re.sub(
+        r"^import ", f"import math as math{number}\nimport ", text, count=1, flags=re.MULTILINE
+    )
+
+
+def with_comment(text: str, number: int) -> str:
+    """Give a text in which a comment says something else."""
+    return typed(text, 0).replace("number = 0\n", f"pass  # {'said' * number}\n", 1)
+
+
+EDITS = {"a statement": typed, "an import": with_import, "a comment": with_comment}
+
+
 def processor_seconds(process: int) -> float:
     """Give how long the processors have worked for a process (as Linux tells it)."""
     fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def measure(path: Path) -> tuple[list[float], float, int]:
+def measure(path: Path, edit: Callable[[str, int], str]) -> tuple[list[float], float, int]:
     """Give the milliseconds of each change, those of the processor, and how many findings."""
     server = Server(path.parent)
     text, uri = path.read_text(encoding="utf-8"), path.as_uri()
-    item = {"uri": uri, "languageId": "python", "version": 0, "text": text}
+    item = {"uri": uri, "languageId": "python", "version": 0, "text": edit(text, 0)}
     server.send({"method": "textDocument/didOpen", "params": {"textDocument": item}})
     found = server.diagnostics(uri, 0)
     times = []
     before = processor_seconds(server.process.pid)
     for version in range(1, ROUNDS + 1):
-        changes = [{"text": typed(text, version)}]
+        changes = [{"text": edit(text, version)}]
         document = {"uri": uri, "version": version}
         params = {"textDocument": document, "contentChanges": changes}
         started = time.perf_counter()
@@ -170,33 +198,55 @@ def measure(path: Path) -> tuple[list[float], float, int]:
     return times, processor, len(found)
 
 
-def report(name: str, path: Path) -> None:
-    """Measure a file, and print a line about it."""
-    times, processor, found = measure(path)
-    lines = path.read_text(encoding="utf-8").count("\n")
-    print(
-        f"{name}: {lines} lines, {found} findings: {statistics.median(times):.0f} ms after the "
-        f"pause of {PAUSE * 1000:.0f} ms (median of {ROUNDS}; from {min(times):.0f} to "
-        f"{max(times):.0f} ms; the processor worked {processor:.0f} ms; the bar is {BAR})"
-    )
+def parsing(text: str) -> float:
+    """Give the milliseconds of processor time that LibCST takes to parse a text."""
+    taken = []
+    for _ in range(7):
+        started = time.process_time()
+        cst.parse_module(text)
+        taken.append(time.process_time() - started)
+    return statistics.median(taken) * 1000
+
+
+def measured(name: str, path: Path) -> list[Keystroke]:
+    """Measure a file, and print a line for each kind of edit."""
+    text = path.read_text(encoding="utf-8")
+    lines, rows = text.count("\n"), []
+    for kind, edit in EDITS.items():
+        times, processor, found = measure(path, edit)
+        row = Keystroke(name, lines, kind, statistics.median(times), processor, parsing(text))
+        rows.append(row)
+        print(
+            f"{name}: {lines} lines, {found} findings, {kind}: the processor worked "
+            f"{processor:.0f} ms ({processor / row.libcst:.1f} times LibCST's parse; the bar is "
+            f"{BAR} ms); {row.wall:.0f} ms after the pause of {PAUSE * 1000:.0f} ms (median of "
+            f"{ROUNDS}; from {min(times):.0f} to {max(times):.0f} ms)",
+            flush=True,
+        )
+    return rows
 
 
 def main(arguments: list[str]) -> None:
     """Measure what is named, or what is made here."""
     for name in arguments:
-        report(name, Path(name).resolve())
+        measured(name, Path(name).resolve())
     if arguments:
         return
     with tempfile.TemporaryDirectory() as folder:
         alone, together = Path(folder, "alone"), Path(folder, "together")
         for each in (alone, together):
             each.mkdir()
-        (alone / "train.py").write_text(program(HEAD + LOADER, 1000), encoding="utf-8")
+        (alone / "train.py").write_text(program(HEAD + LOADER, 1200), encoding="utf-8")
         (together / "data.py").write_text(HEAD + LOADER, encoding="utf-8")
-        text = program(HEAD + "from data import data\n", 1000)
+        text = program(HEAD + "from data import data\n", 1200)
         (together / "train.py").write_text(text, encoding="utf-8")
-        report("alone", (alone / "train.py").resolve())
-        report("with data from another file", (together / "train.py").resolve())
+        rows = measured("alone", (alone / "train.py").resolve())
+        rows += measured("with data from another file", (together / "train.py").resolve())
+    date = dt.datetime.now(dt.timezone.utc).date().isoformat()
+    done = Keystrokes(date, command.machine(), tuple(rows))
+    kept = command.KEPT.with_name("editor.json")
+    kept.write_text(json.dumps(asdict(done), indent=1) + "\n", encoding="utf-8")
+    publish.publish(command.KEPT, command.REPOSITORY)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from benchmarks.comparison import again, applications, picture, report
+from benchmarks.comparison import again, applications, keystrokes, picture, report
 from benchmarks.comparison.results import read
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def publish(kept: Path, repository: Path) -> int:
     repositories = applications.read(kept.with_name("applications.json"))
     page = report.page(results) + applications.part(repositories)
     page += again.part(again.read(kept.with_name("again.json")))
+    page += keystrokes.part(keystrokes.read(kept.with_name("editor.json")))
     kept.with_name("RESULTS.md").write_text(page, encoding="utf-8")
     drawn = picture.draw(results, kept.with_suffix(".svg"))
     if not drawn:

@@ -459,7 +459,7 @@ def take_up(checked: CheckedComponent, selection: Selection, project: Project) -
     previous.looked_at.update(checked.files)
     previous.learn(checked.learned)
     if checked.group is not None:
-        previous.now.groups[checked.task.group] = checked.group
+        previous.note_group(checked.task.group, checked.group)
     else:
         previous.is_certain = False
 

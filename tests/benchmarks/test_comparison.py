@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks import parallel
-from benchmarks.comparison import again, applications, generated, report, results, tools, trees
+from benchmarks.comparison import (
+    again,
+    applications,
+    generated,
+    keystrokes,
+    report,
+    results,
+    tools,
+    trees,
+)
 from benchmarks.comparison.command import KEPT, REPOSITORY
 from benchmarks.comparison.measure import Cost, FailedError, clean_environment, cost_of
 from benchmarks.comparison.results import Growth, Results, Row, Size, Tree
@@ -138,8 +147,9 @@ def test_the_page_and_the_readme_say_what_was_measured() -> None:
     page = KEPT.with_name("RESULTS.md")
     written = page.read_text(encoding="utf-8") if page.is_file() else None
     edited = again.part(again.read(KEPT.with_name("again.json")))
+    typed = keystrokes.part(keystrokes.read(KEPT.with_name("editor.json")))
     assert written == (
-        None if kept is None else report.page(kept) + applications.part(done) + edited
+        None if kept is None else report.page(kept) + applications.part(done) + edited + typed
     )
 
 

@@ -13,7 +13,7 @@ import pytest
 from placement_lint.config.settings import Settings
 from placement_lint.files.source import Source
 from placement_lint.files.store import FileStore, read_bytes
-from placement_lint.lint import schedule
+from placement_lint.lint import check_program, schedule
 from placement_lint.lint.incremental import run_cache
 from placement_lint.lint.incremental.run_cache import MemoryCache
 from placement_lint.lint.linter import Linter
@@ -235,6 +235,38 @@ def test_what_comments_say_is_no_reason_to_look_again(
         assert same(found, expected)
         assert session.with_fixes(found) == expected.findings
         looked.clear()
+
+
+def test_what_comments_say_is_no_reason_to_execute_files_together_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train = TRAIN.replace("tokens[0]\n", "# One.\ntokens[0]  # it\n")
+    session = session_of({"a.py": DATA, "b.py": train}, tmp_path)
+    path, data = str(tmp_path / "b.py"), {str(tmp_path / "a.py"): DATA.encode()}
+    assert [each.code for each in session.lint().findings] == ["JDP201"]
+    grouped: list[str] = []
+    group = check_program.group
+
+    def noted(component: Any, *args: Any) -> Any:
+        grouped.append(component.first)
+        return group(component, *args)
+
+    monkeypatch.setattr(check_program, "group", noted)
+    for old, new, is_known in (
+        ("# One.", "# The first one.", True),
+        ("# it", "# that", True),
+        ("# it", "# noqa: JDP201", False),
+        ("# One.", "\n# One.", False),
+    ):
+        for text in (train.replace(old, new), train):
+            texts = {**data, path: text.encode()}
+            found = session.lint(texts)
+            assert bool(grouped) is not is_known
+            grouped.clear()
+            expected = afresh(texts)
+            assert same(found, expected)
+            assert session.with_fixes(found) == expected.findings
+            grouped.clear()
 
 
 def session_of(texts: Mapping[str, str], folder: Path) -> Session:

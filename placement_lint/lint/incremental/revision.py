@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from placement_lint.files.store import digest
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from placement_lint.files.store import FileStore
     from placement_lint.lint.file_results import FileResult
-    from placement_lint.lint.incremental.records import Prefiltered
+    from placement_lint.lint.incremental.records import Group, Prefiltered
     from placement_lint.project.dependencies import Learned, Summarised
     from placement_lint.project.file_facts import FileFacts
     from placement_lint.project.project import Project
@@ -50,6 +50,16 @@ class Layout:
     """What was looked for in the text, comments included, and whether it is there."""
 
 
+@dataclass
+class Layouts:
+    """Those of the files of a session, by path."""
+
+    alone: dict[str, Layout] = field(default_factory=dict)
+    """Of files that were checked alone."""
+    together: dict[str, str] = field(default_factory=dict)
+    """The digests of files that were executed with others: the words are in `ProgramReads`."""
+
+
 class PreviousRun:
     """The records of the last run, and those that this one makes for the next."""
 
@@ -66,9 +76,8 @@ class PreviousRun:
         self.exhausted: dict[str, ExhaustedFile] = {}
         """What ran out of time or memory, and would again: kept by whoever looks again soon, not
         from one run of the program to the next."""
-        self.layouts: dict[str, Layout] | None = None
-        """Those of files that were checked alone, for a session in which somebody types: None in
-        one run of the program, which changes no file."""
+        self.layouts: Layouts | None = None
+        """For a session in which somebody types; None in a run of the program."""
         self.files: dict[str, FileState] = {}
         """The files of this run."""
         self.looked_at: set[str] = set()
@@ -215,7 +224,7 @@ class PreviousRun:
             and all(
                 before.reads.codes[path] == code_digest(self._store.text(path))
                 and self._says(path, before.reads.words.get(path, {}))
-                and says_nothing_of(path, before.results)
+                and (says_nothing_of(path, before.results) or self._is_laid_out_alike(path))
                 for path in executed
             )
             and still_reads(before.reads, changed, project)
@@ -228,14 +237,21 @@ class PreviousRun:
     def note_layout(self, path: str, result: FileResult) -> None:
         """Note what decided what was found in a file that was checked alone."""
         if self.layouts is not None and not path.endswith(_NOTEBOOK):
-            digest = layout_digest(self._store.text(path))
-            self.layouts[path] = Layout(digest, result.words)
+            self.layouts.alone[path] = Layout(layout_digest(self._store.text(path)), result.words)
+
+    def note_group(self, name: str, group: Group) -> None:
+        """Note what was found in files that were executed together."""
+        self.now.groups[name] = group
+        if self.layouts is not None:
+            for path in group.reads.codes:
+                if not path.endswith(_NOTEBOOK):
+                    self.layouts.together[path] = layout_digest(self._store.text(path))
 
     def _has_same_layout(self, path: str) -> bool:
-        """Return whether a file only has other comments, or texts in docstrings, of which none
-        decides anything.
+        """Return whether a file that was checked alone only has other comments, or texts in
+        docstrings, of which none decides anything.
         """
-        known = None if self.layouts is None else self.layouts.get(path)
+        known = None if self.layouts is None else self.layouts.alone.get(path)
         before, now = self._before.texts.get(path), self.now.texts.get(path)
         return (
             known is not None
@@ -245,6 +261,11 @@ class PreviousRun:
             and self._says(path, known.words)
             and known.digest == layout_digest(self._store.text(path))
         )
+
+    def _is_laid_out_alike(self, path: str) -> bool:
+        """Return whether the same holds of a file that was executed with others, but for words."""
+        known = None if self.layouts is None else self.layouts.together.get(path)
+        return known is not None and known == layout_digest(self._store.text(path))
 
     def _says(self, path: str, words: Mapping[bytes, bool]) -> bool:
         """Return whether the text of a file has these words, and has not the others."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from placement_lint.files.store import FileStore
     from placement_lint.lint.incremental.file_state import FileState
     from placement_lint.lint.incremental.records import Records
-    from placement_lint.lint.incremental.revision import ExhaustedFile, Layout, PreviousRun
+    from placement_lint.lint.incremental.revision import ExhaustedFile, Layouts, PreviousRun
     from placement_lint.lint.results import Outcome
 
 SECONDS_AGAIN = 1
@@ -61,7 +61,7 @@ class MemoryCache:
         self._records: Records | None = None
         self._seen: Mapping[str, FileState] = {}
         self._exhausted: dict[str, ExhaustedFile] = {}
-        self._layouts: dict[str, Layout] = {}
+        self._layouts: Layouts | None = None
 
     def recall(self, *_: object) -> None:
         """Return nothing: which files have changed is found out by reading them."""
@@ -70,22 +70,27 @@ class MemoryCache:
         self, surroundings: Any, settings: Callable[[str], str], store: FileStore
     ) -> PreviousRun:
         """See `RunCache`."""
-        from placement_lint.lint.incremental.revision import PreviousRun
+        from placement_lint.lint.incremental.revision import Layouts, PreviousRun
 
         if surroundings is not None and surroundings != self._surroundings:
             self._records, self._seen, self._surroundings = None, {}, surroundings
         previous = PreviousRun(self._records, self._seen, settings, store)
         previous.exhausted = dict(self._exhausted)
-        previous.layouts = self._layouts
+        previous.layouts = self._layouts = self._layouts or Layouts()
         return previous
 
     def keep(self, surroundings: Any, previous: PreviousRun, outcome: Outcome) -> None:
         """See `RunCache`."""
         del surroundings, outcome
         self._records, self._seen = previous.now, previous.files
-        self._layouts = {
-            path: layout for path, layout in self._layouts.items() if path in self._records.checked
-        }
+        if self._layouts is not None:
+            executed = {
+                path for group in previous.now.groups.values() for path in group.reads.codes
+            }
+            for path in self._layouts.alone.keys() - previous.now.checked.keys():
+                del self._layouts.alone[path]
+            for path in self._layouts.together.keys() - executed:
+                del self._layouts.together[path]
         self._exhausted = {
             path: known
             for path, known in previous.exhausted.items()
