@@ -79,16 +79,25 @@ def are_alike(one: cst.BaseExpression, other: cst.BaseExpression, ctx: Context) 
     over together, `jax.tree.map(lambda m, g: 0.9 * m + g, moments, gradients)`, of which none may
     be a scalar.
     """
-    functions = [set(_mapped_functions(each, ctx)) for each in (one, other)]
+    from placement_lint.placement.domain.values import Array
+
+    functions = [
+        {
+            function
+            for name, function in mapped_names(each, ctx)
+            if not any(isinstance(a, Array) and a.is_small for a in ctx.flow.value(name))
+        }
+        for each in (one, other)
+    ]
     return bool(functions[0] & functions[1])
 
 
-def _mapped_functions(
+def mapped_names(
     node: cst.BaseExpression, ctx: Context
-) -> Iterator[cst.FunctionDef | cst.Lambda]:
-    """Yield the functions, mapped over trees only, of whose parameters something is computed."""
-    from placement_lint.placement.domain.values import Array
-
+) -> Iterator[tuple[cst.Name, cst.FunctionDef | cst.Lambda]]:
+    """Yield the names in something computed that are parameters of a function which is mapped over
+    trees only. It is executed for each thing that a leaf may be.
+    """
     pending = [node]
     while pending:
         part = pending.pop()
@@ -103,13 +112,11 @@ def _mapped_functions(
         nodes = [each.node for each in ctx.names.bindings(part)]
         if len(nodes) != 1 or not isinstance(nodes[0], cst.Param):
             continue
-        if any(isinstance(atom, Array) and atom.is_small for atom in ctx.flow.value(part)):
-            continue
         for around in ctx.ancestors(nodes[0]):
             if isinstance(around, cst.FunctionDef | cst.Lambda):
                 calls = list(_calls_of(around, ctx))
                 if calls and all(there.called(call) in _MAPS for call, _, there in calls):
-                    yield around
+                    yield part, around
                 break
 
 

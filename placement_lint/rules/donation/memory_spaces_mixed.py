@@ -9,7 +9,12 @@ import libcst as cst
 from placement_lint.findings import Confidence, Severity
 from placement_lint.prefilter.conditions import AllOf, Jax
 from placement_lint.rules.base import Rule
-from placement_lint.rules.donation.dimensions import are_alike, has_dimensions, is_split
+from placement_lint.rules.donation.dimensions import (
+    are_alike,
+    has_dimensions,
+    is_split,
+    mapped_names,
+)
 from placement_lint.rules.donation.memory_kinds import SAYS_MEMORY, may_fail, on_host_memory
 from placement_lint.syntax.dotted import dotted
 
@@ -122,7 +127,12 @@ def _mixed(
         if isinstance(node, cst.BaseExpression) and is_of_host is not None:
             places[node] = is_of_host
             split |= {node} if is_split(held) else set()
-    hosts = [node for node, is_of_host in places.items() if is_of_host]
+    hosts = [
+        node
+        for node, is_of_host in places.items()
+        if is_of_host
+        and all(_is_of_host(ctx.flow.value(name), ctx) for name, _ in mapped_names(node, ctx))
+    ]
     others = [node for node, is_of_host in places.items() if not is_of_host]
     for host in hosts:
         for other in others:
