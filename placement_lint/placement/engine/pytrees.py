@@ -149,6 +149,8 @@ class _Rebuilding:
     def of(self, held: Value, depth: int) -> Value:
         """Return what is made of a tree, or of a part of one."""
         found: set[Atom] = set()
+        # It is one of them: apart, each would be taken for certain.
+        arrays = frozenset(atom for atom in held if isinstance(atom, Array))
         # In the same order at every run.
         for atom in held if len(held) == 1 else sorted(held, key=order_of):
             if isinstance(atom, Container):
@@ -157,10 +159,14 @@ class _Rebuilding:
                 found |= tree_like(atom, self.change(atom.leaf)) if atom.leaf else value(atom)
             elif isinstance(atom, Instance):
                 found |= self._object(atom, depth)
+            elif isinstance(atom, Array):
+                continue
             elif is_leaf(atom):
                 found |= self.change(value(atom))
             else:
                 found.add(atom)
+        if arrays:
+            found |= self.change(arrays)
         return limited(frozenset(found))
 
     def _container(self, atom: Container, depth: int) -> Atom:
