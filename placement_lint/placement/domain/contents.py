@@ -24,6 +24,7 @@ from placement_lint.placement.domain.values import (
     Anything,
     AnyTree,
     Array,
+    Closure,
     Container,
     Coroutine,
     Function,
@@ -154,7 +155,7 @@ def functions_in(held: Value, depth: int = MAX_DEPTH) -> Iterator[Place]:
     for atom in held:
         if isinstance(atom, Function):
             yield atom.place
-        elif isinstance(atom, Method):
+        elif isinstance(atom, Closure | Method):
             yield atom.function
         elif isinstance(atom, Partial):
             yield from functions_in(frozenset({atom.function}), depth)

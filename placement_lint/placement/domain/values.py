@@ -404,14 +404,14 @@ class Partial(_Holder):
 
 @dataclass(frozen=True)
 class Closure(_Holder):
-    """A function that a decorator of the program gave, which calls the function that it was given.
+    """A function that a function of the program gave, such as a decorator or a factory.
 
-    Each call of the decorator gives another one, though it has one body.
+    Each call of that gives another one, though it has one body.
     """
 
     function: Place
     closed: tuple[tuple[str, Value], ...]
-    """What the parameters of the decorator hold."""
+    """What the parameters hold of the call that gave it."""
     receiver: Value = frozenset()
     """The first argument, where it is a method; else nothing."""
 

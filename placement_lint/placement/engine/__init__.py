@@ -10,8 +10,9 @@ is in it. `protocols` says what each part needs of the others.
 - Operations on arrays, which decide what is copied: `operations`, `operand_layouts`,
   `placed_results`, `meshes`, `split_alike`.
 - Calls: `program_calls`, `arguments`, `functions` and `frames` (execution of bodies), `memo` and
-  `executions` (when one is not executed again), `traced_calls` (what JAX traces), `super_calls`,
-  `fixture_values` (what pytest passes to tests), `typed_objects`.
+  `executions` (when one is not executed again), `closures` (functions that calls give),
+  `traced_calls` (what JAX traces), `super_calls`, `fixture_values` (what pytest passes to tests),
+  `typed_objects`.
 - Classes and objects: `classes`, `instantiation`, `objects`, `attribute_dicts`,
   `collection_classes`, `lifted_classes`, `pytrees` and `pytree_classes`.
 - The program around: `linking` (names of other modules), `reach` (where placements get to),

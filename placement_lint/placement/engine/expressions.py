@@ -26,6 +26,7 @@ from placement_lint.placement.domain.values import (
     AnyTree,
     Array,
     Atom,
+    Closure,
     ContextFactory,
     Function,
     Host,
@@ -287,10 +288,12 @@ class Expressions:
         """Return the arrays that functions close over, noting that they meet their arguments."""
         found: set[Atom] = set()
         for atom in held:
-            if not isinstance(atom, Function) or atom.place.module != self.module.name:
+            place = atom.function if isinstance(atom, Closure) else None
+            place = atom.place if isinstance(atom, Function) else place
+            if place is None or place.module != self.module.name:
                 continue
-            function = self.program.node(atom.place)
-            own = self.program.functions.scopes_of(atom.place)
+            function = self.program.node(place)
+            own = self.program.functions.scopes_of(place)
             for node in self.tree.every(cst.Name, below=function):
                 owner = self.names.owner(node.value, self.names.scope(node))
                 if owner is None or id(owner) in own:

@@ -155,7 +155,8 @@ class Functions:
             self._program.now.unconsumed.setdefault(generator, state.copy())
             self._program.now.executed.add(place)
             return value(generator)
-        return self._program.memo.run(place, bindings, state, call)
+        made = self._program.memo.run(place, bindings, state, call)
+        return self._program.closures.given(place, bindings, made)
 
     def consumed(self, held: Value, state: State) -> Value:
         """Run the bodies of generators, where they are consumed, and give what they yield."""

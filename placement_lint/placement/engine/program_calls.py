@@ -21,7 +21,14 @@ from placement_lint.placement.domain.library_values import (
     Optimizer,
 )
 from placement_lint.placement.domain.mesh_contexts import LEFT_BEHIND
-from placement_lint.placement.domain.state import SYSTEM, State, chosen_defaults, meet, variable
+from placement_lint.placement.domain.state import (
+    SYSTEM,
+    State,
+    Variable,
+    chosen_defaults,
+    meet,
+    variable,
+)
 from placement_lint.placement.domain.values import (
     ANYTHING,
     DOUBT,
@@ -40,9 +47,11 @@ from placement_lint.placement.domain.values import (
     Computation,
     Container,
     ContextFactory,
+    Coroutine,
     DefaultDeviceContext,
     External,
     Function,
+    Generator,
     Host,
     Instance,
     LibraryMethod,
@@ -488,15 +497,25 @@ class ObjectCalls(SuperCalls):
         program = self.on.program
         module, function = program.module_of(closure.function), program.node(closure.function)
         around = module.names.scope(function)
+        before: dict[Variable, Value] = {}
         for name, held in closure.closed:
-            program.bind(variable(around, name), held, state)
+            key = variable(module.names.owner(name, around) or around, name)
+            known = state.variables.get(key)
+            if known is not None:
+                before[key] = known
+            program.bind(key, held, state)
         inner = CallArguments(
             [*([closure.receiver] if closure.receiver else []), *passed.positional],
             passed.keywords,
             passed.rest,
             more=passed.more,
         )
-        return self._atom_called(node, Function(closure.function), inner, state)
+        made = self._atom_called(node, Function(closure.function), inner, state)
+        if not any(isinstance(atom, Generator | Coroutine) for atom in made):
+            # Another function of the same body has others. What runs later still reads these.
+            for key, held in before.items():
+                program.bind(key, held, state)
+        return program.closures.inherited(made, closure)
 
     def special(
         self, instance: Instance, name: str, positional: list[Value], state: State
@@ -646,7 +665,8 @@ class ObjectCalls(SuperCalls):
             held = self.read(decorator.decorator, held, state)
         is_function = isinstance(node, cst.FunctionDef)
         if not held or not all(
-            isinstance(atom, Function | Method) or (is_function and isinstance(atom, Class))
+            isinstance(atom, Closure | Function | Method)
+            or (is_function and isinstance(atom, Class))
             for atom in held
         ):
             return None

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.values import (
         AnyTree,
         Atom,
+        Closure,
         Computation,
         Container,
         External,
@@ -138,6 +139,14 @@ class LinkingProtocol(Protocol):
 
     @property
     def rebound(self) -> set[Variable]: ...
+
+
+class ClosuresProtocol(Protocol):
+    """Functions that calls give, which close over what their call was given."""
+
+    def given(self, maker: Place, bindings: dict[str, Value], made: Value) -> Value: ...
+
+    def inherited(self, made: Value, closure: Closure) -> Value: ...
 
 
 class ObjectsProtocol(Protocol):
@@ -340,6 +349,9 @@ class Interpreter(Protocol):
 
     @property
     def reach(self) -> ReachProtocol: ...
+
+    @property
+    def closures(self) -> ClosuresProtocol: ...
 
     @property
     def memo(self) -> MemoProtocol: ...

@@ -598,7 +598,7 @@ def _function(call: LibraryCall, held: Value, transformation: str) -> Place | No
     if len(held) != 1:
         return None
     (atom,) = held
-    if isinstance(atom, Method):
+    if isinstance(atom, Closure | Method):
         place = atom.function
     elif isinstance(atom, Function):
         place = atom.place

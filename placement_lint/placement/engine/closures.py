@@ -1,0 +1,153 @@
+"""Functions that calls give, each of which closes over what its call was given.
+
+One body may be many functions: `to_host = putter(cpu)` and `to_gpu = putter(gpu)`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.jaxmodel.platforms import PLATFORMS
+from placement_lint.placement.domain.contents import map_atoms
+from placement_lint.placement.domain.values import (
+    PLAIN,
+    UNKNOWN,
+    Atom,
+    Closure,
+    Computation,
+    Function,
+    Partial,
+    Plain,
+    Value,
+    sole,
+)
+
+if TYPE_CHECKING:
+    from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.engine.protocols import Interpreter
+    from placement_lint.placement.facts.module import Module
+
+_FEW = 2
+"""Calls of a function from which on what they give is told apart."""
+
+
+class Closures:
+    """Tells apart the functions that different calls of one function give."""
+
+    def __init__(self, program: Interpreter) -> None:
+        self._program = program
+        self._names: dict[Place, tuple[frozenset[str], frozenset[str]]] = {}
+        self._again: dict[Place, bool] = {}
+
+    def given(self, maker: Place, bindings: dict[str, Value], made: Value) -> Value:
+        """Return what a call gave: each function in it closes over what that call was given.
+
+        `bindings`: what the parameters of the function held that was called.
+        """
+        names, keys = self._closed_over(maker)
+        if not names or not self._is_called_again(maker):
+            return made
+        # All of them, or none: what one was given is not to be read by another one.
+        closed = tuple(
+            (name, _kept(bindings.get(name, UNKNOWN), is_key=name in keys))
+            for name in sorted(names)
+        )
+        return self._with_closed(made, maker, closed)
+
+    def inherited(self, made: Value, closure: Closure) -> Value:
+        """Return what the call of a closure gave: functions in it close over the same."""
+        return self._with_closed(made, closure.function, closure.closed)
+
+    def _with_closed(
+        self, made: Value, maker: Place, closed: tuple[tuple[str, Value], ...]
+    ) -> Value:
+        def change(atom: Atom) -> Atom:
+            if isinstance(atom, Function) and self._maker_of(atom.place) == maker:
+                return Closure(atom.place, closed)
+            if isinstance(atom, Closure) and self._maker_of(atom.function) == maker:
+                known = dict(atom.closed)
+                more = tuple(each for each in closed if each[0] not in known)
+                return replace(atom, closed=(*atom.closed, *more)) if more else atom
+            if isinstance(atom, Computation):
+                of = frozenset(map(change, atom.of))
+                return atom if of == atom.of else replace(atom, of=of)
+            if isinstance(atom, Partial):
+                function = change(atom.function)
+                return atom if function is atom.function else replace(atom, function=function)
+            return atom
+
+        return map_atoms(made, change) if closed else made
+
+    def _maker_of(self, function: Place) -> Place | None:
+        """Return the function in whose body another one is."""
+        module, node = self._program.module_of(function), self._program.node(function)
+        for around in module.tree.ancestors(node):
+            if isinstance(around, cst.FunctionDef | cst.Lambda):
+                return module.place(around)
+            if isinstance(around, cst.ClassDef):
+                return None
+        return None
+
+    def _is_called_again(self, maker: Place) -> bool:
+        """Return whether a function may be called several times, by its name in the text."""
+        if maker not in self._again:
+            self._again[maker] = self._may_be_called_again(maker)
+        return self._again[maker]
+
+    def _may_be_called_again(self, maker: Place) -> bool:
+        module, node = self._program.module_of(maker), self._program.node(maker)
+        if not isinstance(node, cst.FunctionDef):
+            return False
+        scope = module.names.scope(node)
+        if scope is module.names.module_scope and len(self._program.modules) > 1:
+            # Other files may call it, too.
+            return True
+        calls = (
+            call
+            for use in module.names.uses(node.name.value, scope)
+            if isinstance(call := module.tree.parent(use), cst.Call) and call.func is use
+        )
+        return sum(1 for _ in zip(range(_FEW), calls, strict=False)) == _FEW
+
+    def _closed_over(self, maker: Place) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the parameters of a function that functions inside of it read, and of these the
+        ones that are keys there: `table[name]`.
+        """
+        found = self._names.get(maker)
+        if found is None:
+            module, node = self._program.module_of(maker), self._program.node(maker)
+            found = _closed_over(module, node)
+            self._names[maker] = found
+        return found
+
+
+def _closed_over(module: Module, node: cst.CSTNode) -> tuple[frozenset[str], frozenset[str]]:
+    if not isinstance(node, cst.FunctionDef) or not any(
+        True for _ in module.tree.every(cst.FunctionDef, cst.Lambda, below=node.body)
+    ):
+        return frozenset(), frozenset()
+    scope = module.names.scope(node.body)
+    params = (*node.params.posonly_params, *node.params.params, *node.params.kwonly_params)
+    names: set[str] = set()
+    keys: set[str] = set()
+    for name in (each.name.value for each in params):
+        if scope.sole_binding(name) is None:
+            # It is bound to something else, perhaps by one of the functions.
+            continue
+        for use in module.names.uses(name, scope):
+            if module.names.scope(use) is not scope:
+                names.add(name)
+                if isinstance(module.tree.parent(use), cst.Index):
+                    keys.add(name)
+    return frozenset(names), frozenset(keys)
+
+
+def _kept(held: Value, *, is_key: bool) -> Value:
+    """Return what a function closes over: a text only where it says something about placements."""
+    only = sole(held)
+    if not isinstance(only, Plain) or only.text is None:
+        return held
+    return held if is_key or only.text in PLATFORMS else PLAIN
