@@ -36,7 +36,6 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.classes import Classes
-from placement_lint.placement.engine.closures import Closures
 from placement_lint.placement.engine.context_managers import Suspensions
 from placement_lint.placement.engine.executions import ExecutionLedger
 from placement_lint.placement.engine.expressions import Expressions
@@ -140,7 +139,6 @@ class Program:
         self.provenance = Provenance(self.modules)
         self.journeys = Journeys(self)
         self.memo = Memo(self)
-        self.closures = Closures(self)
         self.functions = Functions(self)
         self._fixtures = FixtureValues(self)
         self.trees = Trees(self)

@@ -40,6 +40,7 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.arguments import bind_parameters, parameters_as_annotated
+from placement_lint.placement.engine.closures import Closures
 from placement_lint.placement.engine.executions import NO_OBJECTS, NO_SITES, Execution, Reads
 from placement_lint.placement.engine.frames import Frame
 from placement_lint.placement.engine.statements import Statements
@@ -82,6 +83,7 @@ class Functions:
         """The functions that something in the program calls."""
         self._stored: dict[Place, frozenset[int | str]] = {}
         self._shared = SharedValues()
+        self.closures = Closures(program)
 
     @contextlib.contextmanager
     def from_outside(self) -> Iterator[None]:
@@ -156,7 +158,7 @@ class Functions:
             self._program.now.executed.add(place)
             return value(generator)
         made = self._program.memo.run(place, bindings, state, call)
-        return self._program.closures.given(place, bindings, made)
+        return self.closures.given(place, bindings, made)
 
     def consumed(self, held: Value, state: State) -> Value:
         """Run the bodies of generators, where they are consumed, and give what they yield."""

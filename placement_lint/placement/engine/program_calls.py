@@ -515,7 +515,7 @@ class ObjectCalls(SuperCalls):
             # Another function of the same body has others. What runs later still reads these.
             for key, held in before.items():
                 program.bind(key, held, state)
-        return program.closures.inherited(made, closure)
+        return program.functions.closures.inherited(made, closure)
 
     def special(
         self, instance: Instance, name: str, positional: list[Value], state: State

@@ -275,6 +275,9 @@ class MemoProtocol(Protocol):
 class FunctionsProtocol(Protocol):
     """Executes the functions of the program."""
 
+    @property
+    def closures(self) -> ClosuresProtocol: ...
+
     def call(
         self,
         place: Place,
@@ -349,9 +352,6 @@ class Interpreter(Protocol):
 
     @property
     def reach(self) -> ReachProtocol: ...
-
-    @property
-    def closures(self) -> ClosuresProtocol: ...
 
     @property
     def memo(self) -> MemoProtocol: ...
