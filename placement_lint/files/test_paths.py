@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+CONFTEST = "conftest.py"
+"""The file of a folder in which pytest looks for fixtures."""
 _FOLDERS = frozenset({"test", "testing", "tests"})
 # Code in folders of these names is run, and not imported.
 _PROGRAMS = frozenset({
     "benchmark", "benchmarks", "demo", "demos", "doc", "docs", "example", "examples", "experiments",
     "notebooks", "scripts", "tutorial", "tutorials",
 })  # fmt: skip
-_PROGRAM_FILES = frozenset({"__main__.py", "conf.py", "conftest.py", "noxfile.py", "setup.py"})
+_PROGRAM_FILES = frozenset({"__main__.py", "conf.py", CONFTEST, "noxfile.py", "setup.py"})
 
 
 def is_test_path(path: str) -> bool:
@@ -17,7 +19,7 @@ def is_test_path(path: str) -> bool:
     return (
         name.startswith("test_")
         or name.endswith("_test.py")
-        or name == "conftest.py"
+        or name == CONFTEST
         or not _FOLDERS.isdisjoint(folders)
     )
 

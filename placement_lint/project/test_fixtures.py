@@ -6,8 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from placement_lint.files.test_paths import is_test_path
-from placement_lint.syntax.pytest_fixtures import CONFTEST
+from placement_lint.files.test_paths import CONFTEST, is_test_path
 
 if TYPE_CHECKING:
     from placement_lint.project.modules import Modules

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
 
-CONFTEST = "conftest.py"
 _MAKERS = frozenset({"pytest.fixture", "pytest_asyncio.fixture"})
 _PLAIN_MODULES = frozenset({"builtins", "h5py", "io", "os", "pathlib", "pytest", "tempfile", "time",
                             "unittest", "warnings", "zipfile"})  # fmt: skip

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.files.test_paths import CONFTEST
 from placement_lint.placement.domain.contents import element_of
 from placement_lint.placement.domain.state import ANY_DEVICE, DefaultDevice
 from placement_lint.placement.domain.values import UNKNOWN, arrays
 from placement_lint.placement.engine.typed_objects import TypedObjects
 from placement_lint.syntax.definitions import is_generator
 from placement_lint.syntax.pytest_fixtures import (
-    CONFTEST,
     contexts_held,
     fixtures_among,
     parametrized,

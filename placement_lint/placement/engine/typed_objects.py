@@ -58,7 +58,7 @@ class TypedObjects:
         return {*made} - self._program.objects.superseded
 
     def _bind(self, receiver: Instance, state: State) -> None:
-        """Give an object the attributes of all that were made of its class."""
+        """Bind the attributes of an object to what all that were made of its class have."""
         now, made = self._program.now, self._made(receiver.cls)
         for owner, name in now.attributes_of(receiver.cls):
             if owner in made:
