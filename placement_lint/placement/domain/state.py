@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -49,6 +50,11 @@ class DefaultDevice:
 
     def for_callee(self) -> DefaultDevice:
         """Return what a function that is called now sees of it."""
+        return self if self.inherited else self._inherited
+
+    @functools.cached_property
+    def _inherited(self) -> DefaultDevice:
+        """The same of each call: it is compared with those of other calls, by identity first."""
         return replace(self, inherited=True)
 
 

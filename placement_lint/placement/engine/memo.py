@@ -262,6 +262,8 @@ class Memo:
         contexts = self._program.now.memo[place].values()
         if sum(map(len, contexts)) < _MAX_ALIKE or chosen_defaults(state):
             return None
+        if self._program.module_of(place).names_placement(self._program.node(place)):
+            return None
         shape = {name: UNKNOWN if is_data(held) else held for name, held in bindings.items()}
         key = self._key(shape, state)
         now, carries = self._program.now, self._program.reach.carries_placement

@@ -370,7 +370,7 @@ class Statements:
             return branch
 
         end = at_end if runs else None
-        return self._loop(begin, node.body, node.orelse, state, ends=True, runs=runs, at_end=end)
+        return self._loop(begin, node, state, ends=True, runs=runs, at_end=end)
 
     def _item_by_item(self, node: cst.For, items: tuple[Value, ...], state: State) -> State | None:
         """Execute the body of a loop once for each item, in order."""
@@ -403,13 +403,12 @@ class Statements:
 
         endless = isinstance(node.test, cst.Name) and node.test.value == "True"
         # The test is evaluated once more than the body: what it binds holds after the loop.
-        return self._loop(begin, node.body, node.orelse, state, ends=not endless, at_end=end)
+        return self._loop(begin, node, state, ends=not endless, at_end=end)
 
     def _loop(
         self,
         begin: Callable[[State], State],
-        body: cst.BaseSuite,
-        orelse: cst.Else | None,
+        node: cst.For | cst.While,
         state: State,
         *,
         ends: bool,
@@ -419,8 +418,10 @@ class Statements:
         """Execute a loop until what holds at its head no longer changes; `runs`: at least once.
 
         One within a loop is executed once in each round of that, and begins with what held in the
-        round before: otherwise each loop would double those in it.
+        round before: otherwise each loop would double those in it. What no iteration reads of the
+        ones before it makes no difference to the next one.
         """
+        body, orelse = node.body, node.orelse
         entered = state.copy()
         head = self._head_of(body, entered)
         after: State | None = None
@@ -442,6 +443,16 @@ class Statements:
                 and joined.variables.equals(head.variables)
             )
             if settled and not self._unsettled:
+                break
+            if (
+                joined is not None
+                and not self._unsettled
+                and (ends or not loop.breaks)
+                and (joined.base, joined.blocks, joined.meshes)
+                == (head.base, head.blocks, head.meshes)
+                and not self._hands_on(node, joined.variables.differences(head.variables))
+            ):
+                head = joined
                 break
             if round_number == _MAX_ROUNDS - 2 and joined is not None:
                 ways = [way.variables for way in (after, *loop.continues) if way is not None]
@@ -470,6 +481,11 @@ class Statements:
         if normal is not None and orelse is not None:
             normal = self.suite(orelse.body, normal)
         return meet([normal, *loop.breaks])
+
+    def _hands_on(self, loop: cst.For | cst.While, changed: list[Variable]) -> bool:
+        """Return whether an iteration may read one of the variables that another one changed."""
+        found = self.module.carried(loop)
+        return found is None or any(map(found.hands_on, changed))
 
     def _head_of(self, body: cst.BaseSuite, entered: State) -> State:
         """Return what holds at the head of a loop: what did in the round before, too."""

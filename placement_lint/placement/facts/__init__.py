@@ -1,7 +1,8 @@
 """Syntactic facts: what the text of one module says, before anything is interpreted.
 
 - `module` has them all, of one module.
-- Functions: `compiled`, `traced`, `traced_results`, `decorators`, `functions_text`.
+- Functions: `compiled`, `traced`, `traced_results`, `decorators`, `functions_text`,
+  `carried_names` (of loops).
 - Arrays: `annotations`, `array_indices`, `array_parts`.
 - Placement: `placing_words`, `cpu_pin`.
 - Whether the text is what runs: `tampering`.

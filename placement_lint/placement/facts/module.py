@@ -11,6 +11,7 @@ import libcst as cst
 
 from placement_lint.placement.domain.places import Place
 from placement_lint.placement.domain.record import Record
+from placement_lint.placement.facts.carried_names import Carried, carried
 from placement_lint.placement.facts.compiled import Compiled
 from placement_lint.placement.facts.cpu_pin import pins_cpu
 from placement_lint.placement.facts.placing_words import has_placing_word
@@ -105,6 +106,13 @@ class Module:
             )
         return self._speaking[key]
 
+    def carried(self, loop: cst.For | cst.While) -> Carried | None:
+        """Return what the iterations of a loop hand on to one another; None: not known."""
+        key = id(loop)
+        if key not in self._carried:
+            self._carried[key] = carried(self.tree, self.names, loop)
+        return self._carried[key]
+
     def puts_arrays(self, function: cst.CSTNode) -> bool:
         """Return whether a function has a word in it of where arrays are put."""
         key = id(function)
@@ -118,6 +126,7 @@ class Module:
     scopes_inside: dict[int, set[int]] = field(default_factory=dict, init=False)
     """For each function: the scopes, by id, of it and of what is defined in it."""
     _generators: dict[int, bool] = field(default_factory=dict, init=False)
+    _carried: dict[int, Carried | None] = field(default_factory=dict, init=False)
     _placing: dict[int, bool] = field(default_factory=dict, init=False)
     _putting: dict[int, bool] = field(default_factory=dict, init=False)
     _speaking: dict[int, bool] = field(default_factory=dict, init=False)
