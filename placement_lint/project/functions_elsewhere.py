@@ -10,7 +10,7 @@ import libcst as cst
 from placement_lint.files.test_paths import is_test_path
 from placement_lint.jaxmodel.platforms import PLACED_BY
 from placement_lint.jaxmodel.tracing import COMPILING
-from placement_lint.semantic.array_operators import OPERATIONS, operation_on_array
+from placement_lint.semantic.array_operators import operation_on_array, operations
 from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.file_view import FileView
 from placement_lint.semantic.functions import nodes_inside
@@ -122,7 +122,7 @@ class FunctionsElsewhere:
         ]
         # What a cache keeps may have been computed before, by another call.
         is_cached = len(others) < len(decorators)
-        inside = () if is_cached else nodes_inside(function, view, OPERATIONS, traced=False)
+        inside = () if is_cached else nodes_inside(function, view, operations(), traced=False)
         for call in inside:
             operation = operation_on_array(call, view)
             if operation is not None:

@@ -5,6 +5,7 @@ Nothing is executed: a name or an attribute counts where it is bound once.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -26,11 +27,18 @@ from placement_lint.syntax.calls import is_none
 if TYPE_CHECKING:
     from placement_lint.semantic.file_view import FileView
 
-OPERATIONS = (
-    cst.Attribute, cst.BinaryOperation, cst.Call, cst.CompFor, cst.Comparison, cst.For,
-    cst.Subscript, cst.UnaryOperation,
-)  # fmt: skip
-"""What may run a computation, other than by the name of what it calls."""
+
+@functools.cache
+def operations() -> tuple[type[cst.CSTNode], ...]:
+    """Return what may run a computation, other than by the name of what it calls.
+
+    Rules import this module where LibCST may not be loaded.
+    """
+    return (
+        cst.Attribute, cst.BinaryOperation, cst.Call, cst.CompFor, cst.Comparison, cst.For,
+        cst.Subscript, cst.UnaryOperation,
+    )  # fmt: skip
+
 
 ON_ARRAYS = "jax.Array."
 """How the names of operations on arrays begin."""
@@ -49,15 +57,19 @@ _NUMPY_ARRAYS = frozenset(
     )
 )  # fmt: skip
 _MOST_STEPS = 8
-_CONTAINERS = (cst.Dict, cst.DictComp, cst.GeneratorExp, cst.List, cst.ListComp, cst.Tuple)
-_OPERATORS: dict[type[cst.CSTNode], str] = {
-    cst.Add: "add", cst.BitAnd: "and", cst.BitInvert: "invert", cst.BitOr: "or", cst.BitXor: "xor",
-    cst.Divide: "truediv", cst.Equal: "eq", cst.FloorDivide: "floordiv", cst.GreaterThan: "gt",
-    cst.GreaterThanEqual: "ge", cst.LeftShift: "lshift", cst.LessThan: "lt",
-    cst.LessThanEqual: "le", cst.MatrixMultiply: "matmul", cst.Minus: "neg", cst.Modulo: "mod",
-    cst.Multiply: "mul", cst.NotEqual: "ne", cst.Plus: "pos", cst.Power: "pow",
-    cst.RightShift: "rshift", cst.Subtract: "sub",
-}  # fmt: skip
+
+
+@functools.cache
+def _operators() -> dict[type[cst.CSTNode], str]:
+    return {
+        cst.Add: "add", cst.BitAnd: "and", cst.BitInvert: "invert", cst.BitOr: "or",
+        cst.BitXor: "xor",
+        cst.Divide: "truediv", cst.Equal: "eq", cst.FloorDivide: "floordiv", cst.GreaterThan: "gt",
+        cst.GreaterThanEqual: "ge", cst.LeftShift: "lshift", cst.LessThan: "lt",
+        cst.LessThanEqual: "le", cst.MatrixMultiply: "matmul", cst.Minus: "neg", cst.Modulo: "mod",
+        cst.Multiply: "mul", cst.NotEqual: "ne", cst.Plus: "pos", cst.Power: "pow",
+        cst.RightShift: "rshift", cst.Subtract: "sub",
+    }  # fmt: skip
 
 
 def operation_on_array(node: cst.CSTNode, view: FileView) -> tuple[cst.BaseExpression, str] | None:
@@ -171,9 +183,10 @@ def _updated(method: cst.Attribute) -> cst.BaseExpression | None:
 
 def _operands(left: cst.BaseExpression, right: cst.BaseExpression) -> list[cst.BaseExpression]:
     """Return the operands of an operator; none where one of them is a container, which raises."""
-    return [] if isinstance(left, _CONTAINERS) or isinstance(right, _CONTAINERS) else [left, right]
+    containers = (cst.Dict, cst.DictComp, cst.GeneratorExp, cst.List, cst.ListComp, cst.Tuple)
+    return [] if isinstance(left, containers) or isinstance(right, containers) else [left, right]
 
 
 def _named(operator: cst.CSTNode) -> str | None:
-    word = _OPERATORS.get(type(operator))
+    word = _operators().get(type(operator))
     return None if word is None else f"{ON_ARRAYS}__{word}__"

@@ -9,7 +9,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel.callbacks import DATA_LOADER, HOST_CALLBACKS, runs_on_device
 from placement_lint.jaxmodel.transfer import TABLE, Effect
-from placement_lint.semantic.array_operators import ON_ARRAYS, OPERATIONS, operation_on_array
+from placement_lint.semantic.array_operators import ON_ARRAYS, operation_on_array, operations
 from placement_lint.semantic.datasets import (
     DATASET_METHODS,
     applied_by,
@@ -394,7 +394,7 @@ def _first_in(
 
     `of`: the class of the object whose method it is.
     """
-    for node in nodes_inside(function, view, OPERATIONS, traced=to is GivenTo.WORKERS, of=of):
+    for node in nodes_inside(function, view, operations(), traced=to is GivenTo.WORKERS, of=of):
         name = view.called(node) if isinstance(node, cst.Call) else None
         if name is not None and computes(name):
             return FirstComputation(to, given, name, node, None, is_certain)
@@ -454,7 +454,7 @@ def computations_here(
         if found is not None:
             yield call, found
     operators = {line for line, name in given if name.startswith(ON_ARRAYS)}
-    for node in view.tree.every(*OPERATIONS) if operators else ():
+    for node in view.tree.every(*operations()) if operators else ():
         if view.module.line_of(node) in operators:
             operation = operation_on_array(node, view)
             key = (0, "") if operation is None else (view.module.line_of(node), operation[1])
