@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, is_host
 from placement_lint.placement.domain.library_values import DeviceList
+from placement_lint.placement.domain.places import NOWHERE
 from placement_lint.placement.domain.state import State, chosen_defaults, initial_state
 from placement_lint.placement.domain.values import (
     NOTHING,
@@ -159,8 +161,10 @@ class Reach:
     def _is_own(self, held: Value, frame: Frame, state: State) -> bool:
         """Return whether a function itself places some of what is placed in a value."""
         placed = [*self._placed(held, state)]
+        # What committed an array is forgotten where several things may have.
+        given = {*frame.given, *(replace(array, via=NOWHERE) for array in frame.given)}
         return not placed or any(
-            array not in frame.given
+            array not in given
             and (
                 array.committed or array.origin is None or array.origin.device not in frame.defaults
             )
