@@ -163,7 +163,7 @@ class _Fork:
             os._exit(code)
 
     def _code(self) -> int:
-        """Tell the caller whom to interrupt, and run the command; return its exit code."""
+        """Send the caller the process to interrupt, and run the command; return its exit code."""
         try:
             send(self._connection, {"process": os.getpid()})
             threading.Thread(target=self._end_with_the_caller, daemon=True).start()

@@ -54,7 +54,7 @@ def changed(call: LibraryCall) -> Value:
 
 @models("heapq.nlargest", "heapq.nsmallest", "heapq.merge")
 def chosen(call: LibraryCall) -> Value:
-    """Give items of what is iterated over, in another order."""
+    """Return items of what is iterated over, in another order."""
     first = 0 if call.name.endswith("merge") else 1
     elements: list[Value] = []
     for position, argument in enumerate(call.node.args):
