@@ -1,6 +1,6 @@
 """What an iteration of a loop may read of those before it: what it reads before it binds it.
 
-All other names of a function begin each iteration again, whatever they held at the end of the last.
+Of all other names of a function no iteration reads what they held at the end of the last one.
 """
 
 from __future__ import annotations
