@@ -384,7 +384,7 @@ class Modules:
 
     def may_be_of_run(self, name: str) -> bool:
         """Return whether a name in a file may be one of a file of the run."""
-        if not self._places:
+        if not self._places or not name:
             return False
         first = name.partition(".")[0]
         return not first or (first not in ROOTS and first in self._bases)

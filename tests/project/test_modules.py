@@ -79,6 +79,7 @@ PACKAGE = {
         ("pkg/train.py", "...compat.jnp", None),
         ("pkg/train.py", ".", None),
         ("pkg/train.py", "..", None),
+        ("train.py", "", None),
     ],
 )
 def test_names_in_a_package(tmp_path: Path, importer: str, name: str, expected: str | None) -> None:

@@ -143,7 +143,7 @@ class DonationExpressions(DonationReadings, ABC):
         found, member = definition_beside(self.facts, name), ""
         if found is None:
             above, _, member = name.rpartition(".")
-            found = definition_beside(self.facts, above)
+            found = definition_beside(self.facts, above) if above else None
         if found is None:
             return NOTHING
         node, facts = found
