@@ -46,11 +46,16 @@ some_or_all = pytest.mark.parametrize(
 COMPUTED = {
     "hazards/diffusion-ema-mixin-on-the-host",
     "hazards/dqn-buffer-sampled-by-index",
+    "hazards/ema-scope-swaps-weights",
+    "hazards/hooks-registered-by-event",
     "hazards/nnx-trainer-that-evaluates-a-host-copy",
     "hazards/nerf-rays-fetched-by-a-partial",
     "hazards/normaliser-fitted-on-the-host-in-a-pipeline",
     "hazards/ppo-rollouts-kept-on-the-host",
     "hazards/replay-dataclass-with-a-default-device",
+    "hazards/replay-server-with-a-lock",
+    "hazards/resumed-training-from-a-host-template",
+    "hazards/stack-of-wrappers-around-an-environment",
 }
 """What is copied there was computed, by `.at[…].set` or by what `jax.tree.map` calls, of what the
 marked lines have made; or trace names what was reshaped, not the reshaping; or it cannot tell two
