@@ -29,16 +29,20 @@ pytestmark = NEEDS_JAX
 
 HAZARDS = [program for program in PROGRAMS if program.group == "hazards"]
 OTHERS = [program for program in PROGRAMS if program.group != "hazards"]
-SAMPLE = [*HAZARDS[::40], *OTHERS[::40]]
-_PARTS = 6
-_ALL = [pytest.mark.every, pytest.mark.timeout(900)]
+SAMPLE = [*HAZARDS[::80], *OTHERS[::80]]
+_PARTS = 12
+_TIME = pytest.mark.timeout(900)
 some_or_all = pytest.mark.parametrize(
     "programs",
     [
         pytest.param(SAMPLE, id="sample"),
-        # In parts, which several processes share.
+        # In parts, which several processes share. Continuous integration has time for half of them.
         *(
-            pytest.param(PROGRAMS[part::_PARTS], id=f"all, part {part}", marks=_ALL)
+            pytest.param(
+                PROGRAMS[part::_PARTS],
+                id=f"all, part {part}",
+                marks=[pytest.mark.fuzz if part % 2 else pytest.mark.every, _TIME],
+            )
             for part in range(_PARTS)
         ),
     ],
@@ -207,7 +211,7 @@ def test_there_are_enough() -> None:
 def test_as_written(tmp_path: Path, programs: list[ProgramCase]) -> None:
     """One test, not one for each program: they share a process that takes long to start.
 
-    All of them: `pytest -m every tests/trace/test_programs.py`.
+    All of them: `pytest -m "every or fuzz" tests/trace/test_programs.py`.
     """
     run = traced(tmp_path, [(program, program.files) for program in programs])
     assert run.status == 0
@@ -282,7 +286,7 @@ def check_creations(program: ProgramCase, run: Run) -> None:
 
 @some_or_all
 def test_nothing_moves_once_they_are_fixed(tmp_path: Path, programs: list[ProgramCase]) -> None:
-    """All of them: `pytest -m every tests/trace/test_programs.py`.
+    """All of them: `pytest -m "every or fuzz" tests/trace/test_programs.py`.
 
     But for those that no fix changes: of these it would say what the test above says.
     """
