@@ -71,7 +71,7 @@ def _compare_places(text: str, made: Tree, whole: Tree) -> None:
     spans = Spans(whole.module, source)
     by_python = parsed(text)
     assert by_python is not None
-    places = KnownPlaces(by_python, text)
+    places = KnownPlaces(by_python, text, lambda: by_python)
     for number, node in enumerate(whole.nodes):
         line = places.line(number, made)
         assert line in {None, source.position(spans.inner(node)[0])[0]}, node

@@ -104,8 +104,11 @@ class ParsedFile:
         """Where the nodes stand, as far as that is known without LibCST. Needs `run_deep`."""
         from placement_lint.syntax.lean.places import KnownPlaces
 
-        tree = None if self._python_tree is None else self._python_tree()
-        return None if tree is None else KnownPlaces(tree, self._source.text)
+        parsed = self._python_tree
+        tree = None if parsed is None else parsed()
+        if parsed is None or tree is None:
+            return None
+        return KnownPlaces(tree, self._source.text, parsed)
 
     def spans_in(self, tree: Tree) -> Spans | LeanSpans:
         """Return where the nodes of the tree of the module stand.

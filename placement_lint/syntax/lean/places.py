@@ -6,7 +6,8 @@ import ast
 import bisect
 import functools
 import itertools
-from typing import TYPE_CHECKING
+from collections import deque
+from typing import TYPE_CHECKING, ClassVar
 
 import libcst as cst
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from placement_lint.syntax.positions import Offsets, Spans
 
 
+_MOST_KEPT = 8
+"""Texts of which what Python's parser made is kept: the files that an editor has open."""
+
+
 class KnownPlaces:
     """The places of the nodes of one text, by their numbers in the walk.
 
@@ -31,15 +36,22 @@ class KnownPlaces:
     for.
     """
 
-    def __init__(self, tree: ast.Module, text: str) -> None:
-        """Take what Python's own parser made of the text."""
+    _recent: ClassVar[deque[KnownPlaces]] = deque()
+    """Those that hold what Python's parser made, which takes more memory than all else here."""
+
+    def __init__(
+        self, tree: ast.Module, text: str, parsed: Callable[[], ast.Module | None]
+    ) -> None:
+        """Take what Python's own parser made of the text; `parsed` makes it once more."""
         self._text = text
+        self._parsed = parsed
         self._located = LocatedText(text)
         self._found: dict[int, Place] = {}
         self._maker = StatementMaker(self._located, self._found)
         # Where statements share lines, nothing says which of them are one node at the top.
-        is_one = self._located.has_semicolons
-        self._statements = [tree.body] if is_one else [[each] for each in tree.body]
+        self._is_one = self._located.has_semicolons
+        self._statements: list[list[ast.stmt]] | None = None
+        self._keep(tree)
         self._known: dict[int, list[tuple[Place | None, int | None]]] = {}
         self._tops: list[int] = []
 
@@ -63,11 +75,26 @@ class KnownPlaces:
         if number == 0:
             return None, None
         if not self._tops:
-            self._tops = [1] if len(self._statements) == 1 else [*_tops(tree)]
+            self._tops = [1] if self._is_one else [*_tops(tree)]
         index = bisect.bisect_right(self._tops, number) - 1
         if index not in self._known:
-            self._known[index] = self._places_in(self._statements[index])
+            statements = self._statements
+            if statements is None:
+                again = self._parsed()
+                if again is None:
+                    return None, None
+                statements = self._keep(again)
+            self._known[index] = self._places_in(statements[index])
         return self._known[index][number - self._tops[index]]
+
+    def _keep(self, tree: ast.Module) -> list[list[ast.stmt]]:
+        """Keep the statements, and no longer those of the text that was asked for longest ago."""
+        statements = [tree.body] if self._is_one else [[each] for each in tree.body]
+        self._statements = statements
+        self._recent.append(self)
+        if len(self._recent) > _MOST_KEPT:
+            self._recent.popleft()._statements = None
+        return statements
 
     def _places_in(self, statements: list[ast.stmt]) -> list[tuple[Place | None, int | None]]:
         found = self._found
