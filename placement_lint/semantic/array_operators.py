@@ -22,7 +22,7 @@ from placement_lint.jaxmodel.transfer import (
     Gives,
 )
 from placement_lint.semantic.followed import bound_before, followed
-from placement_lint.syntax.calls import is_none
+from placement_lint.syntax.calls import is_none, updated_array
 
 if TYPE_CHECKING:
     from placement_lint.semantic.file_view import FileView
@@ -127,7 +127,7 @@ def _gives_array(call: cst.Call, view: FileView, steps: int) -> bool:
         )
     if not isinstance(call.func, cst.Attribute):
         return False
-    updated = _updated(call.func)
+    updated = updated_array(call.func)
     if updated is not None:
         return is_array(updated, view, steps - 1)
     is_one = call.func.attr.value in _GIVING_ARRAYS
@@ -165,20 +165,12 @@ def _called(call: cst.Call, view: FileView) -> tuple[list[cst.BaseExpression], s
         method = name.rpartition(".")[2] if name in COMPUTING_BUILTINS else "iter"
         return [each.value for each in call.args[:1] if not each.star], f"{ON_ARRAYS}__{method}__"
     if name is None and isinstance(call.func, cst.Attribute):
-        updated = _updated(call.func)
+        updated = updated_array(call.func)
         if updated is not None:
             return [updated], f"{ON_ARRAYS}at.{call.func.attr.value}"
         if call.func.attr.value in COMPUTING_METHODS:
             return [call.func.value], f"{ON_ARRAYS}{call.func.attr.value}"
     return [], None
-
-
-def _updated(method: cst.Attribute) -> cst.BaseExpression | None:
-    """Return `x` of the method of `x.at[i].set(y)`."""
-    at = method.value
-    if isinstance(at, cst.Subscript) and isinstance(at.value, cst.Attribute):
-        return at.value.value if at.value.attr.value == "at" else None
-    return None
 
 
 def _operands(left: cst.BaseExpression, right: cst.BaseExpression) -> list[cst.BaseExpression]:

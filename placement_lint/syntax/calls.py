@@ -98,6 +98,14 @@ def _text(read: Callable[[], object]) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def updated_array(method: cst.Attribute) -> cst.BaseExpression | None:
+    """Return `x` of the method of `x.at[i].set(y)`; None of another method."""
+    at = method.value
+    if not isinstance(at, cst.Subscript) or not isinstance(at.value, cst.Attribute):
+        return None
+    return at.value.value if at.value.attr.value == "at" else None
+
+
 def is_none(node: cst.CSTNode | None) -> bool:
     """Return whether an expression is the literal `None`."""
     return isinstance(node, cst.Name) and node.value == "None"

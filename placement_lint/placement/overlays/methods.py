@@ -94,7 +94,7 @@ from placement_lint.placement.overlays.tree_methods import (
     tree_method,
     walks_down,
 )
-from placement_lint.syntax.calls import Arguments, integer_value
+from placement_lint.syntax.calls import Arguments, integer_value, updated_array
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class MethodCalls:
         self, node: cst.Call, function: cst.Attribute, arguments: Arguments, state: State
     ) -> Value:
         """Call a method of an object that is no module."""
-        indexed = _at_operand(function)
+        indexed = updated_array(function)
         if indexed is not None:
             return self._update(node, indexed, state)
         receiver = function.value
@@ -645,14 +645,6 @@ def ready_pieces(held: Value) -> Value:
     return frozenset(
         Host() if isinstance(atom, Array) and not atom.committed else atom for atom in held
     )
-
-
-def _at_operand(function: cst.Attribute) -> cst.BaseExpression | None:
-    """Return `x` of `x.at[i].set`."""
-    indexed = function.value
-    if not isinstance(indexed, cst.Subscript) or not isinstance(indexed.value, cst.Attribute):
-        return None
-    return indexed.value.value if indexed.value.attr.value == "at" else None
 
 
 def is_array(held: Value) -> bool:

@@ -16,7 +16,7 @@ from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.rules.commitment.combining import COMBINING, COMBINING_TREES
 from placement_lint.rules.commitment.putting import TREE_MAPS
-from placement_lint.syntax.calls import Arguments, integer_value, string_value
+from placement_lint.syntax.calls import Arguments, integer_value, string_value, updated_array
 from placement_lint.syntax.definitions import applied, keeps_fields, named_function
 
 if TYPE_CHECKING:
@@ -512,8 +512,8 @@ class _Reader:
         if not isinstance(node.func, cst.Attribute):
             return _NOTHING
         method = node.func.attr.value
-        if method in transfer.COMPUTING_METHODS or _is_update(node.func):
-            way = _rough if _is_update(node.func) else _way_of(method)
+        if method in transfer.COMPUTING_METHODS or updated_array(node.func) is not None:
+            way = _rough if updated_array(node.func) is not None else _way_of(method)
             return way(self._values([node.func.value], env))
         if method in _APPLYING and len(arguments.positional) > 1:
             return _curved(self._values(arguments.positional[:2], env))
@@ -635,16 +635,6 @@ def _has_part(known: Known) -> bool:
     if isinstance(known, Items):
         return any(map(_has_part, known.items))
     return isinstance(known, Part)
-
-
-def _is_update(function: cst.Attribute) -> bool:
-    """Return whether a method is that of `x.at[i].set(y)`."""
-    updated = function.value
-    return (
-        isinstance(updated, cst.Subscript)
-        and isinstance(updated.value, cst.Attribute)
-        and updated.value.attr.value == "at"
-    )
 
 
 def _operands(node: cst.BaseExpression) -> list[cst.BaseExpression]:

@@ -14,7 +14,7 @@ import libcst as cst
 from placement_lint.jaxmodel.donation import TREE_MAPS
 from placement_lint.semantic.donation.callables import parameters_of
 from placement_lint.semantic.donation.replaced_names import is_replaced
-from placement_lint.syntax.calls import Arguments, elements_or_self
+from placement_lint.syntax.calls import Arguments, elements_or_self, updated_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -213,10 +213,9 @@ class DonationOutputs:
             method, receiver = node.func.attr.value, node.func.value
             if method in _KEEPING_METHODS:
                 return self._like(receiver, function, depth + 1)
-            if method in _AT and isinstance(receiver, cst.Subscript):
-                at = receiver.value
-                if isinstance(at, cst.Attribute) and at.attr.value == "at":
-                    return self._like(at.value, function, depth + 1)
+            updated = updated_array(node.func) if method in _AT else None
+            if updated is not None:
+                return self._like(updated, function, depth + 1)
             if method in _REDUCING and not node.args:
                 return {}
         if name.startswith("jax.numpy.") and last in _REDUCING and len(node.args) == 1:
