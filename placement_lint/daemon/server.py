@@ -149,7 +149,7 @@ class _Fork:
         code = 2
         try:
             self._become_the_caller()
-            code = self._code()
+            code = self._exit_code()
             # From here on there is nothing left to interrupt.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             for stream in (sys.stdout, sys.stderr):
@@ -162,7 +162,7 @@ class _Fork:
         finally:
             os._exit(code)
 
-    def _code(self) -> int:
+    def _exit_code(self) -> int:
         """Send the caller the process to interrupt, and run the command; return its exit code."""
         try:
             send(self._connection, {"process": os.getpid()})

@@ -30,12 +30,9 @@ if TYPE_CHECKING:
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
 
-_FEW = 2
-"""Calls of a function from which on what they give is told apart."""
-
 
 class Closures:
-    """Tells apart the functions that different calls of one function give."""
+    """Distinguishes the functions that different calls of one function give."""
 
     def __init__(self, program: Interpreter) -> None:
         self._program = program
@@ -56,6 +53,22 @@ class Closures:
             for name in sorted(names)
         )
         return self._with_closed(made, maker, closed)
+
+    def decorated(self, made: Atom, given: Value) -> Atom:
+        """Return what a decorator gave that was given a function; in whose body it is.
+
+        Where that has nothing to do with placements, it does not matter which function it calls.
+        """
+        if not isinstance(made, Function):
+            return made
+        module, node = self._program.module_of(made.place), self._program.node(made.place)
+        around = next(
+            (n for n in module.tree.ancestors(node) if isinstance(n, cst.FunctionDef)), None
+        )
+        if around is None or not module.puts_arrays(node):
+            return made
+        params = [*around.params.posonly_params, *around.params.params]
+        return Closure(made.place, ((params[0].name.value, given),)) if params else made
 
     def inherited(self, made: Value, closure: Closure) -> Value:
         """Return what the call of a closure gave: functions in it close over the same."""
@@ -105,12 +118,12 @@ class Closures:
         if scope is module.names.module_scope and len(self._program.modules) > 1:
             # Other files may call it, too.
             return True
-        calls = (
+        calls = [
             call
             for use in module.names.uses(node.name.value, scope)
             if isinstance(call := module.tree.parent(use), cst.Call) and call.func is use
-        )
-        return sum(1 for _ in zip(range(_FEW), calls, strict=False)) == _FEW
+        ]
+        return len(calls) > 1
 
     def _closed_over(self, maker: Place) -> tuple[frozenset[str], frozenset[str]]:
         """Return the parameters of a function that functions inside of it read, and of these the

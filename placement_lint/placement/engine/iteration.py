@@ -101,12 +101,12 @@ def _as_one(held: Value) -> Mapping | None:
     return Mapping(items, join(*(each.element for each in every)), first.site)
 
 
-def _is_told_apart(item: Value, depth: int = 2) -> bool:
+def _is_distinguished(item: Value, depth: int = 2) -> bool:
     """Return whether an item of a list is a device, an object or something else by itself."""
     only = sole(item)
     if isinstance(only, Sequence | Mapping) and depth:
         parts = only.items or () if isinstance(only, Sequence) else [held for _, held in only.items]
-        return any(_is_told_apart(part, depth - 1) for part in parts)
+        return any(_is_distinguished(part, depth - 1) for part in parts)
     if isinstance(only, Array):
         return only.committed
     return isinstance(only, TheDevice | Instance | Function | Class | Method | Partial | Closure)
@@ -235,7 +235,7 @@ class Iteration:
             items = only.items if isinstance(only, Sequence) and only.views is None else None
         if not items or not 1 < len(items) <= _MOST_ROUNDS or len({*items}) == 1:
             return None
-        return items if all(map(_is_told_apart, items)) else None
+        return items if all(map(_is_distinguished, items)) else None
 
     def _words(self, for_in: cst.CompFor, state: State) -> tuple[Value, ...] | None:
         """Return the items of what a comprehension iterates, if each of them is a known word."""

@@ -633,7 +633,8 @@ class ObjectCalls(SuperCalls):
             if by_program is None:
                 return UNKNOWN
             before, held = held, by_program
-            held = frozenset(self._closed_over(atom, before) for atom in held)
+            closures = self.on.program.functions.closures
+            held = frozenset(closures.decorated(atom, before) for atom in held)
         return held
 
     def decorated_class(self, node: cst.ClassDef, state: State) -> Value:
@@ -671,23 +672,6 @@ class ObjectCalls(SuperCalls):
         ):
             return None
         return self.called_with(decorator.decorator, held, given, state)
-
-    def _closed_over(self, made: Atom, given: Value) -> Atom:
-        """Return what a decorator gave that was given a function; in whose body it is.
-
-        Where that has nothing to do with placements, it does not matter which function it calls.
-        """
-        program = self.on.program
-        if not isinstance(made, Function):
-            return made
-        module, node = program.module_of(made.place), program.node(made.place)
-        around = next(
-            (n for n in module.tree.ancestors(node) if isinstance(n, cst.FunctionDef)), None
-        )
-        if around is None or not module.puts_arrays(node):
-            return made
-        params = [*around.params.posonly_params, *around.params.params]
-        return Closure(made.place, ((params[0].name.value, given),)) if params else made
 
 
 _ITEMS = frozenset({"__getitem__", "__setitem__"})

@@ -107,13 +107,13 @@ class UncommittedArrayMoved(Rule):
         for use in ctx.flow.uses():
             if use.kind is not record.UseKind.COMPUTED:
                 continue
-            node_of = ctx.tree.nodes[use.node]
+            used = ctx.tree.nodes[use.node]
             once = copied_once(use, ctx)
             # What is filled item by item was made on the host to stay there.
-            is_updated = bool(once) and _is_updated(node_of, ctx)
+            is_updated = bool(once) and _is_updated(used, ctx)
             again = use.moved if is_updated else use.moved - once
             again = frozenset(array for array in again if not is_made_as_number(array, ctx))
-            if again and not is_used_as_number(node_of, ctx):
+            if again and not is_used_as_number(used, ctx):
                 in_loop = use.in_loop and not is_updated
                 copied = replace(use, moved=again, in_loop=in_loop)
                 report_use(copied, ctx, "computing with it")
