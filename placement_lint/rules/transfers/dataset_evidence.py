@@ -80,9 +80,9 @@ def is_dataset(call: cst.Call, loader_words: set[str], ctx: Context) -> bool:
         by_function = words(function.name.value)
         if function.name.value.startswith("test"):
             by_function -= {"test"}
-    owner = _class_around(call, ctx)
-    if owner is not None and _is_kept_by_object(call, ctx):
-        by_function |= words(owner.name.value) & (_OF_CLASSES | _WEIGHTS)
+    keeper = _keeper(call, ctx)
+    if keeper is not None:
+        by_function |= words(keeper.name.value) & (_OF_CLASSES | _WEIGHTS)
     if (said | by_function) & _WEIGHTS:
         return False
     uses = [_evidence_of_uses(name, call, ctx) for name in targets]
@@ -102,8 +102,7 @@ class _Uses:
 def _evidence_of_uses(name: str, call: cst.Call, ctx: Context) -> _Uses:
     scope = ctx.names.scope(call)
     known = ctx.module.fact(_known_uses)
-    by = _class_around(call, ctx) if _is_kept_by_object(call, ctx) else None
-    key = (id(by or ctx.names.owner(name, scope)), name)
+    key = (id(_keeper(call, ctx) or ctx.names.owner(name, scope)), name)
     if key not in known:
         known[key] = _Uses(_feeds_model(name, call, ctx), _is_indexed_in_loop(name, call, ctx))
     return known[key]
@@ -164,12 +163,7 @@ def _default_words(name: cst.Name, ctx: Context) -> set[str]:
 
 def assigned_names(call: cst.CSTNode, ctx: Context) -> Iterator[str]:
     """Yield the names that the value of a call, or an item of it, is bound to by its statement."""
-    statement = ctx.statement(call)
-    targets: list[cst.CSTNode] = []
-    if isinstance(statement, cst.Assign):
-        targets = [target.target for target in statement.targets]
-    elif isinstance(statement, cst.AnnAssign):
-        targets = [statement.target]
+    targets = _targets(call, ctx)
     for ancestor in _value_chain(call, ctx):
         if isinstance(ancestor, cst.NamedExpr):
             targets.append(ancestor.target)
@@ -188,21 +182,22 @@ def _value_chain(call: cst.CSTNode, ctx: Context) -> Iterator[cst.CSTNode]:
         yield ancestor
 
 
-def _class_around(call: cst.CSTNode, ctx: Context) -> cst.ClassDef | None:
-    return next((each for each in ctx.ancestors(call) if isinstance(each, cst.ClassDef)), None)
-
-
-def _is_kept_by_object(call: cst.CSTNode, ctx: Context) -> bool:
-    """Return whether the value of a call is assigned to an attribute of the object itself."""
+def _targets(call: cst.CSTNode, ctx: Context) -> list[cst.BaseExpression]:
+    """Return what the statement of a call assigns to."""
     statement = ctx.statement(call)
     if isinstance(statement, cst.Assign):
-        targets: list[cst.BaseExpression] = [each.target for each in statement.targets]
-    else:
-        targets = [statement.target] if isinstance(statement, cst.AnnAssign) else []
-    return any(
-        isinstance(target, cst.Attribute) and class_of_receiver(target.value, ctx.names) is not None
-        for target in targets
+        return [target.target for target in statement.targets]
+    return [statement.target] if isinstance(statement, cst.AnnAssign) else []
+
+
+def _keeper(call: cst.CSTNode, ctx: Context) -> cst.ClassDef | None:
+    """Return the class whose object keeps the value of a call in an attribute of its own."""
+    owners = (
+        class_of_receiver(target.value, ctx.names)
+        for target in _targets(call, ctx)
+        if isinstance(target, cst.Attribute)
     )
+    return next((owner for owner in owners if owner is not None), None)
 
 
 def _uses(name: str, call: cst.Call, ctx: Context) -> Iterator[cst.CSTNode]:
@@ -210,10 +205,10 @@ def _uses(name: str, call: cst.Call, ctx: Context) -> Iterator[cst.CSTNode]:
 
     Or of the attribute of that name, where an object keeps the value of the call in it.
     """
-    owner = _class_around(call, ctx)
-    if owner is not None and _is_kept_by_object(call, ctx):
-        for use in ctx.tree.every(cst.Attribute, below=owner):
-            if use.attr.value == name and class_of_receiver(use.value, ctx.names) is owner:
+    keeper = _keeper(call, ctx)
+    if keeper is not None:
+        for use in ctx.tree.every(cst.Attribute, below=keeper):
+            if use.attr.value == name and class_of_receiver(use.value, ctx.names) is keeper:
                 yield use
         return
     scope = ctx.names.scope(call)
