@@ -118,8 +118,9 @@ class Reach:
         A function that only passes on what it is given is no source of placements to others that
         call it: what it does then says nothing of it.
         """
-        given = (array for held in arguments.values() for array in self._placed(held, state))
-        frame.given = frozenset(given)
+        given = {array for held in arguments.values() for array in self._placed(held, state)}
+        # What committed an array is forgotten where several things may have.
+        frame.given = frozenset(given | {replace(each, via=NOWHERE) for each in given if each.via})
         frame.defaults = chosen_defaults(state)
         node = self._program.node(frame.place)
         names_placement = self._program.module_of(frame.place).names_placement(node)
@@ -161,10 +162,8 @@ class Reach:
     def _is_own(self, held: Value, frame: Frame, state: State) -> bool:
         """Return whether a function itself places some of what is placed in a value."""
         placed = [*self._placed(held, state)]
-        # What committed an array is forgotten where several things may have.
-        given = {*frame.given, *(replace(array, via=NOWHERE) for array in frame.given)}
         return not placed or any(
-            array not in given
+            array not in frame.given
             and (
                 array.committed or array.origin is None or array.origin.device not in frame.defaults
             )

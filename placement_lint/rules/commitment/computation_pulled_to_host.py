@@ -245,7 +245,8 @@ def _computation(pull: Pull, ctx: Context) -> _Computation | None:
         for operand, arrays in sorted(pull.pulled.items())
     }
     # What each step of training converts is no number.
-    roles = {OperandRole.DATA} | ({OperandRole.UNKNOWN} if _trains_state(pull, ctx) else set())
+    trains_state = _trains_state(pull, ctx)
+    roles = {OperandRole.DATA} | ({OperandRole.UNKNOWN} if trains_state else set())
     pulled = {
         operand: found
         for operand, found in extents.items()
@@ -265,8 +266,7 @@ def _computation(pull: Pull, ctx: Context) -> _Computation | None:
     count = total_count(each for found in pulled.values() for each in found)
     if not stays:
         # Nobody trains on the host what each step copies batches to from the accelerator.
-        is_asked = not _trains_state(pull, ctx) and is_asked_for(pull, ctx)
-        is_meant = count <= _LITTLE or is_asked
+        is_meant = count <= _LITTLE or (not trains_state and is_asked_for(pull, ctx))
     elif trains(node, ctx):
         is_meant = count <= _FEW
     else:
