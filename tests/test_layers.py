@@ -197,6 +197,12 @@ def of_every_module(check: Callable[[Path], None]) -> Callable[[], None]:
     return test
 
 
+def test_every_folder_of_tests_is_a_package() -> None:
+    # Two files of one name in folders that are none would be one module, and pytest stops there.
+    folders = {path.parent for path in Path(__file__).parent.rglob("test_*.py")}
+    assert [folder for folder in folders if not (folder / "__init__.py").exists()] == []
+
+
 def test_every_module_has_a_layer() -> None:
     listed = {name for layer in LAYERS for name in layer}
     assert {package_of(name) for name in NAMES} == listed | FACADE
