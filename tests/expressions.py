@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 TOP = Path(placement_lint.__file__).parent
 _ALL_OVER = frozenset({"findall", "finditer", "search", "split", "sub", "subn"})
 _METHODS = _ALL_OVER | {"fullmatch", "match"}
+_ASKS = re.compile(rf"\.(?:compile|{'|'.join(sorted(_METHODS))})\b")
 
 PUT_TOGETHER: dict[str, tuple[str, ...]] = {
     "files/wildmatch.py": (r"(?s)a.[b-d]a",),
@@ -77,16 +78,22 @@ def all_expressions() -> list[Expression]:
 
 @functools.cache
 def trees() -> dict[str, ast.Module]:
-    """Give the modules of the package, parsed, by their paths in it."""
+    """Give the modules that may ask something of an expression, parsed, by their paths."""
+    return {path: ast.parse(text) for path, text in texts().items() if _ASKS.search(text)}
+
+
+@functools.cache
+def texts() -> dict[str, str]:
+    """Give the modules of the package by their paths in it."""
     return {
-        path.relative_to(TOP).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+        path.relative_to(TOP).as_posix(): path.read_text(encoding="utf-8")
         for path in sorted(TOP.rglob("*.py"))
     }
 
 
 def _asked(name: str, path: str) -> frozenset[str]:
     """Give which methods are asked of a variable: in its module, or in any if it is for all."""
-    looked = [path] if name.startswith("_") else trees()
+    looked = {path} & trees().keys() if name.startswith("_") else trees()
     found = {method for each in looked for method in _asked_in(each).get(name, ())}
     # Where it is handed on, anything may be asked of it.
     return frozenset(found) or _METHODS
@@ -107,7 +114,7 @@ def _asked_in(path: str) -> dict[str, set[str]]:
 def _in_variables() -> Iterator[Expression]:
     """Give what the variables of all modules hold, however deep: in classes, and in conditions."""
     seen: set[int] = set()
-    for path in trees():
+    for path in texts():
         module = importlib.import_module(_module_name(path))
         for name, value in vars(module).items():
             for pattern, flags in _patterns(value, seen):

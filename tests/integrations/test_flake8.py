@@ -308,7 +308,7 @@ def test_a_file_alone_is_looked_at_alone(tmp_path: Path) -> None:
 
 
 def test_fixtures_as_on_the_command_line(tmp_path: Path) -> None:
-    for case in all_cases()[::9]:
+    for case in all_cases()[::36]:
         name = f"{case.code}_{case.kind}_{case.name}.py"
         (tmp_path / name).write_text(case.before.text, encoding="utf-8")
     _, expected, _ = run(tmp_path, "placement_lint", "--isolated", "--output-format", "flake8", ".")
@@ -322,7 +322,7 @@ def test_fixtures_as_on_the_command_line(tmp_path: Path) -> None:
         return Counter(line for line in found if line.split(":")[0] not in left_out)
 
     assert told(lines) == told(expected.splitlines())
-    assert len(told(lines)) > 100
+    assert len(told(lines)) > 25
     assert len(left_out) < 10
 
 
@@ -342,6 +342,7 @@ def test_flake8_is_not_needed_and_not_imported(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
+        cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(TOP)},
     )
     assert (done.returncode, done.stderr) == (0, "")

@@ -179,7 +179,7 @@ def test_a_program_in_which_somebody_types(seed: int, tmp_path: Path) -> None:
     program = random_program(seed)
     padding = "".join(f"def f{number}(x):\n    return x\n\n\n" for number in range(40))
     texts = {str(tmp_path / name): text + padding for name, text in program.items()}
-    assert type_on(texts, 10, chance) > 0
+    assert type_on(texts, 6, chance) > 0
 
 
 @pytest.mark.fuzz
@@ -363,7 +363,7 @@ def test_places_are_those_of_a_file_that_is_seen_for_the_first_time() -> None:
     chance = random.Random(7)  # noqa: S311
     store = FileStore(is_lasting=True)
     in_parts = 0
-    for number in range(3):
+    for number in range(2):
         text = long_file(number)
         text = text.rstrip() if number and parses(text.rstrip()) else text
         whole = text
@@ -377,7 +377,7 @@ def test_places_are_those_of_a_file_that_is_seen_for_the_first_time() -> None:
                 text = text.replace("\n", "\r\n")
             after = typed(text, chance)
             text = after if parses(after) else text
-    assert in_parts > 10
+    assert in_parts > 7
 
 
 STEPS = {
