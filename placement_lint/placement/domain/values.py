@@ -491,8 +491,9 @@ class Computation(_Holder):
     """Its caller says where arguments or results go: what it moves, it moves on purpose."""
     is_known: bool = True
     """Its function is in this file: of another it cannot be known which arguments it uses."""
-    donates: bool = False
-    """It may destroy its arguments, once they are where it runs."""
+    donates: bool = False  # It may destroy its arguments, once they are where it runs.
+    donated_by: Place | None = None
+    """What says what is donated: the call that made it, or the decorated function."""
     changes_objects: bool = False
     """It may change the objects that it is given."""
     usage: Usage | None = None
@@ -504,8 +505,7 @@ class Computation(_Holder):
     closure: Value = frozenset()
     """The committed arrays that it closes over, where these say where it runs: not for `jit`."""
     function: Place | None = None
-    """The function that it computes, whose arguments are its own, behind those that are bound;
-    None: that is not known."""
+    """The function that it computes, whose arguments are its own, behind those that are bound."""
     of: Value = frozenset()
     """What the transformations were applied to; nothing where that is not known."""
     steps: tuple[Step, ...] = ()

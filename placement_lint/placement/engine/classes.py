@@ -318,7 +318,15 @@ class Classes:
         own = function if module.traced.keeps_arguments(node) else None
         said = of_decorators(module, node)
         return value(
-            replace(computation, usage=usage, of=of, bound=bound, function=own, shardings=said)
+            replace(
+                computation,
+                usage=usage,
+                of=of,
+                bound=bound,
+                function=own,
+                shardings=said,
+                donated_by=function if computation.donates else None,
+            )
         )
 
     def _delegated(self, instance: Instance, name: str, state: State) -> Value:

@@ -296,7 +296,10 @@ class Linking:
         if computation is not None:
             place = module.place(node)
             computation = replace(
-                computation, of=value(Function(place)), shardings=of_decorators(module, node)
+                computation,
+                of=value(Function(place)),
+                shardings=of_decorators(module, node),
+                donated_by=place if computation.donates else None,
             )
             if module.traced.keeps_arguments(node):
                 computation = replace(computation, function=place)

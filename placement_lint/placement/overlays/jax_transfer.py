@@ -559,6 +559,7 @@ def transform(call: LibraryCall) -> Value:
     else:
         usage = Usage((False,)) if alike else None
     keeps_unused = "keep_unused" in call.arguments.keywords
+    donates = any(keyword.startswith("donate") for keyword in call.arguments.keywords)
     is_unplaced = call.name in MAPPING and len(call.node.args) == 1
     return value(
         Computation(
@@ -566,7 +567,8 @@ def transform(call: LibraryCall) -> Value:
             is_known=function is not None,
             usage=None if keeps_unused else usage,
             keeps_unused=keeps_unused,
-            donates=any(keyword.startswith("donate") for keyword in call.arguments.keywords),
+            donates=donates,
+            donated_by=call.place if donates else None,
             changes_objects=call.name.startswith("flax.nnx."),
             gives_array=call.name in _GIVING_THE_RESULT
             and len(call.node.args) == 1

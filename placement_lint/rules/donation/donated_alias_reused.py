@@ -87,7 +87,6 @@ class DonatedAliasReused(Rule):
     code, name = "JDP802", "donated-alias-reused"
     advice = "Make a copy before the donation (`jnp.copy`, or `jax.tree.map(jnp.copy, …)`)"
     severity, fix = Severity.ERROR, Applicability.DISPLAY
-    follows_arrays = False
     needs = DONATES
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:

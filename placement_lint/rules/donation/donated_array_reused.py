@@ -107,7 +107,6 @@ class DonatedArrayReused(Rule):
     code, name = "JDP801", "donated-array-reused"
     advice = "Bind the result to the name, or donate a copy (`jnp.copy`)"
     severity = Severity.ERROR
-    follows_arrays = False
     needs = DONATES
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:

@@ -82,7 +82,6 @@ class DonatedTwice(Rule):
     code, name = "JDP803", "donated-twice"
     advice = "Give it a copy in one of the places (`jnp.copy`, or `jax.tree.map(jnp.copy, …)`)"
     severity = Severity.ERROR
-    follows_arrays = False
     needs = DONATES
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:

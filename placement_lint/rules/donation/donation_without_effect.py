@@ -77,7 +77,6 @@ class DonationWithoutEffect(Rule):
     code, name = "JDP804", "donation-without-effect"
     advice = "Leave the donation out, or give the call a JAX array that an output can replace"
     severity = Severity.INFO
-    follows_arrays = False
     pedantic = True
     needs = DONATES
 

@@ -5,5 +5,6 @@
 - One point of an execution: `buffers`, `parts` (what has an identity), `choices` (one of several).
 - Execution: `statements`, `expressions`, `calls`, `parameters`, `libraries`, `readings` (the state,
   and what is found).
-- What donates: `callables`, `outputs` (which arguments an output can replace), `replaced_names`.
+- What donates: `callables`, `carried` (as the interpreter knows it), `outputs` (which arguments an
+  output can replace), `replaced_names`.
 """

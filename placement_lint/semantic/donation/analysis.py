@@ -65,6 +65,7 @@ class Donations:
         self._facts = facts
         self._tree = facts.tree
         self._run = DonationStatements(facts)
+        self._run.may_interpret = is_executed and facts.says(b"donate")
         self._setting: dict[int, dict[str, list[_Setting]]] = {}
         self._aliases: dict[int, dict[Keys, Keys]] = {}
         """For initializers, by `id`: which parts of the object are one thing."""
@@ -375,6 +376,8 @@ class Donations:
             if any(each.keyword is not None and each.keyword.value in _WORDS for each in call.args):
                 fresh.add(owners[index(call)])
                 pending += self._names_of(call)
+            elif self._run.carried(call):
+                fresh.add(owners[index(call)])
         for node in named:
             if self._run.donating(self._facts.names.qualified(node)):
                 fresh.add(owners[index(node)])

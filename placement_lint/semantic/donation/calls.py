@@ -25,11 +25,11 @@ from placement_lint.semantic.donation.callables import (
     of_elsewhere,
     parameters_of,
 )
+from placement_lint.semantic.donation.carried import DonationsCarried
 from placement_lint.semantic.donation.choices import NOTHING, either, likely, unlikely
 from placement_lint.semantic.donation.expressions import DATA
 from placement_lint.semantic.donation.libraries import Given
 from placement_lint.semantic.donation.outputs import DonationOutputs, Takeover
-from placement_lint.semantic.donation.parameters import DonationParameters
 from placement_lint.semantic.donation.parts import BufferPart, around, is_any, may_be_same
 from placement_lint.semantic.donation.readings import Idle, Repeat
 from placement_lint.semantic.donation.replaced_names import is_replaced
@@ -51,7 +51,7 @@ _MOST_CALLEES = 4
 """Functions of which one call may be, each of which is executed."""
 
 
-class DonationCalls(DonationParameters):
+class DonationCalls(DonationsCarried):
     """The evaluation of calls."""
 
     def outputs_of(self, function: Function) -> DonationOutputs:
@@ -66,7 +66,7 @@ class DonationCalls(DonationParameters):
         if name == "functools.partial":
             return self._partial(node)
         if name is not None:
-            donating = self.elsewhere(name)
+            donating = self.elsewhere(name) or self.carried(node)
             if not donating:
                 return self._library(node, name)
             self.targets = targets
@@ -76,7 +76,7 @@ class DonationCalls(DonationParameters):
             method = node.func.attr.value
             if self._inherits_maker(held, method):
                 return self.record(self._arguments(node))
-            found = self._method(node, held, method)
+            found = None if self.carried(node) else self._method(node, held, method)
             if found is not None:
                 return found
             callee = self._as_called(self.attribute_of(held, method))
@@ -105,7 +105,7 @@ class DonationCalls(DonationParameters):
         targets = self.targets
         given = self._arguments(node)
         self.targets = targets
-        callee = likely(callee)
+        callee = self.carried(node, likely(callee))
         known = [each for each in callee if not isinstance(each, BufferPart)]
         if not known or len(known) < len(callee):
             donors = [each for each in known if isinstance(each, Donor)]
@@ -406,14 +406,15 @@ class DonationCalls(DonationParameters):
                 self._note_idle(node, each, "no output has its shape")
             return
         to, text = dotted(node.func) or "a compiled function", each.text
-        if self.nature(each.things) is Nature.DATA:
-            if is_sure and each.things <= DATA:
+        is_numpy = self.is_numpy(each.node)
+        if is_numpy or self.nature(each.things) is Nature.DATA:
+            if is_sure and (is_numpy or each.things <= DATA):
                 self._note_idle(node, each, "it is not a JAX array")
             return
         self.useful.add(id(each.node))
         where: tuple[int, ...] | None = self.where
         surety = Surety.DEFINITE if taking is Takeover.SURE else Surety.LIKELY
-        if taking is Takeover.UNKNOWN and self._may_be_numpy(each.things):
+        if taking is Takeover.UNKNOWN and self.may_be_numpy(each):
             surety, where = Surety.MAYBE, None
         if not donor.jit.is_certain or not is_sure:
             surety = min(surety, Surety.LIKELY)
@@ -456,13 +457,6 @@ class DonationCalls(DonationParameters):
                 )
                 if self.roots[part.root].nature is not Nature.TREE or part.keys:
                     self.state.kill(part, death)
-
-    def _may_be_numpy(self, things: Things) -> bool:
-        """Return whether something may be no JAX array: an iterator gave it, or a caller."""
-        return any(
-            isinstance(each, BufferPart) and self.roots[each.root].nature is Nature.UNKNOWN
-            for each in things
-        )
 
     def _check_repeats(
         self,

@@ -1,0 +1,114 @@
+"""What calls run, by what the interpreter has found the called expressions to be.
+
+A compiled function goes through objects, containers and other functions before it is called.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.placement.domain.values import NONE, Array, Computation, Host
+from placement_lint.semantic.donation.buffers import Nature
+from placement_lint.semantic.donation.callables import Donor
+from placement_lint.semantic.donation.choices import NOTHING
+from placement_lint.semantic.donation.parameters import DonationParameters
+from placement_lint.semantic.donation.parts import BufferPart
+from placement_lint.semantic.model import UnfollowedError
+
+if TYPE_CHECKING:
+    from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.domain.values import Value
+    from placement_lint.placement.flow import Flow
+    from placement_lint.semantic.donation.choices import Thing, Things
+    from placement_lint.semantic.donation.libraries import Given
+    from placement_lint.semantic.model import ModuleFacts
+
+_MOST_DONORS = 4
+"""Compiled functions of which a call may be."""
+
+
+class DonationsCarried(DonationParameters):
+    """The functions that are called by expressions of which the text does not say so."""
+
+    def __init__(self, facts: ModuleFacts) -> None:
+        super().__init__(facts)
+        self.may_interpret = False
+        """The file is executed by the interpreter for this, where that has not been done."""
+        self._carried: dict[int, Things] = {}
+        self._made_at: dict[Place, Things] = {}
+
+    def carried(self, node: cst.Call, callee: Things = NOTHING) -> Things:
+        """Return what a call runs: of something unknown, what it is by the interpreter.
+
+        Only what donates, and nothing where it may be something else.
+        """
+        if not all(isinstance(each, BufferPart) for each in callee):
+            return callee
+        if id(node) not in self._carried:
+            self._carried[id(node)] = NOTHING
+            self._carried[id(node)] = self._donors(node)
+        return self._carried[id(node)] or callee
+
+    def is_numpy(self, node: cst.CSTNode) -> bool:
+        """Return whether an expression is an array of NumPy, as far as the interpreter knows."""
+        held = self._held(node)
+        return bool(held) and all(isinstance(atom, Host) and not atom.is_tensor for atom in held)
+
+    def may_be_numpy(self, given: Given) -> bool:
+        """Return whether something may be no JAX array: an iterator gave it, or a caller."""
+        is_unknown = any(
+            isinstance(each, BufferPart) and self.roots[each.root].nature is Nature.UNKNOWN
+            for each in given.things
+        )
+        held = self._held(given.node) if is_unknown else NOTHING
+        return is_unknown and not (held and all(isinstance(atom, Array) for atom in held))
+
+    def _held(self, node: cst.CSTNode) -> Value:
+        flow = self._flow()
+        return frozenset() if flow is None else flow.value(node)
+
+    def _donors(self, node: cst.Call) -> Things:
+        held = self._held(node.func) - NONE
+        found: set[Thing] = set()
+        for atom in held:
+            if not isinstance(atom, Computation) or atom.donated_by is None:
+                return NOTHING
+            made = self._made_by_call(atom.donated_by)
+            if not made:
+                return NOTHING
+            given = len(atom.bound)
+            found.update(replace(each, given=given) for each in made if isinstance(each, Donor))
+        return frozenset(found) if len(found) <= _MOST_DONORS else NOTHING
+
+    def _flow(self) -> Flow | None:
+        facts = self.facts
+        if not facts.is_executed and not (self.may_interpret and facts is self.own):
+            return None
+        try:
+            return facts.flow
+        except UnfollowedError:
+            return None
+
+    def _made_by_call(self, place: Place) -> Things:
+        """Return what a call makes, or a decorated function is; nothing but what donates."""
+        if place not in self._made_at:
+            self._made_at[place] = NOTHING
+            facts = self.own.siblings.get(place.module)
+            node = None if facts is None else facts.tree.nodes[place.node]
+            if facts is not None:
+                self.add_file(facts)
+                with self.in_file(facts):
+                    if isinstance(node, cst.FunctionDef):
+                        made = self.decorated(node)
+                    else:
+                        made = self._called_at(node) if isinstance(node, cst.Call) else NOTHING
+                if all(isinstance(each, Donor) for each in made):
+                    self._made_at[place] = made
+        return self._made_at[place]
+
+    def _called_at(self, node: cst.Call) -> Things:
+        around = (each for each in self.tree.ancestors(node) if isinstance(each, cst.ClassDef))
+        return self.callable_in(node, next(around, None))
