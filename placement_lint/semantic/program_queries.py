@@ -136,6 +136,9 @@ class DonationElsewhere:
     """What a function returns that donates; of a tuple, the items by their keys."""
     assumed: tuple[str, ...] = ()
     """Parameters of a function that say what is donated, of which the default was taken."""
+    by_flags: tuple[tuple[str, str, bool, DonationElsewhere], ...] = ()
+    """What it does for a parameter that is `True` or `False`, where that is something else, and
+    whether this is the default."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from placement_lint.placement.domain.keys import Key, key_order
 from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.places import Site, Taking
 from placement_lint.placement.domain.record import UseKind
+from placement_lint.placement.domain.sharding import Mesh, Sharding, Spec
 from placement_lint.placement.domain.values import (
     DOUBTFUL,
     NONE,
@@ -117,6 +118,14 @@ def _is_word(item: Value) -> bool:
     return isinstance(only, Plain) and (only.text is not None or only.member is not None)
 
 
+def _names_axes(item: Value, depth: int = 2) -> bool:
+    """Return whether an item of a list may say which axis is meant: a word, a spec, one of each."""
+    only = sole(item)
+    if isinstance(only, Sequence) and depth:
+        return any(_names_axes(part, depth - 1) for part in only.items or ())
+    return _is_word(item) or isinstance(only, Mesh | Sharding | Spec)
+
+
 class Iteration:
     """Evaluates what iterates in one body."""
 
@@ -218,10 +227,12 @@ class Iteration:
             not argument.star and _is_read_only(argument.value) for argument in call.args
         )
 
-    def each(self, node: cst.BaseExpression, held: Value, state: State) -> tuple[Value, ...] | None:
+    def each(
+        self, node: cst.BaseExpression, held: Value, state: State, *, axes: bool = False
+    ) -> tuple[Value, ...] | None:
         """Return the items of a short list, where it matters which of them comes first.
 
-        They are devices, objects, functions, and arrays in several places.
+        They are devices, objects, functions, and arrays in several places; `axes`: or name axes.
         """
         if self.program.nth >= (_MOST_WORDS + 1) ** 2:
             # Each loop in another multiplies the work.
@@ -235,7 +246,9 @@ class Iteration:
             items = only.items if isinstance(only, Sequence) and only.views is None else None
         if not items or not 1 < len(items) <= _MOST_ROUNDS or len({*items}) == 1:
             return None
-        return items if all(map(_is_distinguished, items)) else None
+        if all(map(_is_distinguished, items)) or (axes and all(map(_names_axes, items))):
+            return items
+        return None
 
     def _words(self, for_in: cst.CompFor, state: State) -> tuple[Value, ...] | None:
         """Return the items of what a comprehension iterates, if each of them is a known word."""

@@ -347,7 +347,8 @@ class Statements:
     def for_(self, node: cst.For, state: State) -> State | None:
         held = self.expressions.evaluate(node.iter, state)
         if len(self._loops) < _MAX_UNROLLED and node.asynchronous is None:
-            items = self.expressions.iteration.each(node.iter, held, state)
+            axes = self.module.makes_shardings(node.body)
+            items = self.expressions.iteration.each(node.iter, held, state, axes=axes)
             if items is not None:
                 return self._item_by_item(node, items, state)
         with self.expressions.loop():

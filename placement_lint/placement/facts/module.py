@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
 
+_OF_SHARDINGS = re.compile(r"(?i)\bPS?\b|mesh|partition|shard|spec")
 _PUTTING = frozenset({"default_device", "device_put"})
 
 
@@ -106,6 +108,26 @@ class Module:
             )
         return self._speaking[key]
 
+    def takes_devices(self, function: cst.CSTNode) -> bool:
+        """Return whether a function takes some of a list of devices: `jax.devices()[:n]`."""
+        key = id(function)
+        if key not in self._taking:
+            self._taking[key] = any(
+                isinstance(part.slice[0].slice, cst.Slice) and _lists_devices(part.value)
+                for part in self.tree.every(cst.Subscript, below=function)
+            )
+        return self._taking[key]
+
+    def makes_shardings(self, body: cst.CSTNode) -> bool:
+        """Return whether the body of a loop has a word of meshes, specs or shardings in it."""
+        key = id(body)
+        if key not in self._making:
+            self._making[key] = any(
+                _OF_SHARDINGS.search(said(node)) is not None
+                for node in self.tree.every(cst.Name, cst.Attribute, below=body)
+            )
+        return self._making[key]
+
     def carried(self, loop: cst.For | cst.While) -> Carried | None:
         """Return what the iterations of a loop hand on to one another; None: not known."""
         key = id(loop)
@@ -128,5 +150,12 @@ class Module:
     _generators: dict[int, bool] = field(default_factory=dict, init=False)
     _carried: dict[int, Carried | None] = field(default_factory=dict, init=False)
     _placing: dict[int, bool] = field(default_factory=dict, init=False)
+    _taking: dict[int, bool] = field(default_factory=dict, init=False)
+    _making: dict[int, bool] = field(default_factory=dict, init=False)
     _putting: dict[int, bool] = field(default_factory=dict, init=False)
     _speaking: dict[int, bool] = field(default_factory=dict, init=False)
+
+
+def _lists_devices(node: cst.BaseExpression) -> bool:
+    listed = node.func if isinstance(node, cst.Call) else node
+    return isinstance(listed, cst.Name | cst.Attribute) and "devices" in said(listed).lower()

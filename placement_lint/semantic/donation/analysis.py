@@ -218,6 +218,11 @@ class Donations:
         return self._run.asked
 
     @property
+    def flags(self) -> set[str]:
+        """The parameters of which conditions asked, in what was called last, whether they hold."""
+        return self._run.flags
+
+    @property
     def state(self) -> Buffers:
         """What is known where the execution has got to."""
         return self._run.state
@@ -230,10 +235,16 @@ class Donations:
         """Return what can be called by an attribute of a class."""
         return self._run.class_attribute(cls, attribute, None)
 
-    def call(self, function: cst.FunctionDef, *, by_default: bool = False) -> DonatingRun:
+    def call(
+        self,
+        function: cst.FunctionDef,
+        *,
+        by_default: bool = False,
+        flags: dict[str, cst.Name] | None = None,
+    ) -> DonatingRun:
         """Execute a function as anyone may call it.
 
-        `by_default`: who leaves out what has a default.
+        `by_default`: who leaves out what has a default, but for `flags`, which are literals.
         """
         aliases = self._same_at_first(function)
         self._begin()
@@ -241,8 +252,9 @@ class Donations:
         frame = run.new_number()
         run.frames[id(names.scope(function.body))] = frame
         run.asked.clear()
+        run.flags.clear()
         if by_default:
-            run.assume_defaults(function, frame)
+            run.assume_defaults(function, frame, flags or {})
         params = [*function.params.posonly_params, *function.params.params]
         given: dict[str, BufferPart] = {}
         owner = self._owner(function)

@@ -164,6 +164,39 @@ def of_elsewhere(name: str, what: DonationElsewhere) -> OfElsewhere:
     return Donor(jit, elsewhere=what)
 
 
+def as_called(
+    callee: Wrapper, given: Iterable[tuple[int | str | None, cst.BaseExpression]]
+) -> DonationElsewhere | None:
+    """Return what a function of another file does for these arguments; None: it is not known.
+
+    What it does for the flag that decides is known where the call says it, or leaves it out.
+    """
+    what, passed = callee.what, {_named(at, callee.what): node for at, node in given}
+    if what.is_method is not callee.is_bound:
+        return None
+    decided: set[str] = set()
+    for name, flag, is_default, then in callee.what.by_flags:
+        node = passed.get(name)
+        is_so = isinstance(node, cst.Name) and node.value == flag
+        if is_so or (is_default and name not in passed and None not in passed):
+            what, decided = then, {name}
+            break
+        if isinstance(node, cst.Name) and node.value in {"True", "False"}:
+            # It does the same as without the flag, whose default this is.
+            decided.add(name)
+    others = passed.keys() - decided
+    if any(each in what.assumed if each is not None else bool(what.assumed) for each in others):
+        return None
+    return what if what.positions or what.keywords or what.returned else None
+
+
+def _named(at: int | str | None, what: DonationElsewhere) -> str | None:
+    """Return the parameter that an argument is for; None where that is not known."""
+    if isinstance(at, int):
+        return what.parameters[at] if at < len(what.parameters) else f"[{at}]"
+    return at
+
+
 def bound(thing: OfElsewhere) -> OfElsewhere:
     """Return what a method of another file is by its object."""
     if isinstance(thing, Wrapper):
@@ -255,9 +288,12 @@ def _literals(
     is_sure = True
     for _ in range(_MAX_STEPS):
         if isinstance(node, cst.IfExp):
-            test = passed(node.test) if isinstance(node.test, cst.Name) else None
-            if isinstance(test, cst.Name) and test.value in {"True", "False"}:
-                node = node.body if test.value == "True" else node.orelse
+            test, holding = node.test, "True"
+            if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+                test, holding = test.expression, "False"
+            flag = passed(test) if isinstance(test, cst.Name) else None
+            if isinstance(flag, cst.Name) and flag.value in {"True", "False"}:
+                node = node.body if flag.value == holding else node.orelse
                 continue
             if _is_chosen_by_callers(node.test, names):
                 # By what some give, nothing is donated, and they may read it.

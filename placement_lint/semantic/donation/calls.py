@@ -21,6 +21,7 @@ from placement_lint.semantic.donation.callables import (
     OfClass,
     OfClassElsewhere,
     Wrapper,
+    as_called,
     jit_of,
     of_elsewhere,
     parameters_of,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
     from placement_lint.semantic.donation.choices import Thing, Things
     from placement_lint.semantic.donation.parts import Keys
-    from placement_lint.semantic.program_queries import DonationElsewhere
     from placement_lint.syntax.definitions import Function
 
 _MAX_DEPTH = 5
@@ -157,9 +157,8 @@ class DonationCalls(DonationsCarried):
 
     def _wrapped(self, node: cst.Call, callee: Wrapper, given: Sequence[Given]) -> Things:
         """Call a function of another file, which donates some of what it is given."""
-        what = callee.what
-        is_assumed = not any(_is_for(each.at, what) for each in given)
-        if what.is_method is not callee.is_bound or not is_assumed:
+        what = as_called(callee, [(each.at, each.node) for each in given])
+        if what is None:
             return self._unknown(node, given)
         jit = Jit("", frozenset(what.positions), frozenset(what.keywords))
         donor = Donor(jit, elsewhere=what)
@@ -679,13 +678,6 @@ class DonationCalls(DonationsCarried):
             if around is not None:
                 self.leave(around, None)
         return made
-
-
-def _is_for(at: int | str | None, what: DonationElsewhere) -> bool:
-    """Return whether an argument may be for a parameter whose default was taken."""
-    if isinstance(at, int):
-        at = what.parameters[at] if at < len(what.parameters) else None
-    return at in what.assumed if at is not None else bool(what.assumed)
 
 
 _PLAIN_DECORATORS = frozenset({

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 _MOST_DEPTH = 3
 """Functions that return functions."""
+_MOST_FLAGS = 2
+"""Parameters of one function that are `True` or `False`, for each of which it is executed again."""
 
 
 def exported(facts: ModuleFacts, name: str) -> DonationElsewhere | None:
@@ -116,7 +120,23 @@ class _Exports:
             return None
         if self._run.is_traced(function):
             return None
-        made = self._run.call(function, by_default=True)
+        what = self._called(function, depth, {})
+        flags = sorted(self._run.flags & {*_all_parameters(function)})[:_MOST_FLAGS]
+        by_flags: list[tuple[str, str, bool, DonationElsewhere]] = []
+        for name, flag in itertools.product(flags, ("True", "False")):
+            then = self._called(function, depth, {name: cst.Name(flag)})
+            if then != what:
+                by_flags.append((name, flag, _has_default(function, name, flag), then))
+        if not (what.keywords or what.returned or by_flags):
+            return None
+        return replace(what, by_flags=tuple(by_flags))
+
+    def _called(
+        self, function: cst.FunctionDef, depth: int, flags: dict[str, cst.Name]
+    ) -> DonationElsewhere:
+        """Return what a call does that passes flags, and nothing else that has a default."""
+        made = self._run.call(function, by_default=True, flags=flags)
+        asked = tuple(sorted(self._run.asked & {*_all_parameters(function)}))
         gone: list[tuple[str, Takeover]] = []
         is_method = made.owner is not None
         parameters = parameters_of(function)[1 if is_method else 0 :]
@@ -126,10 +146,7 @@ class _Exports:
                 sure = death.surety is Surety.DEFINITE
                 gone.append((name, Takeover.SURE if sure else Takeover.LIKELY))
         returned = self._returned(made.returned, depth)
-        if not gone and not returned:
-            return None
         names = [name for name, _ in gone]
-        keyword_only = [each.name.value for each in function.params.kwonly_params]
         return DonationElsewhere(
             DonationKind.FUNCTION,
             positions=tuple(at for at, name in enumerate(parameters) if name in names),
@@ -138,7 +155,7 @@ class _Exports:
             takeovers=tuple((name, int(taking)) for name, taking in gone),
             is_method=is_method,
             returned=returned,
-            assumed=tuple(sorted(self._run.asked & {*parameters_of(function), *keyword_only})),
+            assumed=asked,
         )
 
     def _returned(self, things: Things, depth: int) -> tuple[tuple[str, DonationElsewhere], ...]:
@@ -165,6 +182,18 @@ class _Exports:
         if not isinstance(only, Donor | Wrapper):
             return None
         return self._said(things, depth + 1)
+
+
+def _all_parameters(function: cst.FunctionDef) -> list[str]:
+    keyword_only = [each.name.value for each in function.params.kwonly_params]
+    return [*parameters_of(function), *keyword_only]
+
+
+def _has_default(function: cst.FunctionDef, name: str, flag: str) -> bool:
+    params = function.params
+    every = (*params.posonly_params, *params.params, *params.kwonly_params)
+    default = next((each.default for each in every if each.name.value == name), None)
+    return isinstance(default, cst.Name) and default.value == flag
 
 
 def _is_decorated(inner: Defined | None) -> bool:

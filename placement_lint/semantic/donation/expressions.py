@@ -389,6 +389,9 @@ class DonationExpressions(DonationReadings, ABC):
 
     def conditional(self, node: cst.IfExp) -> Things:
         self.evaluate(node.test)
+        holds = self.holds(node.test)
+        if holds is not None:
+            return self.evaluate(node.body if holds else node.orelse)
         before, since = self.state.copy(), len(self.roots)
         around = self.where
         self.where = (*around, self.new_number())
@@ -536,6 +539,10 @@ class DonationExpressions(DonationReadings, ABC):
     @abstractmethod
     def element(self, node: cst.BaseExpression, held: Things) -> Things:
         """Return what iterating over an expression gives."""
+
+    @abstractmethod
+    def holds(self, test: cst.BaseExpression) -> bool | None:
+        """Return whether a parameter holds that is given `True` or `False`; None: not known."""
 
     @abstractmethod
     def decorated(self, node: cst.FunctionDef) -> Things:

@@ -37,26 +37,63 @@ class DonationParameters(DonationLibraries):
         super().__init__(facts)
         self._written: dict[tuple[int, str], cst.BaseExpression] = {}
         """What parameters of functions that run are given, where it is a literal."""
+        self._supposed: set[tuple[int, str]] = set()
+        """Those of them of which it is not known that they are given that."""
         self.asked: set[str] = set()
         """The names of the parameters that say what is donated."""
+        self.flags: set[str] = set()
+        """The names of those of which a condition asks whether they hold."""
 
     def passed(self, name: cst.Name) -> cst.BaseExpression | None:
         """Return the literal that a parameter of a function that runs now is given."""
+        key = self._parameter(name)
+        found = None if key is None else self._written.get(key)
+        if found is not None:
+            self.asked.add(name.value)
+        if key is not None and (found is None or isinstance(found, cst.Name)):
+            self.flags.add(name.value)
+        return found
+
+    def holds(self, test: cst.BaseExpression) -> bool | None:
+        """Return whether a parameter holds that is given `True` or `False`; None: not known."""
+        if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+            inner = self.holds(test.expression)
+            return None if inner is None else not inner
+        key = self._parameter(test) if isinstance(test, cst.Name) else None
+        if key is None:
+            return None
+        self.flags.add(key[1])
+        given = self._written.get(key)
+        if key in self._supposed or not isinstance(given, cst.Name):
+            return None
+        return given.value == "True"
+
+    def _parameter(self, name: cst.Name) -> tuple[int, str] | None:
+        """Return the key of a parameter of a function that runs now, if nothing binds it again."""
         if not self.tree.contains(name):
             return None
         owner = self.names.owner(name.value, self.names.scope(name))
         frame = None if owner is None else self.frames.get(id(owner))
-        found = None if frame is None else self._written.get((frame, name.value))
-        if found is not None:
-            self.asked.add(name.value)
-        return found
+        only = self.names.sole_binding(name)
+        if frame is None or only is None or not isinstance(only.node, cst.Param):
+            return None
+        return frame, name.value
 
-    def assume_defaults(self, function: cst.FunctionDef, frame: int) -> None:
-        """Take a function to be called without the arguments that have literals as defaults."""
+    def assume_defaults(
+        self, function: cst.FunctionDef, frame: int, flags: dict[str, cst.Name]
+    ) -> None:
+        """Take a function to be called without the arguments that have literals as defaults.
+
+        But for `flags`, which are given.
+        """
         params = function.params
         for param in (*params.posonly_params, *params.params, *params.kwonly_params):
-            if param.default is not None and _is_literal(param.default):
-                self._written[frame, param.name.value] = param.default
+            name = param.name.value
+            if name in flags:
+                self._written[frame, name] = flags[name]
+            elif param.default is not None and _is_literal(param.default):
+                self._written[frame, name] = param.default
+                self._supposed.add((frame, name))
 
     def bind_parameters(
         self,

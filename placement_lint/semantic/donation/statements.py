@@ -254,6 +254,8 @@ class DonationStatements(DonationCalls):
         self.evaluate(node.test)
         self._ask_whether_deleted(node.test)
         decided = _truth(node.test)
+        if decided is None:
+            decided = self.holds(node.test)
         present = self._present(node.test)
         around, before, since = self.where, self.state.copy(), len(self.roots)
         ways: list[Buffers] = []
