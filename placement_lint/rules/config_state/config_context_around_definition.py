@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_left
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.jaxmodel.config_states import CONFIG_CONTEXTS
 from placement_lint.jaxmodel.tracing import TRACINGS, TraceKind
-from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
+from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.transfers.putting_functions import function_called
 from placement_lint.semantic.config_contexts import context_of, entered_by
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import named_function
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +43,8 @@ class ConfigContextAroundDefinition(Rule):
     Finds `function = jax.jit(…)`, `return jax.jit(…)` and `@jax.jit` functions in the body of a
     `with jax.default_device(device):`, or of another configuration context of JAX, if the function
     is not used inside the block. The block may be entered by a context manager of the program that
-    always enters such a context.
+    always enters such a context. So it does with `function = make()` of a function of the program
+    that compiles one and does nothing else, in a block for nothing else.
 
     ## Why is this bad?
     `jax.jit` does not compile until the first call. By then the block has exited, so the function
@@ -96,7 +99,7 @@ class ConfigContextAroundDefinition(Rule):
         "Enter the context around the calls of the function, or put its arguments on the device"
     )
     severity, fix = Severity.ERROR, Applicability.UNSAFE
-    needs = AllOf(Jax(), AnyOf(b"jit", b"pmap"), Uses(*CONFIG_CONTEXTS))
+    needs = AllOf(Jax(), Uses(*CONFIG_CONTEXTS))
 
     def visit_With(self, node: cst.With, ctx: Context) -> None:
         found = entered_by(node, ctx)
@@ -110,6 +113,71 @@ class ConfigContextAroundDefinition(Rule):
                 # An object of a class of the program need not be a decorator.
                 plan = None if entered.is_object else _plan(made, item, ctx)
                 ctx.report(made, _message(made, entered, ctx), fix=plan)
+        for made, target, compiled in _made_by_functions(node.body, ctx):
+            if not _may_be_used_inside(target, node, ctx):
+                plan = None if entered.is_object else _plan(made, item, ctx)
+                ctx.report(made, _message(made, entered, ctx), fix=plan, related=[compiled])
+
+
+_Related: TypeAlias = "tuple[cst.CSTNode, str, str]"
+
+
+def _made_by_functions(
+    body: cst.IndentedBlock, ctx: Context
+) -> list[tuple[cst.Call, cst.BaseExpression, _Related]]:
+    """Return the calls of functions of the program that compile one and do nothing else.
+
+    With what they are bound to, and where it is compiled. Nothing where a block does anything
+    beside, which it may be for.
+    """
+    found: list[tuple[cst.Call, cst.BaseExpression, _Related]] = []
+    for statement in body.body:
+        part = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
+        if not isinstance(part, cst.Assign) or len(part.targets) != 1:
+            return []
+        call, target = part.value, part.targets[0].target
+        is_text = isinstance(target, cst.Name | cst.Attribute)
+        if not isinstance(call, cst.Call) or not is_text:
+            return []
+        if _compiles(call, ctx):
+            continue
+        if any(isinstance(each, cst.Call) for each in ctx.tree.descendants(call)):
+            return []
+        compiled = _compiled_by(call, ctx)
+        if compiled is None:
+            return []
+        found.append((call, target, compiled))
+    return found
+
+
+def _compiled_by(call: cst.Call, ctx: Context) -> _Related | None:
+    """Return what a function of the program compiles that a call runs, if it does no more."""
+    function = named_function(call.func, ctx.names)
+    found = function_called(call, ctx) if function is None else (function, ctx)
+    if found is None or not isinstance(found[0], cst.FunctionDef) or found[0].decorators:
+        return None
+    function, there = found
+    body = function.body.body if isinstance(function.body, cst.IndentedBlock) else ()
+    compiled: dict[str, cst.CSTNode] = {}
+    for statement in body:
+        if isinstance(statement, cst.FunctionDef):
+            makers = [node for node, _ in _made(statement, there)]
+            if len(makers) < len(statement.decorators):
+                return None
+            compiled.update((statement.name.value, node) for node in makers)
+            continue
+        part = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
+        value = part.value if isinstance(part, cst.Assign | cst.Expr | cst.Return) else None
+        makers = [node for node, _ in _made(statement, there)]
+        if isinstance(part, cst.Assign) and makers and isinstance(part.targets[0].target, cst.Name):
+            compiled[part.targets[0].target.value] = makers[0]
+        elif isinstance(part, cst.Return):
+            name = value.value if isinstance(value, cst.Name) else ""
+            node = makers[0] if makers else compiled.get(name)
+            return None if node is None else (node, there.module.path, "it is compiled here")
+        elif not isinstance(part, cst.Expr) or not isinstance(value, cst.SimpleString):
+            return None
+    return None
 
 
 def _message(made: cst.BaseExpression, entered: EnteredContext, ctx: Context) -> str:

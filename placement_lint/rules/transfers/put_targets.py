@@ -23,18 +23,25 @@ if TYPE_CHECKING:
 _SHARDINGS = re.compile(r"^(?!.*(?:repl|single)).*shardings?$", re.IGNORECASE)
 
 
-def is_elsewhere(target: cst.BaseExpression, made: cst.Call, ctx: Context) -> bool:
-    """Return whether a target surely is not the default device where an array is made."""
+def is_elsewhere(
+    target: cst.BaseExpression, made: cst.Call, ctx: Context, there: Context | None = None
+) -> bool:
+    """Return whether a target surely is not the default device where an array is made.
+
+    `there`: the file in which it is made, if that is another one.
+    """
+    there = there or ctx
     choice = followed(target, ctx)
     if isinstance(choice, cst.IfExp):
-        return all(is_elsewhere(each, made, ctx) for each in (choice.body, choice.orelse))
+        return all(is_elsewhere(each, made, ctx, there) for each in (choice.body, choice.orelse))
     held = ctx.flow.value(target)
     if is_sharding(target, ctx):
         # Of what stays whole, the part of the first device is the array that was made there.
         is_split = not any(_is_whole(each) for each in held)
-        return is_split and ctx.flow.runs_on_system_default(made)
+        return is_split and there.flow.runs_on_system_default(made)
     devices = [atom.device for atom in held if isinstance(atom, values.TheDevice)]
-    return bool(devices) and len(devices) == len(held) and differ_from_default(devices, made, ctx)
+    is_device = bool(devices) and len(devices) == len(held)
+    return is_device and differ_from_default(devices, made, there)
 
 
 def differ_from_default(devices: Iterable[Device | None], made: cst.Call, ctx: Context) -> bool:

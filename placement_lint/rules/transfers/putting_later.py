@@ -9,6 +9,7 @@ import libcst as cst
 
 from placement_lint.placement.domain import values
 from placement_lint.rules.transfers.jitted_calls import only_return
+from placement_lint.rules.transfers.putting_functions import function_called
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import named_function
 
@@ -52,16 +53,23 @@ def _before(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None
     return _assigned_just_before(node, ctx) if _assigns(assignment, node.value) else None
 
 
-def returned_by(call: cst.BaseExpression | None, ctx: Context) -> cst.BaseExpression | None:
-    """Return the call that makes the array which a function of this file gives, if it does no more.
+def returned_by(
+    call: cst.BaseExpression | None, ctx: Context
+) -> tuple[cst.BaseExpression, Context] | None:
+    """Return the call that makes the array which a function gives, if it does no more, and its
+    file.
 
-    That is a function whose one `return` gives what is new, and None where it keeps anything.
+    That is a function of the program whose one `return` gives what is new, and None where it keeps
+    anything.
     """
-    function = named_function(call.func, ctx.names) if isinstance(call, cst.Call) else None
-    if not isinstance(function, cst.FunctionDef) or function.decorators:
+    if not isinstance(call, cst.Call):
         return None
-    only = only_return(function, ctx)
-    return None if only is None else creator_of(only, ctx)
+    function = named_function(call.func, ctx.names)
+    found = function_called(call, ctx) if function is None else (function, ctx)
+    if found is None or not isinstance(found[0], cst.FunctionDef) or found[0].decorators:
+        return None
+    only = only_return(found[0], found[1])
+    return None if only is None else (creator_of(only, found[1]), found[1])
 
 
 def _changed(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:

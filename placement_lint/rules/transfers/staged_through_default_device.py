@@ -10,7 +10,7 @@ from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.effects import Effect
 from placement_lint.jaxmodel.transfer import LIKE_CREATORS
 from placement_lint.placement.domain import contents, values
-from placement_lint.prefilter.conditions import ELSEWHERE, AllOf, AnyOf, Jax, Uses, passed
+from placement_lint.prefilter.conditions import ELSEWHERE, AllOf, AnyOf, Jax, Pattern, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import TREE_MAPS
 from placement_lint.rules.journey import committed_at, journey
@@ -28,6 +28,7 @@ from placement_lint.rules.transfers.put_targets import (
     is_elsewhere,
     is_sharding,
 )
+from placement_lint.rules.transfers.putting_functions import Putting, given_to_put
 from placement_lint.rules.transfers.putting_later import (
     creator_of,
     is_assigned,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.domain.values import Value
     from placement_lint.rules.context import Context
+    from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.edits import Editor
 
 # Calls whose whole result is new, of no array that was there before.
@@ -59,6 +61,10 @@ _FILLING = frozenset(f"jax.numpy.{name}" for name in "full ones zeros".split())
 _PUTTING = frozenset(f"jax.numpy.{name}" for name in "arange empty eye".split())
 # What NumPy makes just so, of the same arguments.
 _IN_NUMPY = _FILLING | _PUTTING | {"jax.numpy.load"}
+
+_MADE = (*_FILLING, *_PUTTING, *_JOINING, "jax.numpy.array", "jax.numpy.asarray", "jax.numpy.load")
+_CALLS_PUTTING = Pattern(rb"\b(?:put|shard)_(?!map\b)[a-z_]{1,40}\(|\b(?:put|shard|to_mesh)\(")
+"""A call of a function with the name of one that puts what it is given."""
 
 _LARGE_IN_TESTS = 2**24
 """Elements: 64 MiB of 32-bit numbers."""
@@ -77,7 +83,7 @@ class StagedThroughDefaultDevice(Rule):
     used for nothing else. The operand may also be a dict or a list of such arrays, by its name and
     as the result of a function too, or `jnp.stack([x] * n)` that is put to a sharding.
     `jax.tree.map(lambda x: jax.device_put(x, device), tree)` counts as putting each leaf of the
-    tree.
+    tree, and so does a call of a function of the program that only puts what it is given.
 
     It also finds `jnp.zeros`, `ones`, `full`, `empty`, `arange` and `eye` with `device=`, and
     `jnp.zeros_like` and similar functions of an array that is committed elsewhere, or of each leaf
@@ -166,11 +172,16 @@ class StagedThroughDefaultDevice(Rule):
                 passed(b"device"),
                 Uses(*_FILLING, *_PUTTING, *LIKE_CREATORS),
             ),
+            # What a function of another file puts, which may know where.
+            AllOf(_CALLS_PUTTING, Uses(*_MADE)),
         ),
-        AnyOf(ELSEWHERE, b"sharding", Uses("jax.NamedSharding")),
+        AnyOf(ELSEWHERE, b"sharding", Uses("jax.NamedSharding"), _CALLS_PUTTING),
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        if not ctx.module.is_executed and not ctx.module.fact(_may_put):
+            # What other files put that this one makes is known where they are executed together.
+            return
         name = ctx.called(node)
         if name == "jax.device_put":
             self._check_put(node, ctx)
@@ -185,10 +196,13 @@ class StagedThroughDefaultDevice(Rule):
             self._check_put_tree(node, ctx)
         elif name is None and isinstance(node.func, cst.Name):
             self._check_partial(node, ctx)
+            self._check_given(node, ctx)
         elif isinstance(node.func, cst.Attribute) and node.func.attr.value == "to_device":
             target = Arguments(node).get(0, "device")
             if target is not None:
-                self._check_operand(node.func.value, target, node, ctx)
+                self._check_operand(node.func.value, Putting(node, ctx, target, ctx), node, ctx)
+        elif isinstance(node.func, cst.Name | cst.Attribute):
+            self._check_given(node, ctx)
 
     def _check_put(self, node: cst.Call, ctx: Context) -> None:
         arguments = Arguments(node)
@@ -196,69 +210,77 @@ class StagedThroughDefaultDevice(Rule):
         if operand is None or target is None or arguments.is_open:
             return
         for part in _parts(operand, ctx):
-            self._check_operand(part, target, node, ctx)
+            self._check_operand(part, Putting(node, ctx, target, ctx), node, ctx)
 
     def _check_put_tree(self, node: cst.Call, ctx: Context) -> None:
         """`jax.tree.map(lambda x: jax.device_put(x, device), tree)`."""
-        arguments = Arguments(node).positional
-        if len(arguments) != 2 or len(node.args) != 2:
-            return
-        target = _target_of_each(arguments[0], ctx)
+        target = _target_of_leaves(node, ctx)
         if target is not None:
-            for part in _parts(arguments[1], ctx):
-                self._check_operand(part, target, node, ctx)
+            for part in _parts(Arguments(node).positional[1], ctx):
+                self._check_operand(part, Putting(node, ctx, target, ctx), node, ctx)
+
+    def _check_given(self, node: cst.Call, ctx: Context) -> None:
+        """`put(jnp.zeros(…), sharding)`, of a function of the program that only puts it."""
+        if not ctx.module.is_executed or not node.args:
+            return
+        for operand, put in given_to_put(node, ctx, _target_of_leaves):
+            for part in _parts(operand, ctx):
+                self._check_operand(part, put, node, ctx)
 
     def _check_operand(
-        self, operand: cst.BaseExpression, target: cst.BaseExpression, put: cst.Call, ctx: Context
+        self, operand: cst.BaseExpression, put: Putting, call: cst.Call, ctx: Context
     ) -> None:
+        """Check something that a call puts, or passes on to what puts it."""
         whole: cst.BaseExpression | None = operand
         hops = 0
         while isinstance(whole, cst.Name) and hops < _NAME_HOPS:
-            whole = made_before(whole, put, ctx)
+            whole = made_before(whole, call, ctx)
             hops += 1
         if hops and whole is not None and _is_display(whole, ctx):
             for part in _parts(whole, ctx):
                 if not isinstance(part, cst.Name):
-                    self._check_operand(part, target, put, ctx)
+                    self._check_operand(part, put, call, ctx)
             return
         made = None if whole is None else creator_of(whole, ctx)
-        returned = returned_by(made, ctx)
-        if returned is not None and _is_display(returned, ctx):
+        returned, there = returned_by(made, ctx) or (None, ctx)
+        if returned is not None and _is_display(returned, there):
             # One of its arrays is enough.
-            found = (creator_of(part, ctx) for part in _parts(returned, ctx))
-            returned = next((each for each in found if _is_made(each, target, ctx)), None)
+            found = (creator_of(part, there) for part in _parts(returned, there))
+            returned = next((each for each in found if _is_made(each, put, there)), None)
             if returned is None:
                 return
         at, made = made, returned or made
-        name = ctx.called(made)
+        name = None if made is None else there.called(made)
         if not isinstance(made, cst.Call) or name is None or not isinstance(at, cst.Call):
             return
         # What follows asks where arrays are, for which the file is executed.
-        if name not in TREE_MAPS and ctx.names.table.get(name) is None:
+        if name not in TREE_MAPS and there.names.table.get(name) is None:
             return
-        if ctx.flow.is_traced(put):
+        if put.there.flow.is_traced(put.call) or ctx.flow.is_traced(call):
             return
-        is_spread = is_sharding(target, ctx)
-        mapped = _mapped_by(made, name, ctx)
-        size = _made_here(made, name, is_spread, ctx) if mapped is None else False
-        count = element_count(made, ctx) if size else None
-        if size is None or not is_elsewhere(target, made, ctx) or _is_small(count, put, ctx):
+        is_spread = is_sharding(put.target, put.of)
+        mapped = _mapped_by(made, name, there)
+        size = _made_here(made, name, is_spread, there) if mapped is None else False
+        count = element_count(made, there) if size else None
+        if size is None or _is_small(count, call, ctx):
+            return
+        if not is_elsewhere(put.target, made, put.of, there):
             return
         if returned is not None and not ctx.flow.runs_on_system_default(at):
             return
         done = "the default device, then the result is copied"
         if is_spread:
             done = "a single device, then the result is resharded"
-        is_apart = whole is not operand
+        is_apart = whole is not operand or put.call is not call
         # Of `x = jnp.asarray(x)`, `x = x` would be left.
         given = Arguments(made).get(0, "object", "a")
         is_itself = isinstance(operand, cst.Name) and is_apart and _is_name(given, operand.value)
-        is_read = is_itself or _is_handled(operand, put, ctx)
+        is_read = is_itself or _is_handled(operand, call, ctx)
         ctx.report(
             at,
-            f"`{_short(mapped or name)}` allocates on {done}{size_text(made, ctx)}",
+            f"`{_short(mapped or name)}` allocates on {done}{size_text(made, there)}",
             confidence=Confidence.DEFINITE if size and not is_spread else Confidence.LIKELY,
-            related=((put, ctx.module.path, "put here"),) if is_apart else (),
+            related=((put.call, put.there.module.path, "put here"),) if is_apart else (),
             # Arithmetic in NumPy may give other types than that of JAX.
             # NumPy's arrays have no `to_device` before 2.0.
             fix=_put_plan(at, name, ctx)
@@ -266,7 +288,8 @@ class StagedThroughDefaultDevice(Rule):
             and hops < 2
             and not is_read
             and mapped is None
-            and ctx.called(put) is not None
+            and put.call is call
+            and ctx.called(call) is not None
             else None,
         )
 
@@ -336,6 +359,10 @@ class StagedThroughDefaultDevice(Rule):
             return
         if differ_from_default([array.device for array in arrays], node, ctx):
             _report_filling(node, False, ctx, None, name, like=tree)
+
+
+def _may_put(facts: ModuleFacts) -> bool:
+    return facts.says(b"device_put", b"to_device", b"device=", b"device =")
 
 
 def _is_name(node: cst.BaseExpression | None, name: str) -> bool:
@@ -489,6 +516,16 @@ def _is_record(node: cst.BaseExpression | None, ctx: Context) -> TypeGuard[cst.C
     return cls is not None and keeps_fields(cls)
 
 
+def _target_of_leaves(call: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
+    """Return where `jax.tree.map` puts each leaf of the tree that it is given."""
+    if not isinstance(call, cst.Call) or ctx.called(call) not in TREE_MAPS:
+        return None
+    arguments = Arguments(call).positional
+    if len(arguments) != 2 or len(call.args) != 2:
+        return None
+    return _target_of_each(arguments[0], ctx)
+
+
 def _target_of_each(function: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
     """Return where a function of one leaf puts it: `lambda x: jax.device_put(x, device)`."""
     if isinstance(function, cst.Call) and ctx.called(function) == "functools.partial":
@@ -505,7 +542,7 @@ def _target_of_each(function: cst.BaseExpression, ctx: Context) -> cst.BaseExpre
     return given.get(1, "device") if is_leaf else None
 
 
-def _is_made(node: cst.BaseExpression, target: cst.BaseExpression, ctx: Context) -> bool:
+def _is_made(node: cst.BaseExpression, put: Putting, ctx: Context) -> bool:
     """Return whether a call makes a new array on the default device: of a file, or a large one.
 
     What a function makes of sizes that it is given may be small, as parameters are in an example.
@@ -514,7 +551,7 @@ def _is_made(node: cst.BaseExpression, target: cst.BaseExpression, ctx: Context)
     row = ctx.names.table.get(name or "")
     if not isinstance(node, cst.Call) or name is None or row is None:
         return False
-    made = _made_here(node, name, is_sharding(target, ctx), ctx)
+    made = _made_here(node, name, is_sharding(put.target, put.of), ctx)
     return bool(made) or (made is False and row.effect in _CONVERTING | {Effect.LOAD})
 
 

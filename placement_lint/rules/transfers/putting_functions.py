@@ -1,0 +1,136 @@
+"""Functions of the program that do nothing with a parameter but to put it somewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.placement.domain import values
+from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import parameter_named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from placement_lint.rules.context import Context
+    from placement_lint.semantic.model import ModuleFacts
+
+_PLAIN = (cst.Arg, cst.Assign, cst.AnnAssign, cst.Call, cst.Dict, cst.DictElement, cst.Element)
+_BLOCKS = (cst.IndentedBlock, cst.Return, cst.SimpleStatementLine, cst.SimpleStatementSuite)
+_WITHOUT_CHOICE = (*_PLAIN, *_BLOCKS, cst.Expr, cst.List, cst.Tuple, cst.With)
+
+
+@dataclass(frozen=True)
+class Putting:
+    """A call that puts something, by itself or by the function that it calls."""
+
+    call: cst.Call
+    """What puts it, in `there`."""
+    there: Context
+    target: cst.BaseExpression
+    """Where it is put to, as it is written in `of`."""
+    of: Context
+
+
+def function_called(call: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Context] | None:
+    """Return the function or the method of the program that a call runs, and its file.
+
+    That is known of files that are executed, which this does not ask for. None for one that is
+    decorated: what a call of it gives is something else.
+    """
+    if not ctx.module.is_executed or ctx.called(call) in ctx.names.table:
+        return None
+    program, only = ctx.flow.program, values.sole(ctx.flow.value(call.func))
+    place = None
+    if isinstance(only, values.Function):
+        place = only.place
+    elif isinstance(only, values.Method):
+        place = only.function
+    there = None if place is None else ctx.beside(place.module)
+    function = None if place is None else program.node(place)
+    if there is None or not isinstance(function, cst.FunctionDef) or function.decorators:
+        return None
+    return None if function.asynchronous is not None else (function, there)
+
+
+def given_to_put(
+    call: cst.Call,
+    ctx: Context,
+    mapped: Callable[[cst.BaseExpression, Context], cst.BaseExpression | None],
+) -> Iterator[tuple[cst.BaseExpression, Putting]]:
+    """Yield what a call passes to a function of the program that only puts it, and where to.
+
+    `mapped`: where a function puts the leaf that it is given.
+    """
+    found = function_called(call, ctx)
+    arguments = Arguments(call)
+    if found is None or arguments.is_open:
+        return
+    function, there = found
+    names = [each.name.value for each in (*function.params.posonly_params, *function.params.params)]
+    if isinstance(values.sole(ctx.flow.value(call.func)), values.Method):
+        names = names[1:]
+    passed = {
+        name: value
+        for position, name in enumerate(names)
+        if (value := arguments.get(position, name)) is not None
+    }
+    for name, value in passed.items():
+        known = there.module.fact(_puts)
+        key = id(function), name
+        if key not in known:
+            known[key] = _put_of(name, function, there, mapped)
+        put = known[key]
+        if put is None:
+            continue
+        parameter = parameter_named(put[1], there.names)
+        if parameter is None:
+            yield value, Putting(put[0], there, put[1], there)
+        elif parameter.name.value in passed:
+            yield value, Putting(put[0], there, passed[parameter.name.value], ctx)
+
+
+def _puts(
+    _facts: ModuleFacts,
+) -> dict[tuple[int, str], tuple[cst.Call, cst.BaseExpression] | None]:
+    """Make the store of one file: what puts each parameter of its functions, and where to."""
+    return {}
+
+
+def _put_of(
+    name: str,
+    function: cst.FunctionDef,
+    there: Context,
+    mapped: Callable[[cst.BaseExpression, Context], cst.BaseExpression | None],
+) -> tuple[cst.Call, cst.BaseExpression] | None:
+    """Return the call that puts a parameter, which is its only use, and where it puts it."""
+    uses = [
+        use
+        for use in there.names.uses(name, there.names.scope(function.body))
+        if there.tree.is_inside(use, function.body)
+    ]
+    argument = there.parent(uses[0]) if len(uses) == 1 else None
+    put = there.parent(argument) if isinstance(argument, cst.Arg) else None
+    if not isinstance(put, cst.Call) or not _always_runs(put, function, there):
+        return None
+    given = Arguments(put)
+    if given.is_open:
+        return None
+    target: cst.BaseExpression | None = None
+    if there.is_call(put, "jax.device_put") and given.get(0, "x") is uses[0]:
+        target = given.get(1, "device")
+    elif len(given.positional) == len(put.args) == 2 and given.positional[1] is uses[0]:
+        target = mapped(put, there)
+    return None if target is None else (put, target)
+
+
+def _always_runs(node: cst.CSTNode, function: cst.FunctionDef, there: Context) -> bool:
+    """Return whether a function runs an expression in each call, by itself and once."""
+    for ancestor in there.ancestors(node):
+        if ancestor is function:
+            return True
+        if not isinstance(ancestor, _WITHOUT_CHOICE):
+            return False
+    return False
