@@ -18,7 +18,7 @@ from placement_lint.syntax.calls import elements_or_self, integer_value, string_
 from placement_lint.syntax.definitions import class_passed_to, is_static
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from placement_lint.semantic.donation.callables import Callee
     from placement_lint.semantic.donation.choices import Thing, Things
@@ -39,6 +39,8 @@ class DonationParameters(DonationLibraries):
         """What parameters of functions that run are given, where it is a literal."""
         self._supposed: set[tuple[int, str]] = set()
         """Those of them of which it is not known that they are given that."""
+        self._passed_on: dict[tuple[int, str], tuple[int, str]] = {}
+        """For parameters: that of the function which passes it on to them."""
         self.asked: set[str] = set()
         """The names of the parameters that say what is donated."""
         self.flags: set[str] = set()
@@ -49,10 +51,16 @@ class DonationParameters(DonationLibraries):
         key = self._parameter(name)
         found = None if key is None else self._written.get(key)
         if found is not None:
-            self.asked.add(name.value)
-        if key is not None and (found is None or isinstance(found, cst.Name)):
-            self.flags.add(name.value)
+            self.asked.update(self._said_as(key))
+        if found is None or isinstance(found, cst.Name):
+            self.flags.update(self._said_as(key))
         return found
+
+    def _said_as(self, key: tuple[int, str] | None) -> Iterator[str]:
+        """Yield the name of a parameter, and those of the ones that are passed on to it."""
+        while key is not None:
+            yield key[1]
+            key = self._passed_on.get(key)
 
     def holds(self, test: cst.BaseExpression) -> bool | None:
         """Return whether a parameter holds that is given `True` or `False`; None: not known."""
@@ -62,7 +70,7 @@ class DonationParameters(DonationLibraries):
         key = self._parameter(test) if isinstance(test, cst.Name) else None
         if key is None:
             return None
-        self.flags.add(key[1])
+        self.flags.update(self._said_as(key))
         given = self._written.get(key)
         if key in self._supposed or not isinstance(given, cst.Name):
             return None
@@ -121,6 +129,8 @@ class DonationParameters(DonationLibraries):
                 bound[at] = each.things
                 if _is_literal(each.node):
                     self._written[frame, at] = each.node
+                elif isinstance(each.node, cst.Name):
+                    self._pass_on(each.node, (frame, at))
             elif at is not None:
                 rest.append((f"['{at}']" if isinstance(at, str) else f"[{at - len(names)}]", each))
         for param in (*params.posonly_params, *params.params, *params.kwonly_params):
@@ -136,6 +146,17 @@ class DonationParameters(DonationLibraries):
                 bound[star.name.value] = self.fresh() if is_open else self._packed(others)
         for name, held in bound.items():
             self.state.names[frame, name] = held
+
+    def _pass_on(self, name: cst.Name, key: tuple[int, str]) -> None:
+        """Bind a parameter to what another one is given, by a call in the function of that one."""
+        outer = self._parameter(name)
+        if outer is None or outer == key:
+            return
+        self._passed_on[key] = outer
+        if outer in self._written:
+            self._written[key] = self._written[outer]
+        if outer in self._supposed:
+            self._supposed.add(key)
 
     def _packed(self, others: dict[str, Given]) -> Things:
         """Return the tuple or the dict of further arguments."""
