@@ -11,6 +11,7 @@ from placement_lint.jaxmodel.libraries import library_class_named, method_of
 from placement_lint.placement.domain.contents import element_of
 from placement_lint.placement.domain.keys import Member
 from placement_lint.placement.domain.library_values import Optimizer
+from placement_lint.placement.domain.platform_names import PlatformName
 from placement_lint.placement.domain.sharding import Mesh, Sharding, Spec
 from placement_lint.placement.domain.state import State, Variable, initial_state, variable
 from placement_lint.placement.domain.values import (
@@ -31,6 +32,7 @@ from placement_lint.placement.domain.values import (
     Partial,
     Plain,
     Sequence,
+    TheDevice,
     Value,
     is_unfollowed,
     join,
@@ -205,6 +207,8 @@ class Classes:
                 # Strings have none: it is a member of an enumeration of strings.
                 text = atom.text if atom.member is None else atom.member.text
                 found.append(UNKNOWN if text is None else value(Plain(text)))
+            elif isinstance(atom, TheDevice) and name == "platform":
+                found.append(value(PlatformName()))
             elif isinstance(atom, Optimizer) and name == "init":
                 found.append(value(replace(atom, is_init=True)))
             elif isinstance(atom, Optimizer) and name == "update":

@@ -12,6 +12,7 @@ from placement_lint.placement.domain.library_values import (
     ExitStack,
     TensorFile,
 )
+from placement_lint.placement.domain.platform_names import PlatformName
 from placement_lint.placement.domain.sharding import Memory, Sharding
 from placement_lint.placement.domain.state import ANY_DEVICE, SYSTEM, DefaultDevice, Devices
 from placement_lint.placement.domain.values import (
@@ -89,6 +90,12 @@ def default_device(call: LibraryCall) -> Value:
 @models("jax.devices")
 def devices(call: LibraryCall) -> Value:
     return _device_list(call, call.arguments.get(0, "backend"), is_local=False)
+
+
+@models("jax.default_backend")
+def default_backend(call: LibraryCall) -> Value:
+    call.operands()
+    return value(PlatformName())
 
 
 @models("jax.local_devices")

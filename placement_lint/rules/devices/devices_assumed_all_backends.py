@@ -10,6 +10,7 @@ from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Enters, Jax, Pattern, Says, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import (
+    gives_default_devices,
     in_host_block,
     is_cpu_device,
     is_pinned_to_cpu,
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 _PLATFORM_ATTRIBUTES = frozenset({"platform", "device_kind"})
 _WORDS_FOR_CPU = frozenset({"cpu", "cpus", "host", "hosts"})
+_LISTING = (
+    "{}() lists the devices of the default backend only: no CPU is found in it on a machine with "
+    "an accelerator"
+)
 _KEEPERS = frozenset({"add", "append", "appendleft", "insert"})
 _EQUAL_ASSERTIONS = frozenset({"assertEqual", "assertEquals", "assertIs"})
 
@@ -88,14 +93,13 @@ class DevicesAssumedAllBackends(Rule):
     code, name = "JDP301", "devices-assumed-all-backends"
     advice = 'Ask for the platform by name, `jax.devices("cpu")`'
     severity, fix = Severity.ERROR, Applicability.SAFE
-    follows_arrays = False
+    follows_callers = True
     needs = AllOf(
         Jax(),
         b"cpu",
-        Uses("jax.devices", "jax.local_devices"),
         AnyOf(
             AllOf(Pattern(rb"[\"']cpu[\"']", word=b"cpu"), Says(*_PLATFORM_ATTRIBUTES)),
-            Enters("jax.default_device"),
+            AllOf(Uses("jax.devices", "jax.local_devices"), Enters("jax.default_device")),
         ),
     )
 
@@ -111,6 +115,8 @@ class DevicesAssumedAllBackends(Rule):
         if not lists_default_backend(call, ctx):
             value = None if literal is None else assigned_value(source, ctx)
             if value is None or not lists_default_backend(value, ctx):
+                if literal is not None:
+                    _report_list(source, ctx)
                 return
             call = value
         if literal is not None:
@@ -120,14 +126,17 @@ class DevicesAssumedAllBackends(Rule):
 
     def visit_For(self, node: cst.For, ctx: Context) -> None:
         """Check `for d in jax.devices():` with `if d.platform == "cpu":` in it."""
-        if not isinstance(node.target, cst.Name) or not lists_default_backend(node.iter, ctx):
+        if not isinstance(node.target, cst.Name):
             return
-        name = node.target.value
+        name, is_call = node.target.value, lists_default_backend(node.iter, ctx)
         for statement in node.body.body:
             if isinstance(statement, cst.If) and statement.orelse is None:
                 literal = _cpu_test(statement.test, name)
                 is_kept = literal is not None and _keeps(statement.body, name, ctx)
                 if literal is not None and is_kept and not _is_rebound(node.body, name, ctx):
+                    if not is_call:
+                        _report_list(node.iter, ctx)
+                        return
                     is_filter = len(node.body.body) == 1
                     level = Applicability.SAFE if is_filter else Applicability.UNSAFE
                     plan = _ask_plan(node.iter, literal, level, ctx)
@@ -141,10 +150,12 @@ class DevicesAssumedAllBackends(Rule):
         first, second = node.args[0].value, node.args[1].value
         if isinstance(first, cst.Lambda) and ctx.is_call(node, "builtins.filter"):
             parameters = first.params.params
-            if len(parameters) != 1 or not lists_default_backend(second, ctx):
+            if len(parameters) != 1:
                 return
             literal = _cpu_test(first.body, parameters[0].name.value)
-            if literal is not None:
+            if literal is not None and not lists_default_backend(second, ctx):
+                _report_list(second, ctx)
+            elif literal is not None:
                 plan = _ask_plan(second, literal, Applicability.SAFE, ctx)
                 _report(second, second, ctx, plan)
         elif isinstance(node.func, cst.Attribute) and node.func.attr.value in _EQUAL_ASSERTIONS:
@@ -167,6 +178,13 @@ class DevicesAssumedAllBackends(Rule):
             _report(call, call, ctx, plan, host_block=True)
 
 
+def _report_list(node: cst.BaseExpression, ctx: Context) -> None:
+    """Report what is filtered for the CPU, if it is a list that has none, made elsewhere."""
+    name = gives_default_devices(node, ctx)
+    if name is not None and not is_pinned_to_cpu(ctx.module):
+        ctx.report(node, _LISTING.format(name))
+
+
 def _report(
     node: cst.BaseExpression,
     call: cst.BaseExpression,
@@ -185,10 +203,7 @@ def _report(
             "accelerator"
         )
     else:
-        message = (
-            f"{name}() lists the devices of the default backend only: no CPU is found in it on a "
-            "machine with an accelerator"
-        )
+        message = _LISTING.format(name)
     related = [] if node is call else [(call, ctx.module.path, "listed here")]
     ctx.report(node, message, fix=plan, related=related)
 

@@ -18,11 +18,10 @@ from placement_lint.prefilter.conditions import (
     Jax,
     Pattern,
     ReadOfValue,
-    Says,
     Uses,
 )
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.devices.queries import names_device
+from placement_lint.rules.devices.queries import is_set_otherwise, names_device
 from placement_lint.rules.meshes.shardings import is_unknown_alone, may_know_devices
 from placement_lint.semantic.enclosing import is_asserted_to_fail
 from placement_lint.semantic.followed import followed
@@ -39,6 +38,7 @@ _BACKENDS = frozenset({
 })  # fmt: skip
 _LISTS = frozenset({"jax.devices", "jax.local_devices"})
 _DEFAULT_BACKEND = "jax.default_backend"
+_GIVING_PLATFORMS = frozenset({"default_backend", "platform"})
 _TEXTS = frozenset({"builtins.repr", "builtins.str"})
 # A device is written `CudaDevice(id=0)` or `cuda:0`, and a list of CPUs `[CpuDevice(id=0)]`.
 _NEVER_WRITTEN = frozenset({"gpu"})
@@ -121,16 +121,12 @@ class ImpossiblePlatformComparison(Rule):
     follows_callers = True
     needs = AllOf(
         Jax(),
-        AnyOf(Uses(_DEFAULT_BACKEND, *_BACKENDS), _DEVICES),
         Pattern(_NAMES),
         AnyOf(
             # The name of a platform, with one that none has.
-            AllOf(
-                AnyOf(
-                    _compared_with(_NEVER_GIVEN),
-                    AllOf(Pattern(rb"\bcase\b", word=b"case"), Pattern(_NEVER_GIVEN)),
-                ),
-                AnyOf(Uses(_DEFAULT_BACKEND), Says("platform")),
+            AnyOf(
+                _compared_with(_NEVER_GIVEN),
+                AllOf(Pattern(rb"\bcase\b", word=b"case"), Pattern(_NEVER_GIVEN)),
             ),
             # A device, or the text of one, with any.
             AllOf(_DEVICES, _compared_with(_NAMES)),
@@ -180,13 +176,25 @@ def _alternatives(pattern: cst.MatchPattern) -> Iterator[cst.BaseExpression]:
 
 def _is_platform(node: cst.BaseExpression, ctx: Context) -> bool:
     """Return whether an expression certainly is the name that JAX gives to a platform."""
-    node = followed(node, ctx)
-    if isinstance(node, cst.Call):
-        return ctx.called(node) == _DEFAULT_BACKEND
-    if isinstance(node, cst.Attribute) and node.attr.value == "platform":
-        owner = node.value
-        return ctx.called(followed(owner, ctx)) in _BACKENDS or _is_device(owner, ctx)
-    return False
+    made = followed(node, ctx)
+    if ctx.called(made) == _DEFAULT_BACKEND:
+        return True
+    if isinstance(made, cst.Attribute) and made.attr.value == "platform":
+        owner = made.value
+        if ctx.called(followed(owner, ctx)) in _BACKENDS or _is_device(owner, ctx):
+            return True
+    return _is_name_of_platform(node, ctx)
+
+
+def _is_name_of_platform(node: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether an expression is what JAX calls a platform, wherever it comes from."""
+    from placement_lint.placement.domain.platform_names import PlatformName
+
+    if not ctx.may_say(_GIVING_PLATFORMS) or is_unknown_alone(node, ctx):
+        return False
+    held = ctx.flow.value(node)
+    is_name = bool(held) and all(isinstance(atom, PlatformName) for atom in held)
+    return is_name and not is_set_otherwise(node, ctx)
 
 
 def _is_device(node: cst.BaseExpression, ctx: Context) -> bool:

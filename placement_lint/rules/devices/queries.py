@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # The position of the parameter `backend`.
 _LISTS = {"jax.devices": 0, "jax.local_devices": 1}
+_GIVING_LISTS = frozenset({"devices", "local_devices"})
 
 
 def lists_default_backend(node: cst.CSTNode | None, ctx: Context) -> bool:
@@ -26,6 +27,59 @@ def lists_default_backend(node: cst.CSTNode | None, ctx: Context) -> bool:
     arguments = Arguments(node)
     backend = arguments.get(position, "backend")
     return not arguments.is_open and (backend is None or is_none(backend))
+
+
+def is_set_otherwise(node: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether an attribute may be something else than the interpreter has seen there.
+
+    Code of the program sets it to something else, or on an object of which nothing is known: that
+    may be in a function that nobody calls.
+    """
+    from placement_lint.placement.domain.values import NONE, Anything
+
+    if not isinstance(node, cst.Attribute):
+        return False
+    seen = ctx.flow.value(node) | NONE
+    for path, facts in ctx.module.siblings.items():
+        there = ctx.beside(path)
+        for target in facts.fact(_set_attributes).get(node.attr.value, ()):
+            on = None if there is None else there.flow.value(target.value)
+            if there is None or not on or any(isinstance(atom, Anything) for atom in on):
+                return True
+            if not there.flow.value(target) <= seen:
+                return True
+    return False
+
+
+def _set_attributes(facts: ModuleFacts) -> dict[str, list[cst.Attribute]]:
+    """Return the attributes that a file assigns, by their names."""
+    found: dict[str, list[cst.Attribute]] = {}
+    for each in facts.tree.every(cst.AssignTarget, cst.AnnAssign, cst.AugAssign):
+        parts = (each.target, *facts.tree.every(cst.Attribute, below=each.target))
+        for part in parts:
+            if isinstance(part, cst.Attribute):
+                found.setdefault(part.attr.value, []).append(part)
+    return found
+
+
+def gives_default_devices(node: cst.BaseExpression, ctx: Context) -> str | None:
+    """Return which call lists the devices of the default backend that an expression is, wherever
+    the list comes from; None: it may be something else.
+    """
+    from placement_lint.placement.domain.library_values import DeviceList
+    from placement_lint.placement.domain.mesh_devices import EVERY
+
+    if not ctx.may_say(_GIVING_LISTS):
+        return None
+    held = ctx.flow.value(node)
+    lists = [atom for atom in held if isinstance(atom, DeviceList)]
+    if not lists or len(lists) < len(held):
+        return None
+    if any(each.platform is not None or each.part != EVERY for each in lists):
+        return None
+    if is_set_otherwise(node, ctx):
+        return None
+    return "jax.local_devices" if all(each.is_local for each in lists) else "jax.devices"
 
 
 def listed_platform(node: cst.CSTNode | None, ctx: Context) -> str | None:
