@@ -132,7 +132,7 @@ class Program:
         """The tracers that traced code computes with, or gives to what nobody follows."""
         self._assumed_traced: set[Place] = set()
         """Functions that are given to what calls them in traced code."""
-        self._assumed_compiled: set[Place] = set()
+        self.assumed_compiled: set[Place] = set()
         """Those of them that are given to what compiles them, be it from another file."""
         self.classes = Classes(self)
         self.reach = Reach(self)
@@ -321,7 +321,7 @@ class Program:
         """Note that functions are given to what calls them in traced code, perhaps compiled."""
         places = {*functions_in(held)}
         self._assumed_traced |= places
-        self._assumed_compiled |= places if is_compiled else set()
+        self.assumed_compiled |= places if is_compiled else set()
 
     def _leading_to_devices(self, given: list[str]) -> set[str]:
         """Return the names of what may lead compiled code to a device that nothing has led to."""
@@ -347,7 +347,7 @@ class Program:
         """
         for node in module.tree.every(cst.FunctionDef, cst.Lambda):
             place = module.place(node)
-            is_compiled = node in module.compiled or place in self._assumed_compiled
+            is_compiled = node in module.compiled or place in self.assumed_compiled
             if is_compiled != compiled:
                 continue
             if leading is not None and leading.isdisjoint(module.compiled.named_in(node)):
@@ -456,7 +456,7 @@ class Program:
         """Execute, as compiled code, the methods that are compiled and that nobody called."""
         for method in methods if self.follows_compiled else ():
             place = module.place(method)
-            is_compiled = method in module.compiled or place in self._assumed_compiled
+            is_compiled = method in module.compiled or place in self.assumed_compiled
             if is_compiled and place not in self._traced.executed:
                 with self.on_tracers(), self.compiling():
                     self._call_method(place, receiver, state.copy())

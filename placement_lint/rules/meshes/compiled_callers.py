@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from placement_lint.semantic.model import ModuleFacts
 
 
+_OF_PROGRAM = frozenset({"Class", "Closure", "Function", "Method", "NamedTupleType"})
+"""The types of what the program defines, and can be called."""
+_KEEPING = frozenset({"argparse.Namespace", "builtins.dict", "types.SimpleNamespace"})
+"""What does nothing but keep what it is given."""
+
+
 def runs_only_compiled(node: cst.Call, ctx: Context) -> bool:
     """Return whether a call that names a device runs in compiled code alone.
 
@@ -44,9 +50,30 @@ def is_only_called(node: cst.CSTNode, ctx: Context) -> bool:
         return False
     # What is given to `jax.jit` is not followed where it is called as it is.
     is_given = function in ctx.flow.module.traced and not function.decorators
+    place = ctx.flow.module.place(function)
+    is_followed = place in ctx.flow.program.assumed_compiled
     return all(
-        _is_call(use, there.module, is_given=is_given) or _is_made_by_calls(use, function, ctx)
+        _is_call(use, there.module, is_given=is_given)
+        or _is_made_by_calls(use, function, ctx)
+        or (is_followed and _is_kept(use, there))
         for there, use in uses_of(function, ctx)
+    )
+
+
+def _is_kept(use: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether a use of a function keeps it, or hands it to code of the program alone: from
+    there it is followed to what compiles it.
+    """
+    parent = ctx.parent(use)
+    if isinstance(parent, cst.Arg):
+        call = ctx.parent(parent)
+        held = ctx.flow.value(call.func) if isinstance(call, cst.Call) else frozenset()
+        if isinstance(call, cst.Call) and ctx.called(call) in _KEEPING:
+            return True
+        return bool(held) and all(type(atom).__name__ in _OF_PROGRAM for atom in held)
+    return isinstance(
+        parent,
+        cst.AnnAssign | cst.Assign | cst.DictElement | cst.Element | cst.NamedExpr | cst.Return,
     )
 
 

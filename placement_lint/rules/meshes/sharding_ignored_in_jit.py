@@ -201,7 +201,9 @@ def _put(node: cst.Call, ctx: Context) -> _Put | None:
 
 def _may_be_compiled(ctx: Context) -> bool:
     """Return whether the file has compiled functions, or others of its program may call it."""
-    return len(ctx.module.siblings) > 1 or any(True for _ in ctx.flow.module.compiled.functions)
+    if len(ctx.module.siblings) > 1 or ctx.flow.program.assumed_compiled:
+        return True
+    return any(True for _ in ctx.flow.module.compiled.functions)
 
 
 def _shardings(seen: frozenset[ShardedCall]) -> list[Sharding]:
