@@ -74,6 +74,22 @@ def has_dimensions(node: cst.BaseExpression, ctx: Context) -> bool:
     return answers[key]
 
 
+def made_with_dimensions(node: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether all arrays that an expression may be surely were made with dimensions,
+    wherever in the program that was.
+    """
+    from placement_lint.placement.domain.values import Array
+
+    held = ctx.flow.value(node)
+    for atom in held:
+        created = atom.origin.created if isinstance(atom, Array) and atom.origin else None
+        there = None if created is None else ctx.beside(created.module)
+        made = None if created is None or there is None else there.tree.nodes[created.node]
+        if there is None or not isinstance(made, cst.Call) or not has_dimensions(made, there):
+            return False
+    return bool(held)
+
+
 def are_alike(one: cst.BaseExpression, other: cst.BaseExpression, ctx: Context) -> bool:
     """Return whether two expressions are of leaves in the same place of two trees that are mapped
     over together, `jax.tree.map(lambda m, g: 0.9 * m + g, moments, gradients)`, of which none may

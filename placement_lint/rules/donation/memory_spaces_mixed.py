@@ -13,6 +13,7 @@ from placement_lint.rules.donation.dimensions import (
     are_alike,
     has_dimensions,
     is_split,
+    made_with_dimensions,
     mapped_names,
 )
 from placement_lint.rules.donation.memory_kinds import SAYS_MEMORY, may_fail, on_host_memory
@@ -136,7 +137,10 @@ def _mixed(
     others = [node for node, is_of_host in places.items() if not is_of_host]
     for host in hosts:
         for other in others:
-            long = [each in split or has_dimensions(each, ctx) for each in (host, other)]
+            long = [
+                each in split or has_dimensions(each, ctx) or made_with_dimensions(each, ctx)
+                for each in (host, other)
+            ]
             if all(long) or (any(long) and are_alike(host, other, ctx)):
                 return host, other
     return None

@@ -148,7 +148,8 @@ class ReplicatedAtEveryCall(Rule):
             made = stored if binding is None else binding.node
             if made is not None:
                 fix = None
-                if isinstance(argument, cst.Name) and binding is not None:
+                is_assigned = binding is not None and binding.value is not None
+                if isinstance(argument, cst.Name) and binding is not None and is_assigned:
                     fix = _plan(argument, binding, inner, sharding.mesh, ctx)
                 ctx.report(
                     argument,
@@ -156,9 +157,32 @@ class ReplicatedAtEveryCall(Rule):
                     f"{sharding}: every iteration copies all of it to all devices"
                     f"{size_text(argument, ctx)}",
                     confidence=Confidence.LIKELY,
-                    related=((made, ctx.module.path, "made here, and put nowhere"),),
+                    related=_where_made(made, argument, is_here=is_assigned, ctx=ctx),
                     fix=fix,
                 )
+
+
+def _where_made(
+    made: cst.CSTNode, argument: cst.BaseExpression, *, is_here: bool, ctx: Context
+) -> tuple[tuple[cst.CSTNode, str, str], ...]:
+    """Return where an argument is made, as a related place: what binds it, or of what is handed on
+    the expression of the program that made the array.
+    """
+    from placement_lint.placement.domain.values import arrays
+
+    if is_here or (made is not argument and not isinstance(made, cst.Param)):
+        return ((made, ctx.module.path, "made here, and put nowhere"),)
+    created = {
+        array.origin.created
+        for array in arrays(ctx.flow.value(argument))
+        if array.origin is not None
+    }
+    for place in sorted(created):
+        there = ctx.beside(place.module)
+        if there is not None:
+            node = there.tree.nodes[place.node]
+            return ((node, place.module, "made here, and put nowhere"),)
+    return ()
 
 
 def _split(argument: cst.BaseExpression, ctx: Context) -> Sharding | None:
@@ -182,15 +206,16 @@ def _made_outside(
     argument: cst.BaseExpression, loop: cst.For | cst.While, ctx: Context
 ) -> Binding | None:
     """Return where large arrays are made that are on one device, and stay what they are."""
-    if not isinstance(argument, cst.Name) or not _is_alone(ctx.flow.value(argument)):
+    held = ctx.flow.value(argument)
+    if not isinstance(argument, cst.Name) or not _is_alone(held):
         return None
     binding = ctx.names.sole_binding(argument)
-    if binding is None or binding.value is None:
+    if binding is None or not ctx.tree.contains(binding.node):
         return None
     if ctx.tree.is_inside(binding.node, loop):
         return None
-    held = ctx.flow.value(argument)
-    return binding if _is_large(binding.value, ctx) or _has_large(held, ctx) else None
+    is_large = binding.value is not None and _is_large(binding.value, ctx)
+    return binding if is_large or _has_large(held, ctx) else None
 
 
 def _kept(argument: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
@@ -201,9 +226,8 @@ def _kept(argument: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | No
     if not isinstance(argument, cst.Attribute) or not _is_alone(ctx.flow.value(argument)):
         return None
     made = own_attribute(argument, ctx)
-    if made is None:
-        return None
-    if not _is_large(made, ctx) and not _has_large(ctx.flow.value(argument), ctx):
+    is_large = made is not None and _is_large(made, ctx)
+    if not is_large and not _has_large(ctx.flow.value(argument), ctx):
         return None
     name = argument.attr.value
     stores = (
@@ -212,7 +236,11 @@ def _kept(argument: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | No
         for each in facts.tree.every(cst.AssignTarget)
         if isinstance(each.target, cst.Attribute) and each.target.attr.value == name
     )
-    return made if sum(1 for _ in stores) == 1 else None
+    count = sum(1 for _ in stores)
+    if made is not None:
+        return made if count == 1 else None
+    # Of an object of another class, or a record whose fields nobody assigns.
+    return argument if count <= 1 else None
 
 
 def _is_alone(held: Value) -> bool:
