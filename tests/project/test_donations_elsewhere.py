@@ -104,7 +104,7 @@ USES = {
     "_, update = steps.make_both(None)\n    new = update(s)\n    return new - s": "to `update`",
     "new = steps.run_once(s, bs)\n    return new, s + 1": "`steps.run_once`",
     "t = Trainer(None)\n    new, _ = t.step(s, bs, 0)\n    return s + new": "`t.step`",
-    "t = Trainer(None)\n    new, _ = t.fit_one(s, bs, 0)\n    return s + new": "`t.fit_one`",
+    "t = Trainer(None)\n    new, _ = t.fit_one(s, bs, 0)\n    return s + new": "`self.step`",
     "t = Trainer(None)\n    new = t.update(s)\n    return s + new": "`t.update`",
     "new, _ = Owner().go(s)\n    return s + new": "`self.step`",
 }
