@@ -25,7 +25,7 @@ MOST_CHARACTERS = 150_000
 _SAYING_WHERE = re.compile(
     rb"\b(?:NamedSharding|make_mesh|set_mesh|use_mesh|shard_map|with_sharding_constraint)\b"
     rb"|\b(?:device_put|default_device|from_dlpack|jax_default_device)\b"
-    rb"|\bdefault_backend\b|\.platform\b"
+    rb"|\bdefault_backend\b|\.platform\b|\bjax\.(?:local_)?devices\s*\("
     rb"|\bMesh\s*\("
 )
 

@@ -165,8 +165,8 @@ class ReplicatedAtEveryCall(Rule):
 def _where_made(
     made: cst.CSTNode, argument: cst.BaseExpression, *, is_here: bool, ctx: Context
 ) -> tuple[tuple[cst.CSTNode, str, str], ...]:
-    """Return where an argument is made, as a related place: what binds it, or of what is handed on
-    the expression of the program that made the array.
+    """Return where an argument is made, as a related place: what binds it, or the expression of
+    the program that made the array, where it came from there.
     """
     from placement_lint.placement.domain.values import arrays
 
