@@ -12,35 +12,21 @@ from placement_lint.findings import Severity
 from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
-from placement_lint.rules.meshes.configured import whole_number
+from placement_lint.rules.meshes.known_shapes import known_shape, leaves_of, written_shape
 from placement_lint.rules.meshes.shardings import calls_at, made_at
-from placement_lint.rules.transfers.array_sizes import is_numpy_sampler, sampled_size
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.dotted import said
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.sharding import Mesh, Part
     from placement_lint.rules.context import Context
+    from placement_lint.rules.meshes.known_shapes import Shape
 
 _PUT = "jax.device_put"
 _CAUGHT = frozenset({
     "builtins.BaseException", "builtins.Exception", "builtins.ValueError",
 })  # fmt: skip
-_SHAPED = {
-    **{
-        f"{package}.{name}": 0
-        for package in ("jax.numpy", "numpy")
-        for name in ("empty", "full", "ones", "zeros")
-    },
-    "jax.random.normal": 1,
-    "jax.random.uniform": 1,
-}
-"""Functions that make one array, and the position of its shape."""
-_BY_SIZES = frozenset({"numpy.random.rand", "numpy.random.randn"})
-"""Functions of which each argument is a size."""
-_MOST_STEPS = 4
 
 
 class ShardingDoesNotFit(Rule):
@@ -52,6 +38,8 @@ class ShardingDoesNotFit(Rule):
     spec says, or the spec has more entries than the array has dimensions. The sizes of a mesh may
     be numbers that are passed to what makes it, `get_mesh(data=2, model=4)`, or fields of a
     dataclass of settings that are set once. A mesh of `jax.devices()[:8]` is taken to have eight.
+    The array may be a slice (`x[-100:]`), `x.T`, or one of a dict or tuple that is written out in
+    the call.
 
     ## Why is this bad?
     JAX raises ValueError: "the global size of its dimension 0 should be divisible by 4", or "is
@@ -85,8 +73,8 @@ class ShardingDoesNotFit(Rule):
 
     ## What it does not flag
     Shapes, sizes of meshes and specs that are not known, such as a mesh over `jax.devices()`, whose
-    number is unknown; trees of arrays; names that are assigned more than once; constraints inside
-    compiled functions, which pad; an exception that is expected or caught.
+    number is unknown; trees that have a name; names that are assigned more than once; constraints
+    inside compiled functions, which pad; an exception that is expected or caught.
 
     ## Verified by
     The proof puts an array of 6 rows to a sharding that splits them into 4 parts, which raises
@@ -110,12 +98,15 @@ class ShardingDoesNotFit(Rule):
         given = arguments.get(0, "x")
         if given is None or arguments.is_open or arguments.get(1, "device") is None:
             return
-        shape = _shape(given, ctx)
+        found = (known_shape(leaf, ctx) for leaf in leaves_of(given))
+        shapes = [shape for shape in found if shape is not None]
         # What is asked last has the file interpreted.
-        if shape is None or not (calls := calls_at(node, ctx)):
+        if not shapes or not (calls := calls_at(node, ctx)):
             return
         problems = [
-            (_problem(shape, atom, ctx), atom) if isinstance(atom, Sharding) else (None, None)
+            (_first_problem(shapes, atom, ctx), atom)
+            if isinstance(atom, Sharding)
+            else (None, None)
             for call in calls
             for atom in call.given[0]
         ]
@@ -131,57 +122,12 @@ class ShardingDoesNotFit(Rule):
             ctx.report(node, first, related=made_at(node, ctx, sharding))
 
 
-_Shape = tuple[int | None, ...]
+def _first_problem(shapes: list[Shape], sharding: Sharding, ctx: Context) -> str | None:
+    found = (_problem(shape, sharding, ctx) for shape in shapes)
+    return next((each for each in found if each is not None), None)
 
 
-def _shape(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEPS) -> _Shape | None:
-    """Return the shape of the array that an expression makes; None where that is not known."""
-    node = followed(node, ctx)
-    if not isinstance(node, cst.Call) or not steps:
-        return None
-    arguments = Arguments(node)
-    if arguments.is_open:
-        return None
-    position = _SHAPED.get(ctx.called(node) or "")
-    if position is not None:
-        written = arguments.get(position, "shape")
-        return None if written is None else _written([written], ctx)
-    if is_numpy_sampler(node, ctx):
-        size = sampled_size(node, ctx)
-        # `choice` gives rows, of an array that has more dimensions than one.
-        return None if size is None or said(node.func) == "choice" else _written([size], ctx)
-    if ctx.called(node) in _BY_SIZES:
-        return _written(arguments.positional, ctx) if arguments.positional else None
-    function = node.func
-    if not isinstance(function, cst.Attribute) or arguments.keywords:
-        return None
-    if function.attr.value == "reshape":
-        sizes = _written(arguments.positional, ctx)
-        # It is an array of which the numbers are known, and no list of devices.
-        return sizes if _is_array(function.value, ctx) else None
-    return _shape(function.value, ctx, steps - 1) if function.attr.value == "astype" else None
-
-
-def _is_array(node: cst.BaseExpression, ctx: Context) -> bool:
-    name = ctx.called(followed(node, ctx)) or ""
-    return name.startswith(("jax.numpy.", "jax.random.", "numpy."))
-
-
-def _written(given: list[cst.BaseExpression], ctx: Context) -> _Shape | None:
-    """Return a shape that is written as a tuple or as numbers, None in it for what is not known."""
-    if len(given) == 1:
-        only = followed(given[0], ctx)
-        if isinstance(only, cst.Tuple):
-            given = [element.value for element in only.elements]
-            if any(isinstance(element, cst.StarredElement) for element in only.elements):
-                return None
-        elif whole_number(only, ctx) is None:
-            return None
-    sizes = [whole_number(each, ctx) for each in given]
-    return tuple(None if size is None or size < 0 else size for size in sizes)
-
-
-def _problem(shape: _Shape, sharding: Sharding, ctx: Context) -> str | None:
+def _problem(shape: Shape, sharding: Sharding, ctx: Context) -> str | None:
     """Return why an array of a shape cannot be put to a sharding; None where it perhaps can."""
     spec, mesh = sharding.spec, sharding.mesh
     if not sharding.is_named or spec is None or spec.parts is None:
@@ -220,12 +166,12 @@ def _configured(mesh: Mesh, ctx: Context) -> Mesh:
     if given is None or not name.endswith((".Mesh", ".make_mesh")):
         return mesh
     written = followed(given, there)
-    sizes: _Shape | None = None
+    sizes: Shape | None = None
     if name.endswith(".make_mesh"):
-        sizes = _written([written], there)
+        sizes = written_shape([written], there)
     elif isinstance(written, cst.Call) and isinstance(written.func, cst.Attribute):
         is_reshaped = written.func.attr.value == "reshape" and not Arguments(written).keywords
-        sizes = _written(Arguments(written).positional, there) if is_reshaped else None
+        sizes = written_shape(Arguments(written).positional, there) if is_reshaped else None
     if sizes is None or len(sizes) != len(mesh.axes):
         return mesh
     return replace(mesh, sizes=sizes)

@@ -329,10 +329,10 @@ class DonationExpressions(DonationReadings, ABC):
         if entries is not None:
             every = frozenset().union(*entries.values())
             return Choice(every, every)
-        return (
-            frozenset(each.at(self.new_key()) for each in held if isinstance(each, BufferPart))
-            or self.fresh()
-        )
+        key, rare = self.new_key(), unlikely(held)
+        items = {each: each.at(key) for each in held if isinstance(each, BufferPart)}
+        seldom = frozenset(items[each] for each in items if each in rare)
+        return part_of(held, key, items.values(), seldom) or self.fresh()
 
     def item(self, thing: Thing, key: str) -> Things:
         if not isinstance(thing, BufferPart):

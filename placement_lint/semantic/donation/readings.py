@@ -19,6 +19,7 @@ from placement_lint.semantic.donation.buffers import (
 )
 from placement_lint.semantic.donation.choices import likely, there_since, unlikely
 from placement_lint.semantic.donation.parts import BufferPart
+from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -329,6 +330,10 @@ class DonationReadings:
         is_own |= self.entered == death.entered
         is_alias = is_own and not is_again and not _is_same(text, death.text)
         is_alias |= at is node and not is_again and _is_of_no_argument(text, donation)
+        if at is not node and not is_again and donation is death.call:
+            seen = self._given_as(node, text, at)
+            if seen and not _is_same(seen, death.text):
+                text, is_alias = seen, True
         is_alias &= not self._is_late(node)
         if self.is_third or (self.is_second and not is_again):
             # The iteration before may have raised, or been the last one.
@@ -365,6 +370,24 @@ class DonationReadings:
         is_of_one_file = any(self.facts_of(each) is there for each in (node, *passing))
         return None if at is donation and is_of_one_file else (at, donation)
 
+    def _given_as(self, node: cst.CSTNode, text: str, at: cst.CSTNode) -> str:
+        """Return what a call is given that a function reads there: `ema.params`, not `self.params`.
+
+        "" where that has no name, or the function reads a variable of its own or of the module.
+        """
+        for call in reversed(self.stack):
+            tree = self.facts_of(node).tree
+            around = tree.ancestors(node)
+            function = next((one for one in around if isinstance(one, cst.FunctionDef)), None)
+            root, dot, rest = text.partition(".")
+            if function is None or not (given := _argument(call, function, root)):
+                return ""
+            text = given + dot + rest
+            if call is at:
+                return text
+            node = call
+        return ""
+
     def _is_late(self, node: cst.CSTNode) -> bool:
         """Return whether a name was bound to what was donated before: it is the donor's own."""
         while isinstance(node, cst.Attribute | cst.Subscript):
@@ -376,6 +399,23 @@ class DonationReadings:
 
     def _donation(self, death: Death, shared: int) -> cst.Call:
         return death.stack[shared] if len(death.stack) > shared else death.call
+
+
+def _argument(call: cst.Call, function: cst.FunctionDef, name: str) -> str:
+    """Return the dotted name of what a call gives a parameter; "" where that is not known."""
+    params = function.params
+    names = [each.name.value for each in (*params.posonly_params, *params.params)]
+    is_method = names[:1] == ["self"]
+    if is_method and name == "self":
+        return dotted(call.func.value) if isinstance(call.func, cst.Attribute) else ""
+    arguments = Arguments(call)
+    if arguments.is_open or (
+        name not in names and name not in {each.name.value for each in params.kwonly_params}
+    ):
+        return ""
+    position = names.index(name) - is_method if name in names else None
+    given = arguments.get(position, name)
+    return "" if given is None else text_of(given)
 
 
 def text_of(node: cst.CSTNode) -> str:

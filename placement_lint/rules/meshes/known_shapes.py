@@ -1,0 +1,156 @@
+"""The shapes of arrays, as far as the text says them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import libcst as cst
+
+from placement_lint.rules.meshes.configured import whole_number
+from placement_lint.rules.transfers.array_sizes import is_numpy_sampler, sampled_size
+from placement_lint.semantic.followed import followed
+from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.dotted import said
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.rules.context import Context
+
+Shape: TypeAlias = tuple["int | None", ...]
+"""The sizes of the dimensions; None for one that is not known."""
+
+_PACKAGES = ("jax.numpy", "numpy")
+_SHAPED = {
+    **{
+        f"{package}.{name}": 0
+        for package in _PACKAGES
+        for name in ("empty", "full", "ones", "zeros")
+    },
+    "jax.random.normal": 1,
+    "jax.random.uniform": 1,
+}
+"""Functions that make one array, and the position of its shape."""
+_BY_SIZES = frozenset({"numpy.random.rand", "numpy.random.randn"})
+"""Functions of which each argument is a size."""
+_ALIKE = frozenset({
+    f"{package}.{name}"
+    for package in _PACKAGES
+    for name in ("array", "asarray", "abs", "exp", "empty_like", "ones_like", "zeros_like")
+} | {"numpy.ascontiguousarray"})  # fmt: skip
+"""Functions whose result has the shape of their argument, if that is an array."""
+_KEEPING = frozenset({"astype", "copy", "clip", "round"})
+"""Methods whose result has the shape of the array."""
+_MOST_STEPS = 6
+_MOST_LEAVES = 64
+
+
+def leaves_of(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """Yield the arrays of a tree that is written out here, or the expression itself.
+
+    One that has a name may be changed before it is used.
+    """
+    pending, count = [node], 0
+    while pending and count < _MOST_LEAVES:
+        node, count = pending.pop(), count + 1
+        if isinstance(node, cst.Dict):
+            pending += [each.value for each in node.elements if isinstance(each, cst.DictElement)]
+        elif isinstance(node, cst.Tuple | cst.List):
+            pending += [each.value for each in node.elements if isinstance(each, cst.Element)]
+        else:
+            yield node
+
+
+def known_shape(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEPS) -> Shape | None:
+    """Return the shape of the array that an expression makes; None where that is not known."""
+    node = followed(node, ctx)
+    if not steps:
+        return None
+    if isinstance(node, cst.Subscript):
+        whole = known_shape(node.value, ctx, steps - 1)
+        return None if whole is None else _taken(whole, node, ctx)
+    if isinstance(node, cst.Attribute) and node.attr.value == "T":
+        whole = known_shape(node.value, ctx, steps - 1)
+        return None if whole is None else whole[::-1]
+    if not isinstance(node, cst.Call):
+        return None
+    arguments = Arguments(node)
+    if arguments.is_open:
+        return None
+    name = ctx.called(node) or ""
+    position = _SHAPED.get(name)
+    if position is not None:
+        written = arguments.get(position, "shape")
+        return None if written is None else written_shape([written], ctx)
+    if is_numpy_sampler(node, ctx):
+        size = sampled_size(node, ctx)
+        # `choice` gives rows, of an array that has more dimensions than one.
+        return None if size is None or said(node.func) == "choice" else written_shape([size], ctx)
+    if name in _BY_SIZES:
+        return written_shape(arguments.positional, ctx) if arguments.positional else None
+    if name in _ALIKE:
+        given = None if {"ndmin", "shape"} & arguments.keywords.keys() else arguments.get(0)
+        return None if given is None else known_shape(given, ctx, steps - 1)
+    return _shape_of_method(node, arguments, ctx, steps)
+
+
+def _shape_of_method(
+    node: cst.Call, arguments: Arguments, ctx: Context, steps: int
+) -> Shape | None:
+    function = node.func
+    if not isinstance(function, cst.Attribute) or arguments.keywords:
+        return None
+    if function.attr.value == "reshape":
+        sizes = written_shape(arguments.positional, ctx)
+        # It is an array of which the numbers are known, and no list of devices.
+        return sizes if _is_array(function.value, ctx) else None
+    if function.attr.value in _KEEPING:
+        return known_shape(function.value, ctx, steps - 1)
+    return None
+
+
+def _is_array(node: cst.BaseExpression, ctx: Context) -> bool:
+    name = ctx.called(followed(node, ctx)) or ""
+    return name.startswith(("jax.numpy.", "jax.random.", "numpy."))
+
+
+def _taken(shape: Shape, node: cst.Subscript, ctx: Context) -> Shape | None:
+    """Return the shape of what indices and slices that are written out take of an array."""
+    sizes: list[int | None] = []
+    if len(node.slice) > len(shape):
+        return None
+    for element, size in zip(node.slice, shape, strict=False):
+        index = element.slice
+        if isinstance(index, cst.Slice):
+            sizes.append(_length(index, size, ctx))
+        elif not isinstance(index, cst.Index) or whole_number(index.value, ctx) is None:
+            return None
+    return (*sizes, *shape[len(node.slice) :])
+
+
+def _length(taken: cst.Slice, size: int | None, ctx: Context) -> int | None:
+    """Return how many items a slice takes of so many; None where that is not known."""
+    bounds = [
+        None if each is None else whole_number(each, ctx)
+        for each in (taken.lower, taken.upper, taken.step)
+    ]
+    written = (taken.lower, taken.upper, taken.step)
+    if any(one is not None and two is None for one, two in zip(written, bounds, strict=True)):
+        return None
+    if size is None or bounds[2] == 0:
+        return None
+    return len(range(*slice(*bounds).indices(size)))
+
+
+def written_shape(given: list[cst.BaseExpression], ctx: Context) -> Shape | None:
+    """Return a shape that is written as a tuple or as numbers, None in it for what is not known."""
+    if len(given) == 1:
+        only = followed(given[0], ctx)
+        if isinstance(only, cst.Tuple):
+            given = [element.value for element in only.elements]
+            if any(isinstance(element, cst.StarredElement) for element in only.elements):
+                return None
+        elif whole_number(only, ctx) is None:
+            return None
+    sizes = [whole_number(each, ctx) for each in given]
+    return tuple(None if size is None or size < 0 else size for size in sizes)
