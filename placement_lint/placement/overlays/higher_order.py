@@ -24,6 +24,7 @@ from placement_lint.placement.domain.values import (
     Computation,
     External,
     Host,
+    Mapping,
     Partial,
     Plain,
     Sequence,
@@ -37,10 +38,11 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.arguments import CallArguments
-from placement_lint.placement.engine.pytrees import tree_of
+from placement_lint.placement.engine.pytrees import is_leaf, tree_of
 from placement_lint.placement.overlays.jax_sharding import place_of, put_to, saw_put
 from placement_lint.placement.overlays.like_creators import made_like
 from placement_lint.placement.overlays.registry import LibraryCall, models
+from placement_lint.placement.overlays.trees_of_shardings import put_to_each
 from placement_lint.syntax.calls import is_none
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 
     import libcst as cst
 
+    from placement_lint.placement.domain.keys import Member
     from placement_lint.placement.domain.values import Atom
 
 _COMPUTING = frozenset({Effect.COMPUTE, Effect.COPY, Effect.SAMPLE})
@@ -308,18 +311,22 @@ def _over_leaves(call: LibraryCall, before: tuple[Value, ...]) -> Value:
         call.evaluate(keyword)
     of = call.program.trees
     if call.on.names.qualified(function) == "jax.device_put" and len(trees) == 2 and not before:
+        placed = put_to_each(call, trees[0][1], trees[1][1])
+        if placed is not None:
+            return placed
         put = _put_by(call, trees[1][1])
         if put is not None:
             return of.rebuilt(trees[0][1], put, call.place, call.state, is_put=True)
     rest = [(place, _every_leaf(call, tree)) for place, tree in trees[1:]]
     place, first = trees[0]
-    known: dict[Value, Value] = {}
+    known: dict[tuple[Value, ...], Value] = {}
     paths = [(call.index(function), each) for each in before]
 
-    def mapped(leaf: Value) -> Value:
-        if leaf not in known:
-            known[leaf] = apply(call, function, held, [*paths, (place, leaf), *rest])
-        return known[leaf]
+    def mapped(leaf: Value, rest: list[tuple[int, Value]] = rest) -> Value:
+        given = (leaf, *(held for _, held in rest))
+        if given not in known:
+            known[given] = apply(call, function, held, [*paths, (place, leaf), *rest])
+        return known[given]
 
     leaves = set(of.leaves(first, call.state))
     parts = of.spread(first, call.state)
@@ -331,11 +338,52 @@ def _over_leaves(call: LibraryCall, before: tuple[Value, ...]) -> Value:
         return tree_of(mapped(tree_of(every)))
     if len(leaves) > _MAX_LEAVES:
         return tree_of(mapped(every))
+    side = _by_shardings(call, parts, trees[1:], mapped)
+    if side is not None:
+        call.program.objects.supersede(first, side, call.state)
+        return side
     # What is not known may be a tree as well as one array.
     unknown = frozenset(a for a in first if a == ANYTHING or isinstance(a, External))
     made = of.rebuilt(first - unknown, mapped, call.place, call.state)
     call.program.objects.supersede(first, made, call.state)
     return made | tree_of(mapped(unknown)) if unknown else made
+
+
+def _by_shardings(
+    call: LibraryCall,
+    tree: Value,
+    others: list[tuple[int, Value]],
+    mapped: Callable[[Value, list[tuple[int, Value]]], Value],
+) -> Value | None:
+    """Map the leaves of a dict, each with the sharding or the spec that others have at its key.
+
+    None where these are none, or have one for all.
+    """
+    only = sole(tree)
+    if not isinstance(only, Mapping) or only.element or not others:
+        return None
+    leaves = {leaf for _, other in others for leaf in call.program.trees.leaves(other, call.state)}
+    if not 1 < len(leaves) <= _MAX_LEAVES or len(only.items) > _MAX_LEAVES:
+        return None
+    if not all(isinstance(atom, Sharding | Spec) for leaf in leaves for atom in leaf):
+        return None
+
+    def over(held: Value, beside: list[tuple[int, Value]]) -> Value | None:
+        whole, maps = sole(held), [(index, sole(other)) for index, other in beside]
+        if not isinstance(whole, Mapping):
+            is_one = all(atom is not None and is_leaf(atom) for _, atom in maps)
+            return mapped(held, beside) if is_one else None
+        pairs: list[tuple[str | int | Member, Value]] = []
+        for key, part in whole.items:
+            given = [(i, dict(one.items).get(key)) for i, one in maps if isinstance(one, Mapping)]
+            found = [(index, other) for index, other in given if other]
+            made = over(part, found) if len(found) == len(beside) else None
+            if made is None:
+                return None
+            pairs.append((key, made))
+        return None if whole.element else value(Mapping(tuple(pairs), NOTHING))
+
+    return over(tree, others)
 
 
 def _only_star(call: LibraryCall) -> cst.BaseExpression | None:

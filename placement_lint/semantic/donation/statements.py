@@ -18,7 +18,7 @@ from placement_lint.semantic.donation.buffers import (
     maybe_skipped,
     undecided,
 )
-from placement_lint.semantic.donation.callables import OfClass
+from placement_lint.semantic.donation.callables import Defined, Donor, OfClass
 from placement_lint.semantic.donation.calls import DonationCalls
 from placement_lint.semantic.donation.choices import NOTHING, Choice, either, without
 from placement_lint.semantic.donation.expressions import DATA, is_list, item_key
@@ -39,6 +39,7 @@ _MOST_NESTED = 2
 """Loops in one another that are executed more than once in each iteration of the outer one."""
 _MAX_SNAPSHOTS = 32
 """Points of a `try` from which its handlers may be reached."""
+_PROPERTIES = frozenset({"builtins.property", "functools.cached_property"})
 _EXPECTING = frozenset({
     "contextlib.suppress", "pytest.raises", "pytest.warns", "absl.testing.absltest.raises",
 })  # fmt: skip
@@ -67,6 +68,27 @@ class DonationStatements(DonationCalls):
         self._snapshots: list[list[Buffers]] = []
 
     # -- functions --------------------------------------------------------------------------------
+
+    def class_attribute(self, cls: cst.ClassDef, name: str, owner: BufferPart | None) -> Things:
+        method = self._method_named(cls, name)
+        if method is None or owner is None or not self._is_property(method):
+            return super().class_attribute(cls, name, owner)
+        state, self.state = self.state, self.state.copy()
+        self.expecting += 1
+        self.inert += 1
+        with self.at(method):
+            made = self._executed(None, Defined(method, owner), [])
+        self.expecting -= 1
+        self.inert -= 1
+        self.state = state
+        # Only what can be called outlives the execution.
+        is_known = made is not None and all(isinstance(each, Donor) for each in made)
+        return made if made is not None and is_known else super().class_attribute(cls, name, owner)
+
+    def _is_property(self, method: cst.FunctionDef) -> bool:
+        with self.at(method):
+            each = [self.names.qualified(decorator.decorator) for decorator in method.decorators]
+        return len(each) == 1 and each[0] in _PROPERTIES
 
     def execute(self, function: Function) -> Things:
         """Execute the body of a function, whose parameters are bound; return what it gives."""
