@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,10 +17,6 @@ if TYPE_CHECKING:
 
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
-
-_PLAIN = (cst.Arg, cst.Assign, cst.AnnAssign, cst.Call, cst.Dict, cst.DictElement, cst.Element)
-_BLOCKS = (cst.IndentedBlock, cst.Return, cst.SimpleStatementLine, cst.SimpleStatementSuite)
-_WITHOUT_CHOICE = (*_PLAIN, *_BLOCKS, cst.Expr, cst.List, cst.Tuple, cst.With)
 
 
 @dataclass(frozen=True)
@@ -131,6 +128,15 @@ def _always_runs(node: cst.CSTNode, function: cst.FunctionDef, there: Context) -
     for ancestor in there.ancestors(node):
         if ancestor is function:
             return True
-        if not isinstance(ancestor, _WITHOUT_CHOICE):
+        if not isinstance(ancestor, _without_choice()):
             return False
     return False
+
+
+@functools.cache
+def _without_choice() -> tuple[type[cst.CSTNode], ...]:
+    """Return the nodes that always run what is in them: LibCST is loaded where that is asked."""
+    displays = (cst.Dict, cst.DictElement, cst.Element, cst.List, cst.Tuple)
+    blocks = (cst.IndentedBlock, cst.SimpleStatementLine, cst.SimpleStatementSuite, cst.With)
+    statements = (cst.AnnAssign, cst.Assign, cst.Expr, cst.Return)
+    return (cst.Arg, cst.Call, *displays, *blocks, *statements)
