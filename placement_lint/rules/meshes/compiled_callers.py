@@ -54,7 +54,7 @@ def is_only_called(node: cst.CSTNode, ctx: Context) -> bool:
     is_followed = place in ctx.flow.program.assumed_compiled
     return all(
         _is_call(use, there.module, is_given=is_given)
-        or _is_made_by_calls(use, function, ctx)
+        or (there.module is ctx.module and _is_made_by_calls(use, function, ctx))
         or (is_followed and _is_kept(use, there))
         for there, use in uses_of(function, ctx)
     )
