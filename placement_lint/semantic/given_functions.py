@@ -200,11 +200,15 @@ def computation_in(
 
 def starts_workers(call: cst.Call, view: FileView, name: str = TORCH) -> bool:
     """Return whether a loader runs what it is given in processes that may touch JAX."""
-    workers = _workers(call, name, view)
-    count = 0 if workers is None else _count(workers, view)
-    if count == 0 or failure_is_expected(call, view):
+    if not has_workers(call, view, name) or failure_is_expected(call, view):
         return False
     return not (_spawns(call) and view.module.fact(_is_kept_off))
+
+
+def has_workers(call: cst.Call, view: FileView, name: str = TORCH) -> bool:
+    """Return whether a loader may run what it is given in other processes."""
+    workers = _workers(call, name, view)
+    return workers is not None and _count(workers, view) != 0
 
 
 def _derived_loader(call: cst.Call, view: FileView) -> cst.ClassDef | None:

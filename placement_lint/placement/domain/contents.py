@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from placement_lint.placement.domain.devices import Device, is_host
+from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, Device, is_host
 from placement_lint.placement.domain.keys import Member, sorted_items
 from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.mesh_devices import MeshDevices
@@ -35,6 +35,7 @@ from placement_lint.placement.domain.values import (
     Plain,
     Sequence,
     TheDevice,
+    arrays,
     join,
     limited,
     sole,
@@ -311,10 +312,15 @@ _KEYS = Sequence(None, PLAIN)
 def with_replaced_modules(held: Value) -> Value:
     """Return an argument of `nnx.jit(f)`: modules have the arrays that the call gives them.
 
-    Those that they had are copied once, with the first call (measured with flax 0.12).
+    Those that they had are copied once, with the first call (measured with flax 0.12). Those of the
+    default device may be pulled to another one by it.
     """
     return frozenset(
-        ANYTHING if isinstance(atom, AnyTree) and atom.cls.startswith("flax.nnx.") else atom
+        ANYTHING
+        if isinstance(atom, AnyTree)
+        and atom.cls.startswith("flax.nnx.")
+        and any(array.device != SYSTEM_DEFAULT for array in arrays(atom.leaf))
+        else atom
         for atom in held
     )
 

@@ -257,6 +257,7 @@ def _computation(pull: Pull, ctx: Context) -> _Computation | None:
     place = Place(ctx.flow.module.name, pull.node)
     stays = any(
         operand in pull.replaced
+        or _is_changed_module(operand, node, ctx)
         or (is_from_outside(pull.pulled[operand], node, ctx) and is_replaced(operand, node, ctx))
         for operand in pulled
     )
@@ -272,6 +273,20 @@ def _computation(pull: Pull, ctx: Context) -> _Computation | None:
     else:
         is_meant = count <= _SOME or is_same_each_time(pull, ctx)
     return None if is_meant else _Computation(pull, place, pulled, stays)
+
+
+def _is_changed_module(operand: int, node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether an operand is a module of `nnx.jit(f)`, which gives it other arrays.
+
+    Also one that `f` does not change (measured with flax 0.12).
+    """
+    function = node.func if isinstance(node, cst.Call) else None
+    called = () if function is None else ctx.flow.value(function)
+    changes = any(isinstance(a, values.Computation) and a.changes_objects for a in called)
+    given = ctx.tree.nodes[operand] if changes else None
+    return isinstance(given, cst.BaseExpression) and any(
+        isinstance(atom, values.Instance | values.AnyTree) for atom in ctx.flow.value(given)
+    )
 
 
 def _trains_state(pull: Pull, ctx: Context) -> bool:

@@ -13,6 +13,7 @@ from placement_lint.prefilter.conditions import AnyOf
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import is_put
 from placement_lint.semantic.enclosing import failure_is_expected
+from placement_lint.semantic.followed import bound_before
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
 
@@ -171,8 +172,8 @@ def _is_on_host(operand: cst.BaseExpression, ctx: Context) -> bool:
     while id(operand) not in seen:
         seen.add(id(operand))
         if isinstance(operand, cst.Name):
-            bound = ctx.names.sole_value(operand)
-            if bound is None:
+            bound = ctx.names.sole_value(operand) or bound_before(operand, ctx)
+            if not isinstance(bound, cst.BaseExpression):
                 return False
             operand = bound
         if not isinstance(operand, cst.Call):

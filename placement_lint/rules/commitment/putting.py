@@ -33,8 +33,14 @@ def is_put(call: cst.Call, ctx: Context) -> bool:
         return True
     putting = ctx.module.fact(_Putting)
     names: set[str] = set()
+    mapped: set[int] = set()
+    child: cst.CSTNode = call
     for ancestor in ctx.ancestors(call):
-        if id(ancestor) in putting.calls:
+        if isinstance(ancestor, cst.Call) and child is next(iter(ancestor.args), None):
+            # Its function is the lambda around, which puts nothing itself.
+            mapped |= {id(ancestor.func)} if ctx.is_call(ancestor, *TREE_MAPS) else set()
+        child = ancestor
+        if not putting.calls.get(id(ancestor), mapped) <= mapped:
             return True
         if isinstance(ancestor, cst.BaseSmallStatement):
             if isinstance(ancestor, cst.Assign):
@@ -45,8 +51,9 @@ def is_put(call: cst.Call, ctx: Context) -> bool:
                     if isinstance(part, cst.Name | cst.Attribute)
                     and not isinstance(ctx.parent(part), cst.Attribute)
                 }
-            break
-    return not names.isdisjoint(putting.given.get(id(ctx.function(call)), ()))
+            function = ctx.function(ancestor)
+            return not names.isdisjoint(putting.given.get(id(function), ()))
+    return False
 
 
 def _shows(call: cst.Call, names: Names) -> bool:
@@ -62,7 +69,8 @@ class _Putting:
 
     def __init__(self, facts: ModuleFacts) -> None:
         tree = facts.tree
-        self.calls: set[int] = set()
+        self.calls: dict[int, set[int]] = {}
+        """By each as `id`: the names that say so."""
         self.given: dict[int, set[str]] = {}
         """By the function in which it happens, as `id`: the dotted names in such calls."""
         outermost: dict[int, cst.CSTNode] = {}
@@ -78,7 +86,8 @@ class _Putting:
             calls = [each for each in tree.ancestors(node) if isinstance(each, cst.Call)]
             if calls and _shows(calls[-1], facts.names):
                 continue
-            self.calls.update(id(each) for each in calls)
+            for each in calls:
+                self.calls.setdefault(id(each), set()).add(id(node))
             if calls:
                 outermost[id(calls[-1])] = calls[-1]
         for call in outermost.values():

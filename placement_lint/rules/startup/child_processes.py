@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.callbacks import DATA_LOADER
+from placement_lint.semantic.given_functions import has_workers
 from placement_lint.syntax.calls import Arguments, elements_or_self, string_value
 
 if TYPE_CHECKING:
@@ -15,7 +17,6 @@ _STARTERS = (
     "concurrent.futures.process", "concurrent.futures.ProcessPoolExecutor", "dask", "joblib",
     "loky", "multiprocess", "multiprocessing", "os.exec", "os.popen", "os.posix_spawn", "os.spawn",
     "os.system", "pexpect", "ray", "submitit", "subprocess", "torch.multiprocessing",
-    "torch.utils.data",
 )  # fmt: skip
 
 
@@ -46,6 +47,26 @@ def starts_processes(facts: ModuleFacts) -> bool:
     return any(name is not None and name.startswith(_STARTERS) for name in others) or (
         any(map(_is_of_subprocess, imported)) and _runs_more_than_tools(facts)
     )
+
+
+def starts_data_workers(facts: ModuleFacts) -> bool:
+    """Return whether a file makes a loader of PyTorch that reads data in other processes.
+
+    Or may do so: it derives from one, or gives one to something else.
+    """
+    # Rules import this module where LibCST may not be needed.
+    from placement_lint.semantic.file_view import FileView
+
+    view = FileView(facts)
+    for node in facts.tree.every(cst.Name, cst.Attribute):
+        parent = facts.tree.parent(node)
+        if isinstance(parent, cst.Attribute | cst.ImportAlias) or view.name(node) != DATA_LOADER:
+            continue
+        if not isinstance(parent, cst.Call | cst.Annotation) or (
+            isinstance(parent, cst.Call) and parent.func is node and has_workers(parent, view)
+        ):
+            return True
+    return False
 
 
 def _is_of_subprocess(name: str | None) -> bool:

@@ -18,7 +18,7 @@ from placement_lint.prefilter.conditions import (
     Uses,
 )
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.startup.child_processes import starts_processes
+from placement_lint.rules.startup.child_processes import starts_data_workers, starts_processes
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_in_test
 from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.module_summary import Kind
@@ -81,11 +81,12 @@ class EnvironmentSetTooLate(Rule):
 
     ## What it does not flag
     `XLA_FLAGS` and similar variables between `import jax` and the first use of JAX, which works.
-    Variables in a file that starts other processes, which inherit them. Tests that set a variable.
-    A variable whose option the same file also sets by `jax.config.update`, in time. A line that is
-    guarded by `sys.modules`, or followed by code that reloads modules. Variables that JAX is not
-    known to read, or that no version reads which `target-jax` or the project's dependency on jax
-    supports.
+    Variables in a file that starts other processes, which inherit them; those that choose devices
+    or their memory in a file that makes a loader of PyTorch with workers. Tests that set a
+    variable. A variable whose option the same file also sets by `jax.config.update`, in time. A
+    line that is guarded by `sys.modules`, or followed by code that reloads modules. Variables that
+    JAX is not known to read, or that no version reads which `target-jax` or the project's
+    dependency on jax supports.
 
     ## Verified by
     The proof sets `JAX_ENABLE_X64` after the import and gets 32-bit numbers. Set before the import,
@@ -162,6 +163,7 @@ def _check(node: cst.Assign | cst.AugAssign | cst.Call, ctx: Context) -> None:
 def _is_excused(node: cst.CSTNode, variable: str, ctx: Context) -> bool:
     return (
         ctx.module.fact(starts_processes)
+        or (_is_of_workers(variable) and ctx.module.fact(starts_data_workers))
         or is_asserted_to_fail(node, ctx)
         or (is_in_test(node, ctx) and not _is_program(ctx) and _is_in_one_test(node, ctx))
         or any(_configures(call, variable, ctx) for call in ctx.calls_of("jax.config.update"))
@@ -171,6 +173,11 @@ def _is_excused(node: cst.CSTNode, variable: str, ctx: Context) -> bool:
             for ancestor in ctx.ancestors(node)
         )
     )
+
+
+def _is_of_workers(variable: str) -> bool:
+    """Return whether a variable may be meant to keep data workers off the accelerator."""
+    return variable.startswith(("JAX_PLATFORM", "CUDA_", "XLA_PYTHON_CLIENT_"))
 
 
 def _configures(call: cst.Call, variable: str, ctx: Context) -> bool:

@@ -10,18 +10,21 @@ from placement_lint.findings import Confidence, Severity
 from placement_lint.jaxmodel.backend_start import starts_backend
 from placement_lint.prefilter.conditions import Uses
 from placement_lint.rules.base import Rule
+from placement_lint.semantic.elsewhere import effects_of, method_effects
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.functions import calls_inside, method_calls_on_result
 from placement_lint.semantic.module_summary import Kind
+from placement_lint.semantic.object_classes import called_method
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import Arguments, is_none, string_value
-from placement_lint.syntax.definitions import function_of
+from placement_lint.syntax.definitions import class_named, function_of, method_of_class
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.syntax.definitions import Function
 
 _FORKS = frozenset({"os.fork", "os.forkpty", "pty.fork"})
 _MODULES = ("multiprocessing", "torch.multiprocessing", "multiprocess")
@@ -33,6 +36,8 @@ _EXECS = "os.exec"
 _MAKING = [f"{module}.{name}" for module in _MODULES for name in (*_MAKERS, "get_context")]
 _JAX = ("jax.", "flax.", "optax.", "equinox.", "haiku.")
 _TREES = ("jax.tree.", "jax.tree_util.", "jax.tree_")
+_FILES = 3
+"""Through which what a worker runs is followed, beside the one that starts it."""
 
 
 class ForkAfterBackend(Rule):
@@ -41,9 +46,10 @@ class ForkAfterBackend(Rule):
     ## What it does
     Finds `os.fork()` after a call that certainly runs earlier and starts the backend: an array, a
     key, `jax.devices()`. It also finds a process or a pool of `multiprocessing` with the start
-    method `fork`; with the default method, only if the function that it runs uses JAX. The backend
-    may be started in a function of another file, in a method of the same object or of another one,
-    or before each call of the function that forks.
+    method `fork`; with the default method, only if what it runs uses JAX: a function or a method of
+    any file of the program, or the `run` of a class that derives from `Process`. The backend may be
+    started in a function of another file, in a method of the same object or of another one, or
+    before each call of the function that forks.
 
     ## Why is this bad?
     JAX's backend uses many threads. A fork copies one of them and all locks, in whatever state they
@@ -150,10 +156,21 @@ def _method(node: cst.Call, name: str | None, ctx: Context) -> str | None:
                 return ctx.module.fact(_chosen_method)
             return _context_method(context, ctx)
         return None
+    if _process_class(node, ctx) is not None:
+        return ctx.module.fact(_chosen_method)
     func = node.func
     if isinstance(func, cst.Attribute) and func.attr.value in {*_MAKERS, "ProcessPoolExecutor"}:
         return _context_method(func.value, ctx)
     return None
+
+
+def _process_class(node: cst.Call, ctx: Context) -> cst.ClassDef | None:
+    """Return the class of this file that derives from a process, of which a call makes one."""
+    cls = class_named(node.func, ctx.names)
+    if cls is None:
+        return None
+    bases = {ctx.name(base.value) for base in cls.bases}
+    return cls if not bases.isdisjoint(f"{module}.Process" for module in _MODULES) else None
 
 
 def _context_method(node: cst.BaseExpression, ctx: Context) -> str | None:
@@ -210,14 +227,38 @@ def _executing_scopes(facts: ModuleFacts) -> frozenset[int]:
 
 def _runs_jax(node: cst.Call, ctx: Context) -> bool:
     """Whether a function that is given to a process, or to the methods of a pool, uses JAX."""
+    cls = _process_class(node, ctx)
+    if cls is not None:
+        run = method_of_class(cls, "run", ctx.names)
+        return run is not None and _touches_jax(run, ctx)
     arguments = Arguments(node)
     given = [arguments.get(None, "target"), arguments.get(None, "initializer")]
-    functions = [function_of(each, ctx.names) for each in (*given, *_mapped(node, ctx))]
-    return any(
-        _is_jitted(function, ctx)
-        or any(_uses_jax(call, ctx) for call in calls_inside(function, ctx))
-        for function in functions
-        if function is not None
+    return any(_is_of_jax(each, ctx) for each in (*given, *_mapped(node, ctx)) if each is not None)
+
+
+def _is_of_jax(worker: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether a function, a method or an object uses JAX when it is called."""
+    function = function_of(worker, ctx.names) or called_method(worker, ctx)
+    return _is_of_jax_elsewhere(worker, ctx) if function is None else _touches_jax(function, ctx)
+
+
+def _touches_jax(function: Function, ctx: Context) -> bool:
+    return _is_jitted(function, ctx) or any(
+        _uses_jax(call, ctx) for call in calls_inside(function, ctx)
+    )
+
+
+def _is_of_jax_elsewhere(worker: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether what another file defines uses JAX when it is called."""
+    effects = effects_of(worker, ctx, _FILES) or method_effects(worker, "__call__", ctx, _FILES)
+    if effects is None:
+        return False
+    return effects.is_traced or any(_needs_backend(call.name) for call in effects.calls)
+
+
+def _needs_backend(name: str) -> bool:
+    return (
+        name.startswith(_JAX) and not name.startswith(_TREES) and starts_backend(name) is not False
     )
 
 
@@ -225,15 +266,18 @@ def _uses_jax(call: cst.Call, ctx: Context) -> bool:
     """Return whether a call needs the backend, as far as that is known of what is called."""
     name = ctx.called(call)
     if name is not None and name.startswith(_JAX):
-        return not name.startswith(_TREES) and starts_backend(name) is not False
+        return _needs_backend(name)
     is_name = isinstance(call.func, cst.Name)
     made = ctx.names.sole_value(call.func) if is_name else call.func
     if isinstance(made, cst.Call):
         return (ctx.called(made) or "").startswith(_JAX)
-    return _is_jitted(function_of(call.func, ctx.names), ctx)
+    function = function_of(call.func, ctx.names)
+    if function is not None:
+        return _is_jitted(function, ctx)
+    return _is_of_jax_elsewhere(call.func, ctx)
 
 
-def _is_jitted(function: cst.FunctionDef | cst.Lambda | None, ctx: Context) -> bool:
+def _is_jitted(function: Function, ctx: Context) -> bool:
     return isinstance(function, cst.FunctionDef) and any(
         (ctx.name(inner) or "").startswith(_JAX)
         for decorator in function.decorators
