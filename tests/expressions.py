@@ -27,8 +27,8 @@ PUT_TOGETHER: dict[str, tuple[str, ...]] = {
     "prefilter/conditions.py": (),  # found by asking the rules
     "syntax/code_text.py": (r"(?m)^[ \t\f]{0,4}[^ \t\f\n]",),
     "prefilter/name_scan.py": (
-        r"(?<![\w.])([\w.]*(?<!\w)a)\b",
-        r"(?<![\w.])([\w.]*(?<!\w)a)\b[\s\\)]*\(",
+        r"(?<!\w)a\b",
+        r"(?<!\w)a\b(?=[\s\\)]*\()",
     ),
 }
 """What functions make of a name or a number, by file: with `a`, or 4, in the place of that."""

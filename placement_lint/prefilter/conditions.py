@@ -125,6 +125,19 @@ class Needs(abc.ABC):
         """Return whether the file may hold a finding."""
 
 
+_WORD_FIRST = r"\\b([A-Za-z_]\w*)(?![\w*+?{])"
+
+
+def _beginning_with_a_word(pattern: AnyStr) -> AnyStr:
+    """Return the same expression, so written that it begins with letters where it can.
+
+    `re` searches for these at once, thirty times as fast, but not behind a boundary of words.
+    """
+    if isinstance(pattern, bytes):
+        return re.sub(b"^" + _WORD_FIRST.encode(), rb"\1(?<=\\b\1)", pattern)
+    return re.sub(f"^{_WORD_FIRST}", r"\1(?<=\\b\1)", pattern)
+
+
 class _Expression(Generic[AnyStr]):
     """A regular expression that is compiled when it is first used: few files get that far."""
 
@@ -134,7 +147,7 @@ class _Expression(Generic[AnyStr]):
 
     @functools.cached_property
     def _compiled(self) -> re.Pattern[AnyStr]:
-        return re.compile(self._pattern, self._flags)
+        return re.compile(_beginning_with_a_word(self._pattern), self._flags)
 
     def found_in(self, text: AnyStr) -> bool:
         return any(match.lastgroup != "otherwise" for match in self._compiled.finditer(text))

@@ -50,6 +50,7 @@ _DEFINED = re.compile(r"\bdef[\s\\]+([^\W\d]\w*)")
 _BOUND = re.compile(r"(?<!\w)([^\W\d]\w*)[\s\\)]*=(?!=)")
 _ANNOTATED = re.compile(r"(?<!\w)([^\W\d]\w*)[\s\\)]*:")
 _STAR = re.compile(r"\s*\*")
+_PART_OF_NAME = re.compile(r"[\w.]*")
 _BY_TEXT = ("import_module", "importorskip")
 """Functions that import what a string names."""
 
@@ -259,11 +260,11 @@ class Mentions:
 
     def reads_of_value(self, attribute: str, *, called: bool) -> bool:
         """Whether this may be read of something that is no module; and called, if so asked."""
-        end = r"[\s\\)]*\(" if called else ""
+        end = r"(?=[\s\\)]*\()" if called else ""
         return any(
-            (owner := _owner_of(self._code, *match.span(1))) is not None
+            (owner := _owner_of(self._code, start, stop)) is not None
             and not (owner and self._is_module(owner))
-            for match in re.finditer(rf"(?<![\w.])([\w.]*(?<!\w){attribute})\b{end}", self._code)
+            for start, stop in _names_that_end_in(rf"(?<!\w){attribute}\b{end}", self._code)
         )
 
     def _is_module(self, name: str) -> bool:
@@ -366,6 +367,25 @@ class Mentions:
 
 def _nothing(_: str) -> Iterable[str]:
     return ()
+
+
+def _names_that_end_in(word: str, code: str) -> Iterator[tuple[int, int]]:
+    """Yield the places of the dotted names that end in a word: of one inside another, the longer.
+
+    The word is searched for by itself, and what is before it read backward: of a long file, an
+    expression for the whole would look at each name.
+    """
+    start = stop = -1
+    for match in re.finditer(word, code):
+        if stop < 0 or _PART_OF_NAME.fullmatch(code, stop, match.start()) is None:
+            if stop >= 0:
+                yield start, stop
+            start = match.start()
+            while start and (code[start - 1].isalnum() or code[start - 1] in "_."):
+                start -= 1
+        stop = match.end()
+    if stop >= 0:
+        yield start, stop
 
 
 def _owner_of(code: str, start: int, end: int) -> str | None:

@@ -1,9 +1,12 @@
 """What names a text may hold: never fewer than the names that are resolved in it."""
 
+import random
+import re
+
 import libcst as cst
 import pytest
 
-from placement_lint.prefilter.name_scan import Mentions
+from placement_lint.prefilter.name_scan import Mentions, _names_that_end_in
 from placement_lint.syntax.names import Names
 from placement_lint.syntax.tree import Tree
 from tests.fixture_cases import all_cases
@@ -285,6 +288,17 @@ def test_what_may_be_a_function_of_the_file(given: str, may_be: bool) -> None:
 def test_what_is_read_of_a_value(text: str, called: bool, is_read: bool) -> None:
     mentions = Mentions(f"import torch\nfrom torch import nn\n{text}\n")
     assert mentions.reads_of_value("device", called=called) is is_read
+
+
+@pytest.mark.parametrize("end", ["", r"(?=[\s\\)]*\()"])
+def test_names_that_end_in_a_word_are_those_that_one_expression_finds(end: str) -> None:
+    chance = random.Random(1)  # noqa: S311
+    whole = re.compile(rf"(?<![\w.])([\w.]*(?<!\w)a)\b{end}")
+    pieces = ["a", "b", ".", "_", "(", " ", ")", "é", "\\\n", "ab", "a.a", "x.a("]
+    for _ in range(3_000):
+        code = "".join(chance.choices(pieces, k=chance.randrange(1, 14)))
+        found = [*_names_that_end_in(rf"(?<!\w)a\b{end}", code)]
+        assert found == [match.span(1) for match in whole.finditer(code)], code
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ from placement_lint.placement.domain.values import (
 from placement_lint.placement.engine.collection_classes import CollectionClasses
 from placement_lint.placement.engine.meshes import mesh_attribute
 from placement_lint.placement.engine.placed_results import of_decorators
-from placement_lint.placement.facts.annotations import Annotated, field_as
+from placement_lint.placement.facts.annotations import Annotated, annotated, field_annotations
 from placement_lint.placement.facts.decorators import (
     CLASS_DECORATORS,
     accessor_kind,
@@ -85,6 +85,7 @@ class Classes:
         self._library: dict[Place, str | None] = {}
         self._closures: dict[Place, Closure | Instance | None] = {}
         """What decorators of the program make of methods, where that matters."""
+        self._annotations: dict[Place, dict[str, cst.Annotation]] = {}
 
     def is_namespace(self, instance: Instance) -> bool:
         """Return whether an object is of no class of the program: a library made it."""
@@ -397,11 +398,19 @@ class Classes:
     def annotated_field(self, cls: Place, name: str) -> Annotated | None:
         """Return what a field of a class is by its annotation."""
         for place in self.bases(cls):
-            module, node = self._program.module_of(place), self._program.node(place)
-            said = field_as(node, name, module.names) if isinstance(node, cst.ClassDef) else None
+            annotation = self._own_annotations(place).get(name)
+            said = annotated(annotation, self._program.module_of(place).names)
             if said is not None:
                 return said
         return None
+
+    def _own_annotations(self, cls: Place) -> dict[str, cst.Annotation]:
+        if cls not in self._annotations:
+            node = self._program.node(cls)
+            self._annotations[cls] = (
+                field_annotations(node) if isinstance(node, cst.ClassDef) else {}
+            )
+        return self._annotations[cls]
 
     def base_names(self, cls: Place) -> Iterator[str]:
         """Yield the qualified names of what a class and its bases derive from."""

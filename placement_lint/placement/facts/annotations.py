@@ -126,19 +126,11 @@ def bound_as(binding: Binding, names: Names) -> Annotated | None:
     return None
 
 
-def field_as(cls: cst.ClassDef, name: str, names: Names) -> Annotated | None:
-    """Return what a field of a class is by its annotation."""
-    return annotated(field_annotation(cls, name), names)
-
-
-def field_annotation(cls: cst.ClassDef, name: str) -> cst.Annotation | None:
-    """Return the annotation of a field in the body of a class."""
+def field_annotations(cls: cst.ClassDef) -> dict[str, cst.Annotation]:
+    """Return the annotations of the fields in the body of a class: the first of each."""
+    found: dict[str, cst.Annotation] = {}
     for line in cls.body.body:
         for child in line.body if isinstance(line, cst.SimpleStatementLine) else ():
-            if (
-                isinstance(child, cst.AnnAssign)
-                and isinstance(child.target, cst.Name)
-                and child.target.value == name
-            ):
-                return child.annotation
-    return None
+            if isinstance(child, cst.AnnAssign) and isinstance(child.target, cst.Name):
+                found.setdefault(child.target.value, child.annotation)
+    return found

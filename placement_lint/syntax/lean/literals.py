@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +19,22 @@ if TYPE_CHECKING:
 
 _PART = re.compile(rf"[bBrRuU]{{0,2}}(?:{STRING})", re.DOTALL)
 _BETWEEN = re.compile(r"(?:[\s\\]|#[^\n]*)*")
+_OPENING = re.compile(r"""(?:[fF][rR]?|[rR][fF])(?P<quotes>\"{3}|'{3}|["'])""")
+_FIELD = re.compile(
+    r"\{(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)(?:!(?P<conversion>[rsa]))?"
+    r"(?::(?P<format>[^{}]+))?\}",
+    re.ASCII,
+)
+"""A field that holds a dotted name, as four of five do."""
 
 name = maker(cst.Name, "value")
 _string = maker(cst.SimpleString, "value")
 _concatenated = maker(cst.ConcatenatedString, "left", "right")
 _ellipsis = maker(cst.Ellipsis)
+_attribute = maker(cst.Attribute, "value", "attr")
+_formatted = maker(cst.FormattedString, "parts", "start", "end")
+_between_fields = maker(cst.FormattedStringText, "value")
+_field = maker(cst.FormattedStringExpression, "expression", "conversion", "format_spec")
 _NUMBERS = {
     int: maker(cst.Integer, "value"),
     float: maker(cst.Float, "value"),
@@ -78,6 +90,9 @@ def formatted(node: ast.expr, text: LocatedText) -> Any:
     Of what is between the fields, Python's parser gives neither text nor place.
     """
     written = text.of(node)
+    plain = _with_names(written)
+    if plain is not None:
+        return plain
     if "\n" not in written:
         return cst.parse_expression(written)
     whole = cst.parse_expression(f"({written})")
@@ -85,3 +100,33 @@ def formatted(node: ast.expr, text: LocatedText) -> Any:
     object.__setattr__(whole, "lpar", ())
     object.__setattr__(whole, "rpar", ())
     return whole
+
+
+def _with_names(written: str) -> Any:
+    """Return the node of a string in one line whose fields hold dotted names; else None."""
+    opening = _OPENING.match(written)
+    if opening is None:
+        return None
+    quotes = opening["quotes"]
+    body = written[opening.end() : -len(quotes)]
+    if quotes[0] in body or not {"\\", "\n", "\r"}.isdisjoint(body):
+        return None
+    parts: list[Any] = []
+    done = 0
+    for field in (*_FIELD.finditer(body), None):
+        between = body[done:] if field is None else body[done : field.start()]
+        if "{" in between or "}" in between:
+            return None
+        if between:
+            parts.append(_between_fields(between))
+        if field is not None:
+            done = field.end()
+            first, *attributes = field["name"].split(".")
+            if keyword.iskeyword(first):
+                return None
+            held = name(first)
+            for attribute in attributes:
+                held = _attribute(held, name(attribute))
+            form = field["format"] and (_between_fields(field["format"]),)
+            parts.append(_field(held, field["conversion"], form))
+    return _formatted(tuple(parts), opening.group(), quotes)

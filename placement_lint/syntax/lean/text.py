@@ -11,7 +11,6 @@ from placement_lint.syntax.code_text import strings_and_comments
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Iterator
 
     Placed = ast.expr | ast.stmt | ast.pattern
 
@@ -115,11 +114,12 @@ def _code(text: str) -> str:
 
 
 def _is_normalized(text: str) -> bool:
-    others = {ord(character): " " for character in _outside_names(text)}
-    return unicodedata.is_normalized("NFKC", text.translate(others))
-
-
-def _outside_names(text: str) -> Iterator[str]:
+    inside: set[str] = set()
+    outside: set[str] = set()
     for character in set(text):
-        if not character.isascii() and not f"a{character}".isidentifier():
-            yield character
+        if not character.isascii():
+            (inside if f"a{character}".isidentifier() else outside).add(character)
+    # To look at the text takes longer than all else here; most have no letters but those of ASCII.
+    return not inside or unicodedata.is_normalized(
+        "NFKC", text.translate({ord(character): " " for character in outside})
+    )
