@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -34,6 +35,9 @@ _DEEPEST = 3
 """Attributes of attributes that are looked into."""
 _SETTING = (cst.AssignTarget, cst.AugAssign, cst.Element)
 _WORDS = frozenset({"donate", "donate_argnames", "donate_argnums"})
+_WRITTEN_OUT = re.compile(
+    r"donate(?:_argnums|_argnames)?[\"']?[\s\\]{0,40}[=:][\s\\]{0,40}(?!None\b|donate)[\w(\[{\"']"
+)
 _TRACED = frozenset({
     TraceKind.STAGED, TraceKind.SHARDED, TraceKind.REPLAYED, TraceKind.ABSTRACT, TraceKind.VARYING,
 })  # fmt: skip
@@ -65,7 +69,7 @@ class Donations:
         self._facts = facts
         self._tree = facts.tree
         self._run = DonationStatements(facts)
-        self._run.may_interpret = is_executed and facts.says(b"donate")
+        self._run.may_interpret = is_executed and facts.fact(_donates_by_itself)
         self._setting: dict[int, dict[str, list[_Setting]]] = {}
         self._aliases: dict[int, dict[Keys, Keys]] = {}
         """For initializers, by `id`: which parts of the object are one thing."""
@@ -472,6 +476,14 @@ class Donations:
             is_inside = type(around) is cst.FunctionDef and type(nodes[place]) is not cst.Decorator
             found.append(id(around) if is_inside else found[parent])
         return found
+
+
+def _donates_by_itself(facts: ModuleFacts) -> bool:
+    """Return whether a file writes out what is donated, and does not only hand that on.
+
+    A library's own wrappers hand it on, and to execute those takes long.
+    """
+    return _WRITTEN_OUT.search(facts.text) is not None
 
 
 def _entries(facts: ModuleFacts) -> list[cst.FunctionDef | cst.Module]:
