@@ -165,7 +165,8 @@ class TestWhatIsLookedAtAgain:
         assert (outcome.parsed, outcome.cached) == (2, 3)
         assert same(outcome, afresh())
         looked_at.clear()
-        write({"data.py": DATA.replace("with jax.default_device(cpu)", "if cpu")})
+        unplaced = DATA.replace('jax.devices("cpu")[0]', "1")
+        write({"data.py": unplaced.replace("with jax.default_device(cpu)", "if cpu")})
         assert [found.path for found in check().findings] == ["a/steps.py", "alone.py"]
         assert looked_at == {"data.py"}, "it places nothing any longer, so train.py says nothing"
 
