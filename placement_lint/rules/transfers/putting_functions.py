@@ -31,13 +31,35 @@ class Putting:
     of: Context
 
 
+def may_follow(ctx: Context) -> bool:
+    """Return whether it is worth executing a file to know which functions its calls run.
+
+    It may not depend on whether something else has the file executed.
+    """
+    return len(ctx.module.siblings) > 1 or ctx.module.fact(_puts_a_parameter)
+
+
+def _puts_a_parameter(facts: ModuleFacts) -> bool:
+    """Return whether a function of a file puts what it is given."""
+    if not facts.says(b"device_put"):
+        return False
+    for call in facts.tree.every(cst.Call):
+        named = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
+        if not isinstance(named, cst.Name) or named.value != "device_put":
+            continue
+        operand = Arguments(call).get(0, "x")
+        if isinstance(operand, cst.Name) and parameter_named(operand, facts.names) is not None:
+            return True
+    return False
+
+
 def function_called(call: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Context] | None:
     """Return the function or the method of the program that a call runs, and its file.
 
-    That is known of files that are executed, which this does not ask for. None for one that is
-    decorated: what a call of it gives is something else.
+    That is known of files that are executed together, and of those in which a function puts its
+    parameter. None for one that is decorated: what a call of it gives is something else.
     """
-    if not ctx.module.is_executed or ctx.called(call) in ctx.names.table:
+    if not may_follow(ctx) or ctx.called(call) in ctx.names.table:
         return None
     program, only = ctx.flow.program, values.sole(ctx.flow.value(call.func))
     place = None

@@ -28,7 +28,7 @@ from placement_lint.rules.transfers.put_targets import (
     is_elsewhere,
     is_sharding,
 )
-from placement_lint.rules.transfers.putting_functions import Putting, given_to_put
+from placement_lint.rules.transfers.putting_functions import Putting, given_to_put, may_follow
 from placement_lint.rules.transfers.putting_later import (
     creator_of,
     is_assigned,
@@ -221,7 +221,7 @@ class StagedThroughDefaultDevice(Rule):
 
     def _check_given(self, node: cst.Call, ctx: Context) -> None:
         """`put(jnp.zeros(…), sharding)`, of a function of the program that only puts it."""
-        if not ctx.module.is_executed or not node.args:
+        if not node.args or not may_follow(ctx):
             return
         for operand, put in given_to_put(node, ctx, _target_of_leaves):
             for part in _parts(operand, ctx):
