@@ -229,6 +229,11 @@ class ModuleFacts:
         )
 
     @property
+    def has_siblings(self) -> bool:
+        """Whether the file is executed as one program with others."""
+        return len(self.siblings) > 1
+
+    @property
     def is_executed(self) -> bool:
         """Whether `flow` is there already, as it is where files are executed as one program."""
         return "flow" in vars(self)

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from placement_lint.semantic.model import ModuleFacts
 
 
-_OF_PROGRAM = frozenset({"Class", "Closure", "Function", "Method", "NamedTupleType"})
-"""The types of what the program defines, and can be called."""
 _KEEPING = frozenset({"argparse.Namespace", "builtins.dict", "types.SimpleNamespace"})
 """What does nothing but keep what it is given."""
 
@@ -64,13 +62,18 @@ def _is_kept(use: cst.CSTNode, ctx: Context) -> bool:
     """Return whether a use of a function keeps it, or hands it to code of the program alone: from
     there it is followed to what compiles it.
     """
+    from placement_lint.placement.domain import values
+
     parent = ctx.parent(use)
     if isinstance(parent, cst.Arg):
         call = ctx.parent(parent)
+        of_program = (
+            values.Class | values.Closure | values.Function | values.Method | values.NamedTupleType
+        )
         held = ctx.flow.value(call.func) if isinstance(call, cst.Call) else frozenset()
         if isinstance(call, cst.Call) and ctx.called(call) in _KEEPING:
             return True
-        return bool(held) and all(type(atom).__name__ in _OF_PROGRAM for atom in held)
+        return bool(held) and all(isinstance(atom, of_program) for atom in held)
     return isinstance(
         parent,
         cst.AnnAssign | cst.Assign | cst.DictElement | cst.Element | cst.NamedExpr | cst.Return,

@@ -201,7 +201,7 @@ def _put(node: cst.Call, ctx: Context) -> _Put | None:
 
 def _may_be_compiled(ctx: Context) -> bool:
     """Return whether the file has compiled functions, or others of its program may call it."""
-    if len(ctx.module.siblings) > 1 or ctx.flow.program.assumed_compiled:
+    if ctx.module.has_siblings or ctx.flow.program.assumed_compiled:
         return True
     return any(True for _ in ctx.flow.module.compiled.functions)
 

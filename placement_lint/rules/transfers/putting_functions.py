@@ -36,21 +36,16 @@ def may_follow(ctx: Context) -> bool:
 
     It may not depend on whether something else has the file executed.
     """
-    return len(ctx.module.siblings) > 1 or ctx.module.fact(_puts_a_parameter)
+    return ctx.module.has_siblings or ctx.module.fact(_puts_a_parameter)
 
 
 def _puts_a_parameter(facts: ModuleFacts) -> bool:
     """Return whether a function of a file puts what it is given."""
-    if not facts.says(b"device_put"):
-        return False
-    for call in facts.tree.every(cst.Call):
-        named = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
-        if not isinstance(named, cst.Name) or named.value != "device_put":
-            continue
-        operand = Arguments(call).get(0, "x")
-        if isinstance(operand, cst.Name) and parameter_named(operand, facts.names) is not None:
-            return True
-    return False
+    # Rules import this module where LibCST may not be needed.
+    from placement_lint.semantic.file_view import FileView
+
+    calls = FileView(facts).calls_of("jax.device_put")
+    return any(parameter_named(Arguments(c).get(0, "x"), facts.names) is not None for c in calls)
 
 
 def function_called(call: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Context] | None:

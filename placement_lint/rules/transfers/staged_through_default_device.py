@@ -179,7 +179,7 @@ class StagedThroughDefaultDevice(Rule):
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        if not ctx.module.is_executed and not ctx.module.fact(_may_put):
+        if not ctx.module.has_siblings and not ctx.module.fact(_may_put):
             # What other files put that this one makes is known where they are executed together.
             return
         name = ctx.called(node)
