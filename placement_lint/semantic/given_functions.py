@@ -229,7 +229,7 @@ def _derived_loader(call: cst.Call, view: FileView) -> cst.ClassDef | None:
         or view.called(function.value) != "builtins.super"
     ):
         return None
-    return next((each for each in view.ancestors(call) if isinstance(each, cst.ClassDef)), None)
+    return view.tree.around(call, cst.ClassDef)
 
 
 def _derives_from_loader(cls: cst.ClassDef, view: FileView) -> bool:

@@ -15,6 +15,7 @@ from placement_lint.syntax.calls import Arguments, is_none, string_value
 from placement_lint.syntax.definitions import (
     CACHES,
     PARTIAL,
+    PROPERTIES,
     applied,
     class_of_receiver,
     is_generator,
@@ -51,9 +52,8 @@ _OPTIONAL = "typing.Optional"
 _UNIONS = frozenset({_OPTIONAL, "typing.Union"})
 _AROUND = frozenset({"typing.Annotated", "typing.ClassVar", "typing.Final"})
 _SELF = frozenset({"typing.Self", "typing_extensions.Self"})
-_PROPERTIES = frozenset({"builtins.property", "functools.cached_property"})
 _METHOD_DECORATORS = (
-    frozenset({"builtins.classmethod", "builtins.staticmethod"}) | _PROPERTIES | CACHES
+    frozenset({"builtins.classmethod", "builtins.staticmethod"}) | PROPERTIES | CACHES
 )
 
 
@@ -399,7 +399,7 @@ class KnownTypes:
         functions = [each for each in places if isinstance(each, cst.FunctionDef)]
         if functions:
             is_property = any(
-                self._names.qualified(each.decorator) in _PROPERTIES
+                self._names.qualified(each.decorator) in PROPERTIES
                 for each in functions[0].decorators
             )
             is_one = len(places) == 1 and is_property is not called
@@ -451,9 +451,7 @@ class KnownTypes:
             return None
         qualified = self._names.qualified(node)
         if qualified in _SELF:
-            around = next(
-                (x for x in self._tree.ancestors(node) if isinstance(x, cst.ClassDef)), None
-            )
+            around = self._tree.around(node, cst.ClassDef)
             return None if around is None else self._class(around)
         cls = self._class_named(node)
         if cls is not None:
@@ -536,8 +534,7 @@ def _attributes_of(cls: cst.ClassDef, facts: ModuleFacts) -> dict[str, list[cst.
 def _is_of_class(name: cst.Name, cls: cst.ClassDef, facts: ModuleFacts) -> bool:
     """Return whether a name in a class is an object of it, or the class itself in a method."""
     if name.value in {"self", "cls"}:
-        around = (each for each in facts.tree.ancestors(name) if isinstance(each, cst.ClassDef))
-        return next(around, None) is cls
+        return facts.tree.around(name, cst.ClassDef) is cls
     return class_of_receiver(name, facts.names) is cls
 
 

@@ -60,9 +60,7 @@ def _assigned_attributes(
                     continue
             elif not _is_taken_apart(node, tree):
                 continue
-        owner = next(
-            (each for each in tree.ancestors(node) if isinstance(each, cst.ClassDef)), None
-        )
+        owner = tree.around(node, cst.ClassDef)
         if owner is not None or isinstance(node, cst.Attribute):
             found.setdefault((id(owner), name), []).append(value)
     return found

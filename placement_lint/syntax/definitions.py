@@ -19,6 +19,8 @@ Function: TypeAlias = "cst.FunctionDef | cst.Lambda"
 PARTIAL = "functools.partial"
 CACHES = frozenset({"functools.cache", "functools.cached_property", "functools.lru_cache"})
 """Decorators after which a later call may give what the first one gave."""
+PROPERTIES = frozenset({"builtins.property", "functools.cached_property"})
+"""Decorators after which reading a method calls it."""
 _MAX_NESTING = 8
 _MOST_BASES = 32
 _BARE_BASES = frozenset({"abc.ABC", "builtins.object", "typing.Generic", "typing.Protocol"})

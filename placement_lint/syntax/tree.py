@@ -201,6 +201,10 @@ class Tree:
             yield self.nodes[index]
             index = self.parents[index]
 
+    def around(self, node: cst.CSTNode, kind: type[A]) -> A | None:
+        """Return the innermost node of a type that a node is in; not itself."""
+        return next((each for each in self.ancestors(node) if isinstance(each, kind)), None)
+
     def descendants(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """Return everything below a node, in source order."""
         index = self.index(node)

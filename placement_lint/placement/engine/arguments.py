@@ -182,7 +182,7 @@ def _makes_meshes(module: Module, node: cst.FunctionDef | cst.Lambda) -> bool:
         return True
     if not isinstance(node, cst.FunctionDef) or node.name.value != "__init__":
         return False
-    around = next((n for n in module.tree.ancestors(node) if isinstance(n, cst.ClassDef)), None)
+    around = module.tree.around(node, cst.ClassDef)
     return around is not None and module.speaks_of_meshes(around)
 
 

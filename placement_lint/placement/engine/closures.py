@@ -62,9 +62,7 @@ class Closures:
         if not isinstance(made, Function):
             return made
         module, node = self._program.module_of(made.place), self._program.node(made.place)
-        around = next(
-            (n for n in module.tree.ancestors(node) if isinstance(n, cst.FunctionDef)), None
-        )
+        around = module.tree.around(node, cst.FunctionDef)
         if around is None or not module.puts_arrays(node):
             return made
         params = [*around.params.posonly_params, *around.params.params]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.syntax.definitions import CACHES, is_generator
+from placement_lint.syntax.definitions import CACHES, PROPERTIES, is_generator
 
 if TYPE_CHECKING:
     from placement_lint.placement.facts.module import Module
@@ -118,10 +118,7 @@ def is_left_open(node: cst.CSTNode) -> bool:
 
 def is_property(module: Module, node: cst.FunctionDef) -> bool:
     """Return whether reading a method calls it."""
-    return any(
-        decorator_name(module, decorator) in {"builtins.property", "functools.cached_property"}
-        for decorator in node.decorators
-    )
+    return any(decorator_name(module, decorator) in PROPERTIES for decorator in node.decorators)
 
 
 def caches(module: Module, node: cst.FunctionDef) -> bool:

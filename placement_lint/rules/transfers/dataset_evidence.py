@@ -138,7 +138,7 @@ def _field_words(node: cst.Attribute, ctx: Context) -> set[str]:
     """Return the words in the default of a field of a dataclass: `split: str = "train"`."""
     if not isinstance(node.value, cst.Name) or node.value.value != "self":
         return set()
-    owner = next((each for each in ctx.ancestors(node) if isinstance(each, cst.ClassDef)), None)
+    owner = ctx.tree.around(node, cst.ClassDef)
     for line in () if owner is None else owner.body.body:
         field = line.body[0] if isinstance(line, cst.SimpleStatementLine) else None
         if (

@@ -103,12 +103,10 @@ class DonationsCarried(DonationParameters):
                 with self.in_file(facts):
                     if isinstance(node, cst.FunctionDef):
                         made = self.decorated(node)
+                    elif isinstance(node, cst.Call):
+                        made = self.callable_in(node, self.tree.around(node, cst.ClassDef))
                     else:
-                        made = self._called_at(node) if isinstance(node, cst.Call) else NOTHING
+                        made = NOTHING
                 if all(isinstance(each, Donor) for each in made):
                     self._made_at[place] = made
         return self._made_at[place]
-
-    def _called_at(self, node: cst.Call) -> Things:
-        around = (each for each in self.tree.ancestors(node) if isinstance(each, cst.ClassDef))
-        return self.callable_in(node, next(around, None))

@@ -185,10 +185,7 @@ class DonationExpressions(DonationReadings, ABC):
 
     def _bind_owner(self, node: cst.CSTNode, cls: cst.ClassDef) -> None:
         """Let the first parameter of the method around an expression be an object of a class."""
-        functions = (
-            each for each in self.tree.ancestors(node) if isinstance(each, cst.FunctionDef)
-        )
-        method = next(functions, None)
+        method = self.tree.around(node, cst.FunctionDef)
         if method is None or not method.params.params:
             return
         frame = self.new_number()

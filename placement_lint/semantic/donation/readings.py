@@ -17,6 +17,7 @@ from placement_lint.semantic.donation.buffers import (
     Root,
     Surety,
 )
+from placement_lint.semantic.donation.callables import parameters_of
 from placement_lint.semantic.donation.choices import likely, there_since, unlikely
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.syntax.calls import Arguments
@@ -376,9 +377,7 @@ class DonationReadings:
         "" where that has no name, or the function reads a variable of its own or of the module.
         """
         for call in reversed(self.stack):
-            tree = self.facts_of(node).tree
-            around = tree.ancestors(node)
-            function = next((one for one in around if isinstance(one, cst.FunctionDef)), None)
+            function = self.facts_of(node).tree.around(node, cst.FunctionDef)
             root, dot, rest = text.partition(".")
             if function is None or not (given := _argument(call, function, root)):
                 return ""
@@ -403,15 +402,13 @@ class DonationReadings:
 
 def _argument(call: cst.Call, function: cst.FunctionDef, name: str) -> str:
     """Return the dotted name of what a call gives a parameter; "" where that is not known."""
-    params = function.params
-    names = [each.name.value for each in (*params.posonly_params, *params.params)]
-    is_method = names[:1] == ["self"]
+    names = parameters_of(function)
+    keyword_only = {each.name.value for each in function.params.kwonly_params}
+    is_method = names[:1] == ("self",)
     if is_method and name == "self":
         return dotted(call.func.value) if isinstance(call.func, cst.Attribute) else ""
     arguments = Arguments(call)
-    if arguments.is_open or (
-        name not in names and name not in {each.name.value for each in params.kwonly_params}
-    ):
+    if arguments.is_open or name not in {*names, *keyword_only}:
         return ""
     position = names.index(name) - is_method if name in names else None
     given = arguments.get(position, name)

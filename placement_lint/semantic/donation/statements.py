@@ -24,6 +24,7 @@ from placement_lint.semantic.donation.choices import NOTHING, Choice, either, wi
 from placement_lint.semantic.donation.expressions import DATA, is_list, item_key
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.syntax.calls import Arguments, integer_value
+from placement_lint.syntax.definitions import PROPERTIES
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ _MOST_NESTED = 2
 """Loops in one another that are executed more than once in each iteration of the outer one."""
 _MAX_SNAPSHOTS = 32
 """Points of a `try` from which its handlers may be reached."""
-_PROPERTIES = frozenset({"builtins.property", "functools.cached_property"})
 _EXPECTING = frozenset({
     "contextlib.suppress", "pytest.raises", "pytest.warns", "absl.testing.absltest.raises",
 })  # fmt: skip
@@ -88,7 +88,7 @@ class DonationStatements(DonationCalls):
     def _is_property(self, method: cst.FunctionDef) -> bool:
         with self.at(method):
             each = [self.names.qualified(decorator.decorator) for decorator in method.decorators]
-        return len(each) == 1 and each[0] in _PROPERTIES
+        return len(each) == 1 and each[0] in PROPERTIES
 
     def execute(self, function: Function) -> Things:
         """Execute the body of a function, whose parameters are bound; return what it gives."""

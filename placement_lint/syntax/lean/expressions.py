@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from placement_lint.syntax.lean import literals
-from placement_lint.syntax.lean.literals import name
+from placement_lint.syntax.lean.literals import attribute, name
 from placement_lint.syntax.lean.makers import by_type, maker
 from placement_lint.syntax.lean.text import UnsuitedError
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from placement_lint.syntax.lean.text import LocatedText
 
-_attribute = maker(cst.Attribute, "value", "attr")
 _call = maker(cst.Call, "func", "args")
 _argument = maker(cst.Arg, "value", "keyword", "star")
 _subscript = maker(cst.Subscript, "value", "slice")
@@ -128,7 +127,7 @@ class ExpressionMaker:
 
     def make_Attribute(self, node: ast.Attribute) -> Any:
         value = node.value
-        return _attribute(self.makers[type(value)](value), name(node.attr))
+        return attribute(self.makers[type(value)](value), name(node.attr))
 
     # -- calls and subscripts ---------------------------------------------------------------
 

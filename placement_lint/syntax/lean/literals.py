@@ -28,10 +28,10 @@ _FIELD = re.compile(
 """A field that holds a dotted name, as four of five do."""
 
 name = maker(cst.Name, "value")
+attribute = maker(cst.Attribute, "value", "attr")
 _string = maker(cst.SimpleString, "value")
 _concatenated = maker(cst.ConcatenatedString, "left", "right")
 _ellipsis = maker(cst.Ellipsis)
-_attribute = maker(cst.Attribute, "value", "attr")
 _formatted = maker(cst.FormattedString, "parts", "start", "end")
 _between_fields = maker(cst.FormattedStringText, "value")
 _field = maker(cst.FormattedStringExpression, "expression", "conversion", "format_spec")
@@ -84,6 +84,15 @@ def _strings(text: str) -> Any:
     return whole
 
 
+def dotted(written: str) -> Any:
+    """Return the node of a dotted name, of which nothing but names and dots is written."""
+    first, *others = written.split(".")
+    whole = name(first)
+    for each in others:
+        whole = attribute(whole, name(each))
+    return whole
+
+
 def formatted(node: ast.expr, text: LocatedText) -> Any:
     """Return the node of a string with fields: as LibCST reads it.
 
@@ -121,12 +130,8 @@ def _with_names(written: str) -> Any:
             parts.append(_between_fields(between))
         if field is not None:
             done = field.end()
-            first, *attributes = field["name"].split(".")
-            if keyword.iskeyword(first):
+            if keyword.iskeyword(field["name"].partition(".")[0]):
                 return None
-            held = name(first)
-            for attribute in attributes:
-                held = _attribute(held, name(attribute))
             form = field["format"] and (_between_fields(field["format"]),)
-            parts.append(_field(held, field["conversion"], form))
+            parts.append(_field(dotted(field["name"]), field["conversion"], form))
     return _formatted(tuple(parts), opening.group(), quotes)

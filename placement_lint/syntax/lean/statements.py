@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from placement_lint.syntax.lean.expressions import ASYNCHRONOUS, OPERATORS, ExpressionMaker
-from placement_lint.syntax.lean.literals import name
+from placement_lint.syntax.lean.literals import dotted, name
 from placement_lint.syntax.lean.makers import by_type, maker
 from placement_lint.syntax.lean.patterns import PatternMaker
 
@@ -41,7 +41,6 @@ _import_from = maker(cst.ImportFrom, "module", "names", "relative")
 _import_alias = maker(cst.ImportAlias, "name", "asname")
 _import_star = maker(cst.ImportStar)
 _as_name = maker(cst.AsName, "name")
-_attribute = maker(cst.Attribute, "value", "attr")
 _if = maker(cst.If, "test", "body", "orelse")
 _else = maker(cst.Else, "body")
 _for = maker(cst.For, "target", "iter", "body", "orelse", "asynchronous")
@@ -205,7 +204,7 @@ class StatementMaker:
     def small_ImportFrom(self, node: ast.ImportFrom) -> Any:
         every = node.names[0].name == "*"
         names = _import_star() if every else tuple([_alias(each) for each in node.names])
-        module = None if node.module is None else _dotted(node.module)
+        module = None if node.module is None else dotted(node.module)
         return _import_from(module, names, (_DOT,) * (node.level or 0))
 
     def small_TypeAlias(self, node: Any) -> Any:
@@ -337,12 +336,4 @@ def _noting(
 
 def _alias(node: ast.alias) -> Any:
     asname = None if node.asname is None else _as_name(name(node.asname))
-    return _import_alias(_dotted(node.name), asname)
-
-
-def _dotted(written: str) -> Any:
-    first, *others = written.split(".")
-    whole = name(first)
-    for each in others:
-        whole = _attribute(whole, name(each))
-    return whole
+    return _import_alias(dotted(node.name), asname)
