@@ -362,7 +362,7 @@ class StagedThroughDefaultDevice(Rule):
 
 
 def _may_put(facts: ModuleFacts) -> bool:
-    return facts.says(b"device_put", b"to_device", b"device=", b"device =")
+    return facts.says(b"device")
 
 
 def _is_name(node: cst.BaseExpression | None, name: str) -> bool:
