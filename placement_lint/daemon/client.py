@@ -114,10 +114,17 @@ def _connected() -> socket.socket:
 
 @contextmanager
 def _passing_interrupts_to(process: int) -> Iterator[None]:
-    """Pass on each interrupt, without breaking off what is being received."""
+    """Pass on each interrupt, without breaking off what is being received.
+
+    After one, this process ends as soon as the exit code is there, and further ones are ignored.
+    """
     import signal
 
+    is_interrupted = False
+
     def pass_on(number: int, _: object) -> None:
+        nonlocal is_interrupted
+        is_interrupted = True
         # It may just have ended; then its exit code is on the way.
         with suppress(ProcessLookupError):
             os.kill(process, number)
@@ -128,10 +135,12 @@ def _passing_interrupts_to(process: int) -> Iterator[None]:
         # Interrupts reach the main thread only, and this is another one.
         yield
         return
+    is_done = False
     try:
         yield
+        is_done = True
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, signal.SIG_IGN if is_done and is_interrupted else before)
 
 
 def _umask() -> int:
