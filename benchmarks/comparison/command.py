@@ -134,8 +134,8 @@ class _Comparison:
         tree = trees.make_tree(name, self.work, wheels=wheels, scale=self.args.scale)
         answer = json.loads(installed.said(*installed.child("sizes", str(tree))))
         parsed: list[str] = answer["parsed"]
-        listed = self.work / "parsed.txt"
-        listed.write_text("\n".join(parsed), encoding="utf-8")
+        listed = self.work / "mentioning.txt"
+        listed.write_text("\n".join(answer["mentioning"]), encoding="utf-8")
         # One of middle size, so that neither the largest nor an empty one speaks for all.
         by_size = sorted(parsed, key=lambda path: (Path(path).stat().st_size, path))
         many = len(by_size) > 1

@@ -65,11 +65,6 @@ class Size:
     parsed_files: int = 0
     parsed_lines: int = 0
 
-    @property
-    def share(self) -> float:
-        """The share of the lines that mention jax which are parsed."""
-        return self.parsed_lines / self.jax_lines if self.jax_lines else 0.0
-
 
 @dataclass(frozen=True)
 class Tree:

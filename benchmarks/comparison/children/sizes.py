@@ -1,4 +1,4 @@
-"""Print, as JSON, how much is in a tree, and which of its files pass the filter of the rules."""
+"""Print, as JSON, how much is in a tree, and which files mention jax and pass the rules' filter."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def main(top: str) -> int:
     sizes = dict.fromkeys(
         ("files", "lines", "size", "jax_files", "jax_lines", "parsed_files", "parsed_lines"), 0
     )
-    parsed = []
+    mentioning, parsed = [], []
     for path in sorted(Path(top).rglob("*.py")):
         data = path.read_bytes()
         lines = data.count(b"\n")
@@ -29,11 +29,12 @@ def main(top: str) -> int:
         if with_jax:
             sizes["jax_files"] += 1
             sizes["jax_lines"] += lines
+            mentioning.append(str(path))
         if passes_filter(FileText(data, jax=with_jax), rules):
             sizes["parsed_files"] += 1
             sizes["parsed_lines"] += lines
             parsed.append(str(path))
-    json.dump({"sizes": sizes, "parsed": parsed}, sys.stdout)
+    json.dump({"sizes": sizes, "mentioning": mentioning, "parsed": parsed}, sys.stdout)
     return 0
 
 
