@@ -47,8 +47,9 @@ def main(arguments: Sequence[str]) -> int:
 
     if not args.watch:
         from placement_lint.lint.gc_pause import never_collected
+        from placement_lint.syntax.late_methods import compiled_late
 
-        with never_collected():
+        with never_collected(), compiled_late():
             return _run(args, parser)
     from placement_lint.cli.watch import demand_sense, stamps_of, watch
 
