@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -9,6 +10,7 @@ import libcst as cst
 from placement_lint.jaxmodel.platforms import PLACED_BY
 from placement_lint.semantic.method_uses import uses_of_method
 from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import initializer_of, named_function
 
 if TYPE_CHECKING:
     from placement_lint.semantic.model import ModuleFacts
@@ -40,8 +42,47 @@ def _is_put_on(place: cst.CSTNode, facts: ModuleFacts) -> bool:
     call = facts.tree.parent(argument) if isinstance(argument, cst.Arg) else None
     if not isinstance(call, cst.Call):
         return False
-    position, keyword = PLACED_BY.get(facts.names.qualified(call.func) or "", (None, ""))
-    return Arguments(call).get(position, keyword) is place
+    name = facts.names.qualified(call.func) or ""
+    if name in PLACED_BY:
+        return Arguments(call).get(*PLACED_BY[name]) is place
+    at = next((index for index, each in enumerate(call.args) if each.value is place), None)
+    if at is None or call.args[at].star:
+        return False
+    by_name = call.args[at].keyword
+    keyword = None if by_name is None else by_name.value
+    return puts_on_argument(call, at, keyword, facts) is True
+
+
+def puts_on_argument(
+    call: cst.Call, position: int, keyword: str | None, facts: ModuleFacts
+) -> bool | None:
+    """Return whether a function puts arrays on an argument of its; None if it is of another file.
+
+    The argument is the one at the position among those of the call, or by the keyword.
+    """
+    names = facts.names
+    function = named_function(call.func, names) or initializer_of(call.func, names)
+    if not isinstance(function, cst.FunctionDef):
+        return None
+    params = [
+        each.name.value for each in (*function.params.posonly_params, *function.params.params)
+    ]
+    at = position + isinstance(names.scope(function).node, cst.ClassDef)
+    name = keyword or (params[at] if at < len(params) else None)
+    return name is not None and name in facts.fact(_put_on_by).get(function, ())
+
+
+def _put_on_by(facts: ModuleFacts) -> dict[cst.CSTNode, set[str]]:
+    """Return on which of the names that it reads each function of a file puts arrays."""
+    found: dict[cst.CSTNode, set[str]] = defaultdict(set)
+    for call in facts.tree.every(cst.Call):
+        name = facts.names.qualified(call.func) or ""
+        place = Arguments(call).get(*PLACED_BY[name]) if name in PLACED_BY else None
+        if isinstance(place, cst.Name):
+            for around in facts.tree.ancestors(call):
+                if isinstance(around, cst.FunctionDef):
+                    found[around].add(place.value)
+    return found
 
 
 def _uses_of_bound(value: cst.CSTNode, facts: ModuleFacts) -> list[cst.Name]:

@@ -17,8 +17,11 @@ _COMPAT = ("tensorflow.compat.v1.", "tensorflow.compat.v2.")
 _HARMLESS = (
     "tensorflow.TensorShape", "tensorflow.TensorSpec", "tensorflow.app.", "tensorflow.as_dtype",
     "tensorflow.config.list_physical_devices", "tensorflow.dtypes.as_dtype", "tensorflow.errors.",
-    "tensorflow.get_logger", "tensorflow.gfile.", "tensorflow.io.", "tensorflow.is_tensor",
-    "tensorflow.logging.", "tensorflow.make_ndarray", "tensorflow.make_tensor_proto",
+    "tensorflow.get_logger", "tensorflow.gfile.", "tensorflow.io.FixedLen",
+    "tensorflow.io.RaggedFeature", "tensorflow.io.SparseFeature", "tensorflow.io.TFRecord",
+    "tensorflow.io.VarLenFeature", "tensorflow.io.gfile.", "tensorflow.io.tf_record_iterator",
+    "tensorflow.is_tensor", "tensorflow.logging.", "tensorflow.make_ndarray",
+    "tensorflow.make_tensor_proto",
     "tensorflow.nest.", "tensorflow.summary.", "tensorflow.train.BytesList",
     "tensorflow.train.Example", "tensorflow.train.Feature", "tensorflow.train.FloatList",
     "tensorflow.train.Int64List", "tensorflow.train.SequenceExample",
@@ -28,7 +31,8 @@ _HARMLESS = (
 )  # fmt: skip
 """What reads and writes files, checkpoints and messages, or only describes: no operation runs.
 
-`tfds.data_source` reads files by itself.
+`tfds.data_source` reads files by itself. Of `tf.io` the rest are operations, as `tf.io.read_file`,
+`tf.io.serialize_tensor` and `tf.io.parse_single_example`: the first starts the devices.
 """
 
 

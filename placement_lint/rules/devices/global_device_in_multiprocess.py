@@ -14,13 +14,11 @@ from placement_lint.rules.devices.processes import INITIALIZE, depends_on_proces
 from placement_lint.semantic.elsewhere import effects_of
 from placement_lint.semantic.enclosing import is_caught
 from placement_lint.semantic.followed import followed
-from placement_lint.semantic.named_places import is_place_of_objects
+from placement_lint.semantic.named_places import is_place_of_objects, puts_on_argument
 from placement_lint.semantic.own_attributes import own_attribute
-from placement_lint.syntax.calls import Arguments, integer_value, string_value
+from placement_lint.syntax.calls import Arguments, integer_value, is_none, string_value
 from placement_lint.syntax.definitions import (
     function_of,
-    initializer_of,
-    named_function,
     own_method,
 )
 
@@ -49,6 +47,7 @@ _CONVERTING = {
 }
 _PROPERTIES = frozenset({"builtins.property", "functools.cached_property"})
 _MAX_HOPS = 6
+_MAX_SEEN = 32
 _FAILURES = frozenset({
     "builtins.BaseException", "builtins.Exception", "builtins.RuntimeError",
     "jax.errors.JaxRuntimeError",
@@ -226,28 +225,11 @@ def _is_device_like(node: cst.BaseExpression, keyword: str | None) -> bool:
 
 
 def _callee_puts(call: cst.Call, position: int, keyword: str | None, ctx: Context) -> bool:
-    function = named_function(call.func, ctx.names) or initializer_of(call.func, ctx.names)
-    if isinstance(function, cst.FunctionDef):
-        params = [*function.params.posonly_params, *function.params.params]
-        names = [param.name.value for param in params]
-        is_method = isinstance(ctx.names.scope(function).node, cst.ClassDef)
-        at = position + is_method
-        name = keyword or (names[at] if at < len(names) else None)
-        return name is not None and any(
-            _place_of(inner, ctx) == name for inner in ctx.tree.every(cst.Call, below=function.body)
-        )
+    is_put = puts_on_argument(call, position, keyword, ctx.module)
+    if is_put is not None:
+        return is_put
     effects = effects_of(call.func, ctx)
     return effects is not None and any(each.name in PLACED_BY for each in effects.calls)
-
-
-def _place_of(call: cst.Call, ctx: Context) -> str | None:
-    """Return the name of what a call puts arrays on."""
-    name = ctx.called(call) or ""
-    if name not in PLACED_BY:
-        return None
-    position, keyword = PLACED_BY[name]
-    place = Arguments(call).get(position, keyword)
-    return place.value if isinstance(place, cst.Name) else None
 
 
 def _indexed(place: cst.BaseExpression, ctx: Context) -> cst.Call | None:
@@ -255,7 +237,14 @@ def _indexed(place: cst.BaseExpression, ctx: Context) -> cst.Call | None:
 
     Or one of several, of which one is.
     """
-    return next(filter(None, (_indexed_by(each, ctx) for each in _alternatives(place, ctx))), None)
+    return _first_indexed(place, ctx, set())
+
+
+def _first_indexed(
+    place: cst.BaseExpression, ctx: Context, seen: set[cst.CSTNode]
+) -> cst.Call | None:
+    found = (_indexed_by(each, ctx, seen) for each in _alternatives(place, ctx))
+    return next(filter(None, found), None)
 
 
 def _alternatives(place: cst.BaseExpression, ctx: Context) -> Iterator[cst.BaseExpression]:
@@ -263,9 +252,12 @@ def _alternatives(place: cst.BaseExpression, ctx: Context) -> Iterator[cst.BaseE
     # This loads LibCST, which a run that parses nothing does without.
     from placement_lint.syntax.names import BindingKind
 
-    bindings = ctx.names.bindings(place) if isinstance(place, cst.Name) else ()
+    every = ctx.names.bindings(place) if isinstance(place, cst.Name) else ()
+    # `device = None` where listing the devices fails is no other device.
+    bindings = [each for each in every if each.kind is not BindingKind.ABSENT]
     assigned = [each.value for each in bindings if each.kind is BindingKind.ASSIGNMENT]
-    found = assigned if 1 < len(bindings) == len(assigned) <= _MAX_HOPS else [place]
+    is_known = len(every) > 1 and 0 < len(bindings) == len(assigned) <= _MAX_HOPS
+    found = assigned if is_known else [place]
     if len(assigned) == 1 and len(bindings) == 2 and _is_rebound(place, bindings, ctx):
         found = assigned
     for each in found:
@@ -295,13 +287,15 @@ def _is_rebound(use: cst.BaseExpression, bindings: Sequence[Binding], ctx: Conte
     )
 
 
-def _indexed_by(place: cst.BaseExpression, ctx: Context) -> cst.Call | None:
-    for _ in range(_MAX_HOPS):
-        held = _held(followed(place, ctx), ctx)
-        if held is None:
-            break
-        place = held
+def _indexed_by(place: cst.BaseExpression, ctx: Context, seen: set[cst.CSTNode]) -> cst.Call | None:
+    """Return it where a place is one thing, however many functions and objects it comes through."""
     place = followed(place, ctx)
+    if place in seen or len(seen) > _MAX_SEEN:
+        return None
+    seen.add(place)
+    held = _held(place, ctx)
+    if held is not None:
+        return _first_indexed(held, ctx, seen)
     part = _single_index(place)
     if not isinstance(place, cst.Subscript) or not isinstance(part, cst.Index):
         return None
@@ -325,12 +319,13 @@ def _held(place: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
 
 
 def _returned(function: Function | None, ctx: Context) -> cst.BaseExpression | None:
-    """Return the only value that a function returns."""
+    """Return the only value that a function returns, or returns unless it returns None."""
     if not isinstance(function, cst.FunctionDef):
         return None
     found = ctx.tree.every(cst.Return, below=function.body)
     values = [each.value for each in found if ctx.function(each) is function]
-    return values[0] if len(values) == 1 else None
+    some = [each for each in values if each is not None and not is_none(each)]
+    return some[0] if len(some) == 1 else None
 
 
 def _name_for_others(device: cst.Subscript, ctx: Context) -> str | None:
@@ -341,7 +336,7 @@ def _name_for_others(device: cst.Subscript, ctx: Context) -> str | None:
     function = ctx.function(device)
     if isinstance(function, cst.FunctionDef):
         returned = _returned(function, ctx)
-        is_this = returned is not None and followed(returned, ctx) is device
+        is_this = returned is not None and device in _alternatives(returned, ctx)
         scope = ctx.names.scope(function)
         if isinstance(scope.node, cst.ClassDef):
             if not is_this:

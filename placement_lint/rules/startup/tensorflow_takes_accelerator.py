@@ -90,10 +90,10 @@ class TensorflowTakesAccelerator(Rule):
     `CUDA_VISIBLE_DEVICES`. A program in which TensorFlow is meant to use the GPU: `jax2tf`,
     `orbax.export`, `tf.distribute`, `list_logical_devices`. An import in a function, for a type
     checker, or that may fail. A program that uses only TensorFlow's summaries, files, checkpoints
-    and messages: `tf.io`, `tf.summary`, `tf.train.load_checkpoint`, `tf.train.Example`,
-    `tf.make_ndarray`. Functions of another file that use TensorFlow, if only other names of that
-    file are imported; what an imported file imports in turn from another directory: it may be for
-    something else.
+    and messages: `tf.io.gfile`, `tf.io.TFRecordWriter`, `tf.summary`, `tf.train.load_checkpoint`,
+    `tf.train.Example`, `tf.make_ndarray`. Functions of another file that use TensorFlow, if only
+    other names of that file are imported; what an imported file imports in turn from another
+    directory: it may be for something else.
 
     ## Verified by
     Virtual devices have no GPU memory that TensorFlow could take, so the proof uses a stand-in for

@@ -444,9 +444,10 @@ def _made_here(call: cst.Call, name: str, is_spread: bool, ctx: Context) -> bool
             count = literal_count(first, ctx)
             return None if count is not None and count < SMALL else False
         parts = first.elements if isinstance(first, cst.List | cst.Tuple) else ()
-        if not parts or not all(_is_host(part.value, ctx) for part in parts):
+        is_host = all(_is_host(part.value, ctx) for part in parts)
+        if first is None or not (is_host if parts else _is_numpy_tree(first, ctx)):
             return None
-        counts = [literal_count(followed(part.value, ctx), ctx) for part in parts]
+        counts = [literal_count(followed(part.value, ctx), ctx) for part in parts] or [None]
         count = None if None in counts else sum(each or 0 for each in counts)
     elif row.effect in _MAKING and not name.startswith("jax.numpy.array"):
         held = ctx.flow.value(call)
@@ -470,9 +471,7 @@ def _mapped_by(call: cst.Call, name: str, ctx: Context) -> str | None:
     function, tree = arguments
     converting = ctx.names.qualified(function)
     row = ctx.names.table.get(converting or "")
-    leaves = list(contents.leaves_of(ctx.flow.tree_of(tree)))
-    is_numpy = all(_is_numpy(leaf) for leaf in leaves)
-    return converting if row and row.effect in _CONVERTING and leaves and is_numpy else None
+    return converting if row and row.effect in _CONVERTING and _is_numpy_tree(tree, ctx) else None
 
 
 def _is_handled(operand: cst.BaseExpression, put: cst.Call, ctx: Context) -> bool:
@@ -575,6 +574,11 @@ def _is_host(node: cst.BaseExpression, ctx: Context) -> bool:
 def _is_numpy(held: values.Value) -> bool:
     """Return whether a value is NumPy's: `jax.device_put` takes no tensor of PyTorch."""
     return all(isinstance(atom, values.Host) and not atom.is_tensor for atom in held)
+
+
+def _is_numpy_tree(tree: cst.BaseExpression, ctx: Context) -> bool:
+    leaves = list(contents.leaves_of(ctx.flow.tree_of(tree)))
+    return bool(leaves) and all(_is_numpy(leaf) for leaf in leaves)
 
 
 def _is_uncommitted(key: cst.BaseExpression | None, is_spread: bool, ctx: Context) -> bool:
