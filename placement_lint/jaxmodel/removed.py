@@ -62,7 +62,8 @@ class OldApi:
     """What can be written in its stead, with all else left as it is: a qualified name, or of arrays
     what follows the dot. None: the code around it has to change too."""
     replacement_since: str | None = None
-    """The release that brought the replacement; None: older than all releases examined."""
+    """The release that brought the replacement, or what `advice` says to use; None: older than all
+    releases examined."""
     same_without: tuple[str, ...] = ()
     """Arguments with which the replacement does something else, or fails: without them the two do
     the same, but for where a mesh is entered. Then replacing it is no safe fix."""
@@ -234,6 +235,7 @@ _SHARDINGS = [
         "jax.experimental.shard_map.shard_map",
         Access.NAME,
         deprecated="0.8.0",
+        replacement_since="0.6.0",
         advice="jax.shard_map: mesh, in_specs and out_specs by keyword, check_vma for check_rep",
     ),
     # Never taken by `jax.shard_map`, only by the function of jax.experimental.shard_map before it.

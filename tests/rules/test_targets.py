@@ -128,3 +128,17 @@ def test_a_variable_is_too_late_for_the_versions_that_read_it(
     text = f'import os\nimport jax\nos.environ["{variable}"] = "1"\n'
     said = [each for each in ("0.4.30", "0.6.2", "0.10.2", "newest") if found(text, each, "JDP501")]
     assert said == targets
+
+
+@pytest.mark.parametrize(
+    ("requirement", "is_found"),
+    [("jax>=0.8", True), ("jax>=0.6", True), ("jax>=0.5.3", False), ("jax>=0.6,<0.8", False)],
+)
+def test_an_old_name_is_found_if_every_version_has_what_is_to_be_used(
+    tmp_path: Path, requirement: str, is_found: bool
+) -> None:
+    (tmp_path / "pyproject.toml").write_text(f'[project]\ndependencies = ["{requirement}"]\n')
+    path = tmp_path / "code.py"
+    path.write_text("from jax.experimental.shard_map import shard_map\n\nprint(shard_map)\n")
+    findings = Linter(SettingsLoader().for_file).check([str(path)]).findings
+    assert [finding.code for finding in findings] == ["JDP602"] * is_found

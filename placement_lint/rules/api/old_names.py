@@ -111,9 +111,9 @@ def is_deprecated(api: OldApi, target: TargetVersions) -> bool:
     if target.all_reach(api.deprecated):
         return True
     # Where old versions are meant too, what is to be used in its stead must be in all of them.
-    return api.replacement is not None and (
-        api.replacement_since is None or target.all_reach(api.replacement_since)
-    )
+    if api.replacement_since is not None:
+        return target.all_reach(api.replacement_since)
+    return api.replacement is not None
 
 
 def needs_of(rows: Iterable[OldApi]) -> Needs:
