@@ -19,6 +19,13 @@ def dotted(node: cst.CSTNode) -> str:
     return ".".join(reversed([*parts, node.value]))
 
 
+def whole_of(node: cst.CSTNode) -> cst.CSTNode:
+    """Return what an attribute or an item is of, however deep: `state` of `state.params["w"]`."""
+    while isinstance(node, cst.Attribute | cst.Subscript):
+        node = node.value
+    return node
+
+
 @functools.cache
 def saying() -> tuple[type[cst.CSTNode], ...]:
     """Return the nodes that have a word of their own: see `said`."""

@@ -18,6 +18,7 @@ from placement_lint.rules.commitment.combining import COMBINING, COMBINING_TREES
 from placement_lint.rules.commitment.putting import TREE_MAPS
 from placement_lint.syntax.calls import Arguments, integer_value, string_value, updated_array
 from placement_lint.syntax.definitions import applied, keeps_fields, named_function
+from placement_lint.syntax.dotted import whole_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -363,10 +364,9 @@ class _Reader:
                 part = _NOTHING if starred else _item(known, position)
                 self._assign(element.value, part, env)
         else:
-            while isinstance(target, cst.Attribute | cst.Subscript):
-                target = target.value
-            if isinstance(target, cst.Name):
-                env.pop(target.value, None)
+            name = whole_of(target)
+            if isinstance(name, cst.Name):
+                env.pop(name.value, None)
 
     # -- expressions ------------------------------------------------------------------------------
 

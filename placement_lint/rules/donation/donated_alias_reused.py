@@ -9,6 +9,7 @@ import libcst as cst
 from placement_lint.findings import Applicability, Severity
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.donation.readings import DONATES, confidence, deleted, donated, readings
+from placement_lint.syntax.dotted import whole_of
 from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
@@ -104,11 +105,10 @@ class DonatedAliasReused(Rule):
 
 def _copied(node: cst.CSTNode, ctx: Context) -> FixPlan | None:
     """Copy what the name was bound to, where one assignment of the file binds it."""
-    while isinstance(node, cst.Attribute | cst.Subscript):
-        node = node.value
-    if not isinstance(node, cst.Name) or not ctx.tree.contains(node):
+    name = whole_of(node)
+    if not isinstance(name, cst.Name) or not ctx.tree.contains(name):
         return None
-    value = ctx.names.sole_value(node)
+    value = ctx.names.sole_value(name)
     spelled = None if value is None else ctx.reach("jax.numpy.copy", at=node)
     mapped = None if value is None else ctx.reach("jax.tree.map", at=node)
     if value is None or spelled is None or mapped is None:

@@ -115,8 +115,15 @@ class DonatedArrayReused(Rule):
                 each.node,
                 _message(each, texts, ctx),
                 confidence=confidence(each.surety),
-                related=() if each.is_again else [(each.donation, ctx.module.path, "donated here")],
+                related=_related(each, ctx),
             )
+
+
+def _related(each: Reading, ctx: Context) -> list[tuple[cst.CSTNode, str, str]]:
+    if each.is_again:
+        return []
+    call = each.death.call if each.is_returned else each.donation
+    return [(call, ctx.module.path, "donated here")] if ctx.tree.contains(call) else []
 
 
 def _by_call(found: Iterable[Reading]) -> Iterator[tuple[Reading, list[str]]]:
@@ -152,6 +159,8 @@ def _message(each: Reading, texts: list[str], ctx: Context) -> str:
             f"{what} {are} donated to `{each.death.to}` in each iteration and not replaced: "
             f"{they} deleted from the second one on"
         )
+    if each.is_returned:
+        return f"what this call returns {deleted(each)}: it was donated to `{each.death.to}` in it"
     read = f"`{each.text}`" if each.text and not each.is_inside else f"`{text}`"
     how = "in this call" if each.is_inside else "here"
     return f"{read} {deleted(each)} where it is read {how}: it was {donated(each, ctx)}"

@@ -21,7 +21,7 @@ from placement_lint.semantic.donation.callables import parameters_of
 from placement_lint.semantic.donation.choices import likely, there_since, unlikely
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.dotted import dotted, whole_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +44,8 @@ class Reading:
     """It goes by another name than what was donated."""
     is_again: bool
     """It is the donation itself, in the next iteration of a loop."""
+    is_returned: bool
+    """It is what the call in which it was donated returns."""
     donation: cst.CSTNode
     """Where it was donated, as seen from there."""
     is_inside: bool
@@ -323,9 +325,11 @@ class DonationReadings:
             if places is None:
                 return
             at, donation = places
-        is_again = not is_of_others and any(
-            self.is_own(call) and self.own.tree.is_inside(at, call)
-            for call in (donation, death.call)
+        calls = (donation, death.call)
+        # What such a call returns is read after it, and what it is given before it.
+        is_returned = at is node and any(call is whole_of(node) for call in calls)
+        is_again = not (is_of_others or is_returned) and any(
+            self.is_own(call) and self.own.tree.is_inside(at, call) for call in calls
         )
         is_deep = len(self.stack) > shared and at is node
         is_own |= self.entered == death.entered
@@ -344,7 +348,17 @@ class DonationReadings:
             surety = min(surety, Surety.LIKELY)
         is_guarded = bool(self.bodies) and len(self.where) > self.bodies[-1]
         found = Reading(
-            at, text, death, surety, is_alias, is_again, donation, at is not node, is_guarded, node
+            node=at,
+            text=text,
+            death=death,
+            surety=surety,
+            is_alias=is_alias,
+            is_again=is_again,
+            is_returned=is_returned,
+            donation=donation,
+            is_inside=at is not node,
+            is_guarded=is_guarded,
+            inner=node,
         )
         before = self.readings.get(id(at))
         if before is None or (before.surety, not before.is_again) < (surety, not is_again):
@@ -389,12 +403,11 @@ class DonationReadings:
 
     def _is_late(self, node: cst.CSTNode) -> bool:
         """Return whether a name was bound to what was donated before: it is the donor's own."""
-        while isinstance(node, cst.Attribute | cst.Subscript):
-            node = node.value
-        if not isinstance(node, cst.Name) or not self.tree.contains(node):
+        name = whole_of(node)
+        if not isinstance(name, cst.Name) or not self.tree.contains(name):
             return False
-        owner = self.names.owner(node.value, self.names.scope(node))
-        return owner is not None and (self.frames.get(id(owner), 0), node.value) in self.late
+        owner = self.names.owner(name.value, self.names.scope(name))
+        return owner is not None and (self.frames.get(id(owner), 0), name.value) in self.late
 
     def _donation(self, death: Death, shared: int) -> cst.Call:
         return death.stack[shared] if len(death.stack) > shared else death.call
