@@ -477,13 +477,15 @@ def _leaves(call: LibraryCall, tree: Value) -> Value:
 
 
 def _every_leaf(call: LibraryCall, tree: Value) -> Value:
-    """Return what a leaf of a tree may be: one of its arrays; without any, NumPy's."""
+    """Return what a leaf of a tree may be: one of its arrays, shardings or specs, or NumPy's."""
     of = call.program.trees
     found = _every_array(of.spread(tree, call.state))
     if found != UNKNOWN:
         return found
     leaves = [*of.leaves(tree, call.state)]
     atoms = [atom for leaf in leaves for atom in leaf]
+    if atoms and all(isinstance(atom, Sharding | Spec) for atom in atoms):
+        return join(*leaves)
     if not atoms or not all(isinstance(atom, Host) for atom in atoms):
         return UNKNOWN
     return TENSOR if any(atom in TENSOR for atom in atoms) else HOST
