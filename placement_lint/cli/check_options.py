@@ -192,13 +192,18 @@ def _version() -> str:
     return f"placement-lint {__version__}"
 
 
+def usable_processors() -> int:
+    """Return how many processes check files unless it is said."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def _jobs(text: str) -> int:
     import argparse
 
     if text == "auto":
-        if hasattr(os, "sched_getaffinity"):
-            return len(os.sched_getaffinity(0))
-        return os.cpu_count() or 1
+        return usable_processors()
     if text.isascii() and text.isdigit() and int(text) > 0:
         return int(text)
     message = f"{text!r} is neither a number of processes nor auto"

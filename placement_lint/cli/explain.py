@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from placement_lint.cli import streams
 from placement_lint.cli.parser import USAGE_ERROR, Parser, add_color
 from placement_lint.config.load import SettingsLoader
 from placement_lint.config.values import SettingsError
+from placement_lint.files.discovery import display_path
 from placement_lint.limits.budget import limits_of
 from placement_lint.lint.linter import Linter
 from placement_lint.report import full
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from placement_lint.findings import Finding
+    from placement_lint.lint.results import Outcome
 
 _FORM = "FILE:LINE[:COLUMN]"
 
@@ -77,6 +80,17 @@ def main(arguments: Sequence[str]) -> int:
         streams.fail(str(error))
         return USAGE_ERROR
     found = [finding for finding in outcome.findings if spot.has(finding)]
+    if not found and _is_here(spot.path):
+        # What follows from other files of the program is found with them alone.
+        try:
+            whole = _check_all(loader)
+        except (SettingsError, OSError) as error:
+            streams.fail(str(error))
+            return USAGE_ERROR
+        path = display_path(os.path.relpath(spot.path))
+        findings = [finding for finding in whole.findings if finding.path == path]
+        outcome = replace(whole, findings=tuple(findings))
+        found = [finding for finding in findings if spot.has(finding)]
     if args.output_format == "json":
         streams.write(json.dumps([_as_json(finding) for finding in found], indent=2) + "\n")
     elif found:
@@ -88,6 +102,42 @@ def main(arguments: Sequence[str]) -> int:
     else:
         streams.write(_nothing(spot, outcome.findings))
     return 1 if found else 0
+
+
+def _is_here(path: str) -> bool:
+    """Return whether a file is in the current directory, or below it."""
+    here = os.path.realpath(".")
+    try:
+        return os.path.commonpath([here, os.path.realpath(path)]) == here
+    except ValueError:  # on another drive
+        return False
+
+
+def _check_all(loader: SettingsLoader) -> Outcome:
+    """Check what `placement-lint` checks in the current directory.
+
+    That is at hand in the cache if it was just run.
+    """
+    from placement_lint.cli.check_options import usable_processors
+    from placement_lint.cli.filters import filters_by
+    from placement_lint.cli.progress import shown_on_terminal
+    from placement_lint.files.discovery import find_files
+    from placement_lint.lint.incremental.cache import cache_for
+
+    here = loader.for_folder(".")
+    jobs = usable_processors()
+    found = find_files(["."], filters_by(loader))
+    with shown_on_terminal(quiet=False) as progress:
+        linter = Linter(
+            loader.for_file,
+            folders=found.walked > 0,
+            jobs=jobs,
+            limits=limits_of(here.time_limit, here.memory_limit, jobs=jobs),
+            cache=cache_for(str(here.project or "."), ["."]),
+            here=here,
+            tell=progress.tell,
+        )
+        return linter.check(found.files)
 
 
 def parse(text: str) -> Spot | None:

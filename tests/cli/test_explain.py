@@ -51,6 +51,30 @@ def test_nothing_is_found_there(spot: str, capsys: Captured) -> None:
     assert "train.py:8:9: JDP201" in out
 
 
+@pytest.mark.parametrize("folder", ["", "./"])
+def test_what_follows_from_other_files(folder: str, tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "rows.py").write_text("def first(table):\n    return table[0]\n", encoding="utf-8")
+    with (tmp_path / "train.py").open("a", encoding="utf-8") as file:
+        file.write("\nimport rows\n\nprint(rows.first(tokens))\n")
+    assert main(["explain", f"{folder}rows.py:2"]) == 1
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "--> rows.py:2:12" in out
+    assert "--> train.py:6:14" in out
+    assert main(["explain", "rows.py:1"]) == 0
+    assert "rows.py:2:12: JDP201" in capsys.readouterr().out
+
+
+def test_a_file_elsewhere_is_explained_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    monkeypatch.chdir(other)
+    assert main(["explain", f"{tmp_path}/train.py:1"]) == 0
+    assert "JDP201" in capsys.readouterr().out
+
+
 def test_json(capsys: Captured) -> None:
     assert main(["explain", "train.py:8", "--output-format", "json"]) == 1
     (found,) = json.loads(capsys.readouterr().out)
