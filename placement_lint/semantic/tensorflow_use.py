@@ -95,5 +95,20 @@ def _computes(node: cst.Call, facts: ModuleFacts) -> bool:
         if name.startswith(prefix):
             name = f"tensorflow.{name.removeprefix(prefix)}"
     is_theirs = name.startswith(("tensorflow.", "tensorflow_datasets."))
+    if not is_theirs or name.startswith(_HARMLESS):
+        return False
+    if name.startswith("tensorflow.io.") and _is_nested(node, facts):
+        # It is handed to `tf.data`, or to a loader, if data is read at all.
+        return False
     # The messages of protocol buffers are data: no operation runs.
-    return is_theirs and not name.startswith(_HARMLESS) and "_pb2." not in name
+    return "_pb2." not in name
+
+
+def _is_nested(node: cst.CSTNode, facts: ModuleFacts) -> bool:
+    """Return whether code is in a lambda, or in a function that another function defines."""
+    functions = [
+        each
+        for each in facts.tree.ancestors(node)
+        if isinstance(each, cst.FunctionDef | cst.Lambda)
+    ]
+    return len(functions) > 1 or isinstance(functions[0] if functions else None, cst.Lambda)
