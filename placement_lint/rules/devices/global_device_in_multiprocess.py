@@ -168,8 +168,8 @@ class GlobalDeviceInMultiprocess(Rule):
             listing,
             "memory_stats() of another process's device raises RuntimeError: use jax.local_devices"
             if is_reading
-            else "jax.devices() starts with the devices of process 0: use jax.local_devices() for "
-            "a device of this process",
+            else "jax.devices() starts with the devices of process 0, whose arrays others cannot "
+            "read: use jax.local_devices() for a device of this process",
             confidence=Confidence.LIKELY,
             fix=_plan(listing, ctx),
         )

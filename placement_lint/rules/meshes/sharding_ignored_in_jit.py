@@ -15,7 +15,7 @@ from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.meshes.compiled_callers import is_only_called
+from placement_lint.rules.meshes.compiled_callers import is_only_called, uses_of
 from placement_lint.rules.meshes.shardings import (
     MEMORIES,
     Auto,
@@ -175,7 +175,10 @@ class ShardingIgnoredInJit(Rule):
             _message(put, traced_by, gathers=gathers),
             confidence=Confidence.DEFINITE if is_sure else Confidence.LIKELY,
             fix=_plan(node, put, ctx, is_safe=is_sure and not gathers and _is_short(seen)),
-            related=made_at(node, ctx, *_shardings(seen)),
+            related=(
+                *(_called_at(node, ctx) if traced_by is None else ()),
+                *made_at(node, ctx, *_shardings(seen)),
+            ),
         )
 
 
@@ -187,6 +190,18 @@ class _Put:
     """As people call it."""
     is_function: bool
     """It is `jax.device_put` itself."""
+
+
+def _called_at(node: cst.Call, ctx: Context) -> list[tuple[cst.CSTNode, str, str]]:
+    """Return the first place that calls the function around a call, in code that is compiled."""
+    function = ctx.function(node)
+    while isinstance(function, cst.Lambda):
+        function = ctx.function(function)
+    for there, use in () if function is None else uses_of(function, ctx):
+        call = there.parent(use)
+        if isinstance(call, cst.Call) and call.func is use:
+            return [(call, there.module.path, "called here, in compiled code")]
+    return []
 
 
 def _put(node: cst.Call, ctx: Context) -> _Put | None:
