@@ -238,6 +238,12 @@ _SHARDINGS = [
         replacement_since="0.6.0",
         advice="jax.shard_map: mesh, in_specs and out_specs by keyword, check_vma for check_rep",
     ),
+    OldApi(
+        "jax.experimental.shard_map.shard_map.auto",
+        Access.ARGUMENT,
+        removed="0.8.0",
+        advice="jax.shard_map with axis_names, the set of the other axes",
+    ),
     # Never taken by `jax.shard_map`, only by the function of jax.experimental.shard_map before it.
     OldApi(
         "jax.shard_map.check_rep",

@@ -109,7 +109,8 @@ def _put(
         )
     if isinstance(atom, Host | Plain | Anything):
         via = by if is_host(device) else NOWHERE
-        return Array(device, committed=True, via=via, sharding=sharding)
+        may_be_tree = isinstance(atom, Anything) and sharding is not None
+        return Array(device, committed=True, via=via, sharding=sharding, may_be_tree=may_be_tree)
     if isinstance(atom, Sequence):
         items = atom.items and tuple(_all_put(item, device, by, sharding) for item in atom.items)
         element = _all_put(atom.element, device, by, sharding)

@@ -75,12 +75,12 @@ class Array(Sized):
     """It has the type of a Python number, or may have: what is made like it stays on the default
     device, wherever it is committed (`lax.full_like`; measured on 0.4.30 to 0.12)."""
     via: frozenset[Place] = NOWHERE
-    """Of one that is committed to the host: the expressions that committed it there, and the
-    operations that ran there, and not where another operand was, because of that."""
+    """Of one committed to the host: the expressions that did so, and operations that ran there."""
     supposed: Causes = NO_CAUSES
     """It is committed only by what is supposed: see `supposition`."""
     sharding: Sharding | None = None
     """Of one that is committed to the devices of a mesh, none of which is its `device`: how."""
+    may_be_tree: bool = False  # It was put there, and what it was before that is not known.
 
     @functools.cached_property
     def order(self) -> str:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.state import State
     from placement_lint.placement.engine.protocols import Evaluator
 
+_MOST_POSITIONS = 16
+"""Arguments of a function, or devices, of which some are said by a name."""
+
 
 class Literals:
     """Evaluates the literals of one body."""
@@ -34,11 +37,18 @@ class Literals:
         self.on = expressions
 
     def number(self, node: cst.CSTNode, state: State) -> Value:
-        """Evaluate a number, which matters where it says how large a mesh is."""
-        if not isinstance(node, cst.Integer) or not self.on.program.reach.speaks_of_meshes:
+        """Evaluate a number, which matters where it says how large a mesh is.
+
+        Or which arguments are donated, or which device is meant.
+        """
+        reach = self.on.program.reach
+        if not isinstance(node, cst.Integer) or not (
+            reach.speaks_of_meshes or reach.keeps_positions
+        ):
             return PLAIN
         number = integer_value(node)
-        return PLAIN if number is None else value(Plain(number=number))
+        is_known = number is not None and (reach.speaks_of_meshes or number < _MOST_POSITIONS)
+        return value(Plain(number=number)) if is_known else PLAIN
 
     def string(self, node: cst.CSTNode, state: State) -> Value:
         if isinstance(node, cst.ConcatenatedString):

@@ -67,6 +67,14 @@ class Reach:
         """Whether any module of the program has a name of meshes in it: then numbers may matter."""
         return any(module.speaks_of_meshes() for module in [*self._program.modules.values()])
 
+    @functools.cached_property
+    def keeps_positions(self) -> bool:
+        """Whether any module names the positions of donated arguments, or those of devices."""
+        return any(
+            module.keeps_positions or module.takes_devices(module.tree.module)
+            for module in [*self._program.modules.values()]
+        )
+
     def carries_placement(self, held: Value, state: State) -> bool:
         """Return whether a value holds an array that was placed on purpose."""
         return any(True for _ in self._placed(held, state))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.donation import DONATING
 from placement_lint.placement.domain.places import Place
 from placement_lint.placement.domain.record import Record
 from placement_lint.placement.facts.carried_names import Carried, carried
@@ -108,15 +109,49 @@ class Module:
             )
         return self._speaking[key]
 
+    @cached_property
+    def keeps_positions(self) -> bool:
+        """Whether a call is given the positions of donated arguments by an attribute or a dict."""
+        return any(
+            isinstance(each.value, cst.Attribute | cst.Subscript | cst.Name)
+            if each.keyword is not None and each.keyword.value.startswith("donate")
+            else each.star == "**" and self._compiles(each)
+            for each in self.tree.every(cst.Arg)
+        )
+
+    def _compiles(self, argument: cst.Arg) -> bool:
+        call = self.tree.parent(argument)
+        return isinstance(call, cst.Call) and self.names.qualified(call.func) in DONATING
+
     def takes_devices(self, function: cst.CSTNode) -> bool:
-        """Return whether a function takes some of a list of devices: `jax.devices()[:n]`."""
+        """Return whether a function takes some of a list of devices by a number that has a name.
+
+        `jax.devices()[:n]`, `jax.devices()[rank]`.
+        """
         key = id(function)
         if key not in self._taking:
             self._taking[key] = any(
-                isinstance(part.slice[0].slice, cst.Slice) and _lists_devices(part.value)
+                _is_named(part.slice[0].slice) and _lists_devices(part.value)
                 for part in self.tree.every(cst.Subscript, below=function)
             )
         return self._taking[key]
+
+    def says_donation(self, function: cst.CSTNode) -> bool:
+        """Return whether a function, or the class of an initializer, compiles what donates."""
+        if not self.keeps_positions:
+            return False
+        key = id(function)
+        if key not in self._donating:
+            around = self.tree.around(function, cst.ClassDef)
+            is_initializer = (
+                isinstance(function, cst.FunctionDef) and function.name.value == "__init__"
+            )
+            below = around if is_initializer and around is not None else function
+            self._donating[key] = any(
+                each.star == "**" or (each.keyword is not None and "donate" in each.keyword.value)
+                for each in self.tree.every(cst.Arg, below=below)
+            )
+        return self._donating[key]
 
     def makes_shardings(self, body: cst.CSTNode) -> bool:
         """Return whether the body of a loop has a word of meshes, specs or shardings in it."""
@@ -153,7 +188,14 @@ class Module:
     _taking: dict[int, bool] = field(default_factory=dict, init=False)
     _making: dict[int, bool] = field(default_factory=dict, init=False)
     _putting: dict[int, bool] = field(default_factory=dict, init=False)
+    _donating: dict[int, bool] = field(default_factory=dict, init=False)
     _speaking: dict[int, bool] = field(default_factory=dict, init=False)
+
+
+def _is_named(index: cst.BaseSlice) -> bool:
+    return isinstance(index, cst.Slice) or (
+        isinstance(index, cst.Index) and isinstance(index.value, cst.Name | cst.Attribute)
+    )
 
 
 def _lists_devices(node: cst.BaseExpression) -> bool:

@@ -532,7 +532,8 @@ def transform(call: LibraryCall) -> Value:
     for held in operands.values():
         closure |= call.on.closed_over(held, call.state)
         closure.update(*(atom.closure for atom in held if isinstance(atom, Computation)))
-    places = any(keyword in call.arguments.keywords for keyword in _PLACING_KEYWORDS)
+    keywords = call.arguments.keywords
+    places = any(each in keywords and not is_none(keywords[each]) for each in _PLACING_KEYWORDS)
     given = call.arguments.get(0, "fun", "f")
     held = UNKNOWN if given is None else operands.get(call.index(given), UNKNOWN)
     if isinstance(given, cst.Attribute) and given.attr.value == "init":
@@ -560,7 +561,7 @@ def transform(call: LibraryCall) -> Value:
         usage = Usage((False,)) if alike else None
     keeps_unused = "keep_unused" in call.arguments.keywords
     donates = any(keyword.startswith("donate") for keyword in call.arguments.keywords)
-    is_unplaced = call.name in MAPPING and len(call.node.args) == 1
+    is_unplaced = call.name in MAPPING and all(map(_says_nothing, call.node.args[1:]))
     return value(
         Computation(
             places_arguments=places or call.arguments.has_double_star,
@@ -590,6 +591,13 @@ def transform(call: LibraryCall) -> Value:
             else (),
         )
     )
+
+
+def _says_nothing(argument: cst.Arg) -> bool:
+    """Return whether an argument of `jax.jit` leaves open where results are."""
+    keyword = "" if argument.keyword is None else argument.keyword.value
+    is_left_out = keyword in _PLACING_KEYWORDS and is_none(argument.value)
+    return is_left_out or keyword.startswith("static_arg")
 
 
 def _function(call: LibraryCall, held: Value, transformation: str) -> Place | None:

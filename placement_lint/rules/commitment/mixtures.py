@@ -224,9 +224,12 @@ def _is_reassigned(operand: cst.CSTNode, seat: Seat, operation: cst.CSTNode, ctx
     if not isinstance(operand, cst.Attribute):
         return False
     targets = ctx.module.fact(_set_attributes).get(operand.attr.value, [])
-    if len(targets) < 2:
-        return False
     objects = _objects(operand, ctx)
+    # Other classes may have an attribute of this name.
+    own = [each for each in targets if not objects or not _objects(each, ctx).isdisjoint(objects)]
+    known = [each for each in targets if _objects(each, ctx)]
+    if len(targets) < 2 or (len(own) < 2 and len(known) == len(targets)):
+        return False
     elsewhere: Value = frozenset()
     for target in targets:
         if _is_never_reached(target, operation, ctx):
@@ -271,10 +274,15 @@ def _set_attributes(facts: ModuleFacts) -> dict[str, list[cst.Attribute]]:
 
 
 def _computation(called: cst.BaseExpression, ctx: Context) -> values.Computation | None:
-    """Return what a transformation made of a function that is known, if that is called."""
-    atom = values.sole(ctx.flow.value(called))
-    is_known = isinstance(atom, values.Computation) and atom.function is not None
-    return atom if is_known and isinstance(atom, values.Computation) else None
+    """Return what a transformation made of a function that is known, if that is called.
+
+    It may be one of several, of a method of as many objects.
+    """
+    held = ctx.flow.value(called)
+    made = [atom for atom in held if isinstance(atom, values.Computation)]
+    ways = {(atom.function, atom.bound_first, atom.usage) for atom in made}
+    is_known = len(made) == len(held) and len(ways) == 1 and made[0].function is not None
+    return made[0] if is_known else None
 
 
 def _reduces(call: cst.Call, ctx: Context) -> bool:

@@ -127,7 +127,10 @@ def _split_by_rows(held: Value) -> Sharding | None:
     """Return how an array is split of which the first dimension surely is."""
     from placement_lint.placement.domain.values import Array
 
-    shardings = [atom.sharding if isinstance(atom, Array) else None for atom in held]
+    # Of a tree, an index gives one of its arrays.
+    shardings = [
+        atom.sharding if isinstance(atom, Array) and not atom.may_be_tree else None for atom in held
+    ]
     known = [
         each
         for each in shardings

@@ -119,7 +119,10 @@ def _check(node: cst.BaseExpression, ctx: Context) -> None:
     ):
         return
     held = ctx.flow.value(node)
-    shardings = [atom.sharding if isinstance(atom, Array) else None for atom in held]
+    # Of a tree, iterating gives its items, or its keys.
+    shardings = [
+        atom.sharding if isinstance(atom, Array) and not atom.may_be_tree else None for atom in held
+    ]
     if not shardings or any(
         sharding is None
         or not sharding.is_named

@@ -10,7 +10,7 @@ from placement_lint.rules.base import Rule
 from placement_lint.rules.commitment.commitment_lost import optimizer_of, shapes_taken
 from placement_lint.rules.commitment.putting import is_put
 from placement_lint.rules.meshes.constraints import names_set_mesh
-from placement_lint.rules.meshes.shardings import made_at, may_split, split_over
+from placement_lint.rules.meshes.shardings import Auto, is_auto, made_at, may_split, split_over
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
 
@@ -37,7 +37,7 @@ class ShardingLost(Rule):
     did not exist: the whole result is made on the default device, uncommitted. The state of the
     optimizer, twice the size of the parameters, must fit on one device. The first training step
     copies it to the mesh, and the second one is compiled again, because the shardings of its
-    arguments have changed.
+    arguments have changed. With Explicit axes JAX raises ValueError, since 0.6.
 
     ## Example
     ```python
@@ -111,9 +111,14 @@ class ShardingLost(Rule):
             return
         name = f"`{dotted(operand)}`" if dotted(operand) else "the argument"
         what = "all of the result is" if optimizer is None else f"the moments of {optimizer} are"
+        outcome = f"{what} made on the default device: only shapes are used under jit"
+        if is_auto(sharding.mesh, frozenset(), ctx.target) is Auto.NO:
+            outcome = (
+                "only its shape is used under jit, and the axes are Explicit: JAX raises "
+                "ValueError outside of `jax.set_mesh`"
+            )
         ctx.report(
             node,
-            f"{name} is split over the {sharding}, but {what} made on the default device: only "
-            "shapes are used under jit",
+            f"{name} is split over the {sharding}, but {outcome}",
             related=made_at(node, ctx, sharding),
         )

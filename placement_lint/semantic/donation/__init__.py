@@ -3,8 +3,8 @@
 `analysis` is the entry, `exported` says for other files what the names of one donate.
 
 - One point of an execution: `buffers`, `parts` (what has an identity), `choices` (one of several).
-- Execution: `statements`, `expressions`, `calls`, `parameters`, `libraries`, `readings` (the state,
-  and what is found).
+- Execution: `statements`, `turns` (of loops), `expressions`, `calls`, `parameters`, `libraries`,
+  `readings` (the state, and what is found).
 - What donates: `callables`, `carried` (as the interpreter knows it), `outputs` (which arguments an
   output can replace), `replaced_names`.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import libcst as cst
 
@@ -12,12 +12,15 @@ from placement_lint.semantic.program_queries import DonationKind
 from placement_lint.syntax.calls import Arguments, elements_or_self, integer_value, string_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable, Mapping
 
     from placement_lint.semantic.donation.parts import BufferPart
     from placement_lint.semantic.program_queries import DonationElsewhere
     from placement_lint.syntax.definitions import Function
     from placement_lint.syntax.names import Names
+
+Chosen: TypeAlias = "frozenset[int | str]"
+"""Positions and names of arguments."""
 
 _MAX_STEPS = 8
 
@@ -212,16 +215,22 @@ def parameters_of(function: Function) -> tuple[str, ...]:
     return tuple(each.name.value for each in (*params.posonly_params, *params.params))
 
 
-def jit_of(
-    by: str,
-    calls: Iterable[cst.Call],
-    names: Names,
-    passed: Callable[[cst.Name], cst.BaseExpression | None] = lambda _: None,
-) -> Jit | None:
+class Passing(Protocol):
+    """What the code has got that runs now."""
+
+    def passed(self, name: cst.Name) -> cst.BaseExpression | None:
+        """Return what a parameter is given, where that is written out."""
+
+    def spread(self, call: cst.Call) -> Mapping[str, Chosen | cst.BaseExpression] | None:
+        """Return what `**options` passes on to a call; None where that is not known."""
+
+    def chosen(self, node: cst.BaseExpression) -> Chosen | None:
+        """Return the numbers and texts that an expression is by the interpreter."""
+
+
+def jit_of(by: str, calls: Iterable[cst.Call], names: Names, passing: Passing) -> Jit | None:
     """Return how `jax.jit`, called with these arguments, compiles; None: it is not known what it
     donates.
-
-    `passed`: what a parameter of the function that runs now is given, where that is written out.
     """
     positions: set[int] = set()
     keywords: set[str] = set()
@@ -232,21 +241,23 @@ def jit_of(
     for call in calls:
         arguments = Arguments(call)
         keeps_unused |= arguments.get(None, "keep_unused") is not None
-        if arguments.has_double_star:
+        spread = passing.spread(call)
+        if spread is None:
             return None
         if by in FILTERING:
-            word = arguments.get(None, "donate")
+            word = arguments.get(None, "donate") or spread.get("donate")
             if word is not None:
-                text = string_value(word)
+                meant = _literals(word, names, passing)
+                text = None if meant is None else next(iter(meant[0]), None)
                 if text not in {*EVERY, "none"}:
                     return None
-                first = EVERY.get(text)
+                first = EVERY.get(str(text))
             continue
         for keyword in ("donate_argnums", "donate_argnames", "static_argnums", "static_argnames"):
-            given = arguments.get(None, keyword)
+            given = arguments.get(None, keyword) or spread.get(keyword)
             if given is None:
                 continue
-            found = _literals(given, names, passed)
+            found = _literals(given, names, passing)
             if found is None:
                 if keyword.startswith("donate"):
                     return None
@@ -280,10 +291,21 @@ def _is_chosen_by_callers(test: cst.BaseExpression, names: Names) -> bool:
 
 
 def _literals(
-    node: cst.BaseExpression,
-    names: Names,
-    passed: Callable[[cst.Name], cst.BaseExpression | None],
-) -> tuple[set[int | str], bool] | None:
+    given: Chosen | cst.BaseExpression, names: Names, passing: Passing
+) -> tuple[Chosen, bool] | None:
+    """Return the numbers and strings that are meant, and whether no condition chooses."""
+    if not isinstance(given, cst.BaseExpression):
+        return given, True
+    found = _written(given, names, passing)
+    if found is None and names.tree.contains(given):
+        chosen = passing.chosen(given)
+        return None if chosen is None else (chosen, True)
+    return found
+
+
+def _written(
+    node: cst.BaseExpression, names: Names, passing: Passing
+) -> tuple[Chosen, bool] | None:
     """Return the numbers and strings that are written out, and whether no condition chooses."""
     is_sure = True
     for _ in range(_MAX_STEPS):
@@ -291,7 +313,7 @@ def _literals(
             test, holding = node.test, "True"
             if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
                 test, holding = test.expression, "False"
-            flag = passed(test) if isinstance(test, cst.Name) else None
+            flag = passing.passed(test) if isinstance(test, cst.Name) else None
             if isinstance(flag, cst.Name) and flag.value in {"True", "False"}:
                 node = node.body if flag.value == holding else node.orelse
                 continue
@@ -299,14 +321,14 @@ def _literals(
                 # By what some give, nothing is donated, and they may read it.
                 return None
             # One of the two donates nothing, as a rule.
-            first = _literals(node.body, names, passed)
-            second = _literals(node.orelse, names, passed)
+            first = _written(node.body, names, passing)
+            second = _written(node.orelse, names, passing)
             if first is None or second is None:
                 return None
             return first[0] | second[0], is_sure and first == second
         if not isinstance(node, cst.Name) or not names.tree.contains(node):
             break
-        bound = names.sole_value(node) or passed(node)
+        bound = names.sole_value(node) or passing.passed(node)
         if bound is None:
             return None
         node = bound
@@ -316,4 +338,4 @@ def _literals(
         if number is None and text is None:
             return None
         found.add(number if number is not None else str(text))
-    return found, is_sure
+    return frozenset(found), is_sure

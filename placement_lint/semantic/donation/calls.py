@@ -54,6 +54,9 @@ _MOST_CALLEES = 4
 class DonationCalls(DonationsCarried):
     """The evaluation of calls."""
 
+    _beside: Sequence[Given] = ()
+    """All that the call is given which donates."""
+
     def outputs_of(self, function: Function) -> DonationOutputs:
         return self.facts_of(function).fact(DonationOutputs)
 
@@ -180,7 +183,7 @@ class DonationCalls(DonationsCarried):
     # -- making what can be called ----------------------------------------------------------------
 
     def _compiled(self, node: cst.Call, by: str) -> Things:
-        jit = jit_of(by, [node], self.names, self.passed)
+        jit = jit_of(by, [node], self.names, self)
         given = self._arguments(node)
         if jit is None:
             return self.fresh()
@@ -207,7 +210,7 @@ class DonationCalls(DonationsCarried):
             return self.fresh()
         name = self.names.qualified(function)
         if name in DONATING:
-            jit = jit_of(name or "", [node], self.names, self.passed)
+            jit = jit_of(name or "", [node], self.names, self)
             return self.fresh() if jit is None else frozenset({Maker(jit)})
         held = self.evaluate(function)
         for each in arguments.values:
@@ -231,12 +234,12 @@ class DonationCalls(DonationsCarried):
                 continue
             if name in DONATING:
                 calls = [decorator] if isinstance(decorator, cst.Call) else []
-                jit = jit_of(name or "", calls, self.names, self.passed)
+                jit = jit_of(name or "", calls, self.names, self)
             elif name == "functools.partial" and isinstance(decorator, cst.Call):
                 function = Arguments(decorator).get(0, "func")
                 by = None if function is None else self.names.qualified(function)
                 is_maker = by in DONATING and by
-                jit = jit_of(by, [decorator], self.names, self.passed) if is_maker and by else None
+                jit = jit_of(by, [decorator], self.names, self) if is_maker and by else None
             else:
                 jit = None
             if jit is None:
@@ -308,6 +311,7 @@ class DonationCalls(DonationsCarried):
         if donor.jit.writes_back:
             # Objects get new arrays; only what is an array itself is gone.
             taken = [each for each in taken if self.nature(each.things) is Nature.ARRAY]
+        self._beside = given
         if taken and not self.inert:
             known = [each for each in others if each.at is not None]
             if is_sure:
@@ -372,6 +376,8 @@ class DonationCalls(DonationsCarried):
         return self.outputs_of(donor.inner.node).reads(donor.inner.node, parameter)
 
     def _taking(self, donor: Donor, each: Given, donated: Sequence[Given]) -> Takeover:
+        if self.is_kept(donor, each, self._beside):
+            return Takeover.NEVER
         if donor.inner is not None and each.at is not None:
             parameter = donor.parameter(each.at)
             every = [donor.parameter(other.at) for other in donated if other.at is not None]

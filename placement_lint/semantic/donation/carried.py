@@ -10,18 +10,32 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain.values import NONE, Array, Computation, Host
+from placement_lint.placement.domain.values import (
+    NONE,
+    Array,
+    Computation,
+    Host,
+    Mapping,
+    Plain,
+    Sequence,
+    sole,
+)
 from placement_lint.semantic.donation.buffers import Nature
 from placement_lint.semantic.donation.callables import Donor
 from placement_lint.semantic.donation.choices import NOTHING
+from placement_lint.semantic.donation.outputs import DonationOutputs
 from placement_lint.semantic.donation.parameters import DonationParameters
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.semantic.model import UnfollowedError
 
 if TYPE_CHECKING:
+    import collections.abc
+    from collections.abc import Iterable
+
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.values import Value
     from placement_lint.placement.flow import Flow
+    from placement_lint.semantic.donation.callables import Chosen
     from placement_lint.semantic.donation.choices import Thing, Things
     from placement_lint.semantic.donation.libraries import Given
     from placement_lint.semantic.model import ModuleFacts
@@ -66,9 +80,61 @@ class DonationsCarried(DonationParameters):
         held = self._held(given.node) if is_unknown else NOTHING
         return is_unknown and not (held and all(isinstance(atom, Array) for atom in held))
 
+    def chosen(self, node: cst.BaseExpression) -> Chosen | None:
+        """Return the numbers and texts that an expression is, as far as the interpreter knows."""
+        return _chosen(self._held(node))
+
+    def spread(
+        self, call: cst.Call
+    ) -> collections.abc.Mapping[str, Chosen | cst.BaseExpression] | None:
+        """Return what `**options` passes on to a call; None where that is not known."""
+        found: dict[str, Chosen | cst.BaseExpression] = {}
+        for argument in call.args:
+            if argument.star != "**":
+                continue
+            packed = self.unpacked(argument)
+            if packed is not None:
+                found |= {str(each.at): each.passed_on or each.node for each in packed}
+                continue
+            options = sole(self._held(argument.value))
+            if not isinstance(options, Mapping) or options.element:
+                return None
+            for key, held in options.items:
+                chosen = _chosen(held)
+                if chosen is not None:
+                    found[str(key)] = chosen
+                elif str(key).startswith("donate"):
+                    return None
+        return found
+
     def _held(self, node: cst.CSTNode) -> Value:
         flow = self._flow()
         return frozenset() if flow is None else flow.value(node)
+
+    def is_kept(self, donor: Donor, each: Given, beside: Iterable[Given]) -> bool:
+        """Return whether JAX keeps a donated array, as an operand that is elsewhere decides.
+
+        The output is on its device, or split as it is (measured on 0.10): an array that is whole
+        has no buffer for that.
+        """
+        whole = self._held(each.node)
+        if not whole or not all(isinstance(atom, Array) and is_whole(atom) for atom in whole):
+            return False
+        combined: frozenset[str] = frozenset()
+        if donor.inner is not None and each.at is not None:
+            function, parameter = donor.inner.node, donor.parameter(each.at)
+            if parameter is not None:
+                outputs = self.facts_of(function).fact(DonationOutputs)
+                combined = outputs.combined(function, parameter)
+        for other in beside:
+            held = self._held(other.node) if other is not each else NOTHING
+            arrays = [atom for atom in held if isinstance(atom, Array) and atom.committed]
+            if not arrays or len(arrays) < len(held):
+                continue
+            is_combined = other.at is not None and donor.parameter(other.at) in combined
+            if is_combined and all(is_split(array) for array in arrays):
+                return True
+        return False
 
     def _donors(self, node: cst.Call) -> Things:
         held = self._held(node.func) - NONE
@@ -110,3 +176,29 @@ class DonationsCarried(DonationParameters):
                 if all(isinstance(each, Donor) for each in made):
                     self._made_at[place] = made
         return self._made_at[place]
+
+
+def _chosen(held: Value) -> Chosen | None:
+    """Return the one number or text, or those of the one tuple or list, that a value is."""
+    only = sole(held)
+    if isinstance(only, Sequence):
+        parts = [_chosen(each) for each in only.items or ()]
+        is_known = only.items is not None and None not in parts
+        return frozenset().union(*filter(None, parts)) if is_known else None
+    if not isinstance(only, Plain) or only.truth is True:
+        return None
+    if only.is_none:
+        return frozenset()
+    said = only.text if only.number is None else only.number
+    return None if said is None else frozenset({said})
+
+
+def is_whole(array: Array) -> bool:
+    """Return whether one device has all of an array, or each one of a mesh has."""
+    return not array.committed or (array.sharding is not None and array.sharding.replicated)
+
+
+def is_split(array: Array) -> bool:
+    """Return whether each device of a mesh has another part of an array."""
+    sharding = array.sharding
+    return sharding is not None and sharding.spec is not None and sharding.spec.splits

@@ -88,7 +88,7 @@ class DonationLibraries(DonationExpressions):
         shift = 0
         for place, each in enumerate(node.args):
             at: int | str | None = place + shift
-            packed = self._unpacked(each) if each.star and not is_open else None
+            packed = self.unpacked(each) if each.star and not is_open else None
             if packed is not None:
                 found += [replace(one, at=_at(one.at, place + shift)) for one in packed]
                 shift += len(packed) - 1 if each.star == "*" else 0
@@ -101,7 +101,7 @@ class DonationLibraries(DonationExpressions):
             found.append(Given(at, each.value, self.evaluate(each.value)))
         return found
 
-    def _unpacked(self, argument: cst.Arg) -> list[Given] | None:
+    def unpacked(self, argument: cst.Arg) -> list[Given] | None:
         """Return the arguments that a star passes on; None where they are not known.
 
         They are those that the function got which the call is in: `fn(*args, **kwargs)`.

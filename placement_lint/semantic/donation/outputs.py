@@ -96,6 +96,12 @@ class DonationOutputs:
             return Takeover.LIKELY
         return Takeover.UNKNOWN if any("" in like for like in known) else Takeover.UNLIKELY
 
+    def combined(self, function: Function, parameter: str) -> frozenset[str]:
+        """Return the parameters that outputs combine with one, item by item: `a + b`."""
+        self.taking(function, parameter, [])
+        found = [like for like in self._known.get(id(function), ()) if parameter in like]
+        return frozenset().union(*found) - {"", parameter}
+
     def result(self, function: Function) -> cst.BaseExpression | None:
         """Return the only expression that a function returns."""
         found = self._returned(function)

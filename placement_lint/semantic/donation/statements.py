@@ -23,6 +23,7 @@ from placement_lint.semantic.donation.calls import DonationCalls
 from placement_lint.semantic.donation.choices import NOTHING, Choice, either, without
 from placement_lint.semantic.donation.expressions import DATA, is_list, item_key
 from placement_lint.semantic.donation.parts import BufferPart
+from placement_lint.semantic.donation.turns import least_turns, use_up
 from placement_lint.syntax.calls import Arguments, integer_value
 from placement_lint.syntax.definitions import PROPERTIES
 from placement_lint.syntax.dotted import dotted
@@ -352,12 +353,20 @@ class DonationStatements(DonationCalls):
         objects = self._objects_in(iterated, node)
         if objects:
             return self._each(node, objects)
-        least, number = _least_turns(node.iter), self.new_number()
+        least, number = least_turns(node.iter), self.new_number()
+        only = next(iter(iterated)) if len(iterated) == 1 else None
+        entries = self.state.entries(only, self.roots) if isinstance(only, BufferPart) else None
+        if entries is not None and len(entries) == 1:
+            least = -1
 
         def begin() -> None:
             self.bind(node.target, self.next_element(node.iter, iterated, number))
 
-        return self._loop(node, begin, least=least, is_endless=False)
+        is_going_on = self._loop(node, begin, least=least, is_endless=False)
+        frame = self.frames.get(id(self.names.scope(node)))
+        if is_going_on and frame is not None:
+            use_up(node, self.state, frame, self.where, self.names)
+        return is_going_on
 
     def _objects_in(self, iterated: Things, node: cst.For) -> list[Things]:
         """Return the objects of a list that is written out, for which a loop calls methods in turn.
@@ -658,19 +667,6 @@ def _truth(node: cst.BaseExpression) -> bool | None:
         return {"True": True, "False": False, "TYPE_CHECKING": False}.get(node.value)
     number = integer_value(node)
     return None if number is None else bool(number)
-
-
-def _least_turns(node: cst.BaseExpression) -> int:
-    """Return how many turns a loop has at least; -1 for at most one."""
-    if isinstance(node, cst.Tuple | cst.List) and node.elements:
-        return len(node.elements) if len(node.elements) > 1 else -1
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Name):
-        arguments = Arguments(node).positional
-        if node.func.value == "range" and len(arguments) == 1:
-            number = integer_value(arguments[0])
-            if number is not None:
-                return number if number > 1 else -1
-    return 0
 
 
 def _caught(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> list[str]:
