@@ -32,6 +32,7 @@ __all__ = [
     "METADATA_ATTRIBUTES",
     "METHODS_OF_ONE_ARRAY",
     "NUMPY_DISPATCHING",
+    "NUMPY_JOINING",
     "NUMPY_LOADERS",
     "NUMPY_MOVING_TO_HOST",
     "PLACING_JIT_ARGUMENTS",
@@ -108,6 +109,9 @@ text. All others convert to NumPy first and move nothing."""
 
 NUMPY_LOADERS = frozenset(row.name for row in numpy_calls.LOADER_ROWS)
 """NumPy functions that give all of what a file holds."""
+
+NUMPY_JOINING = frozenset(f"numpy.{name}" for name in numpy_calls.JOINING.split())
+"""NumPy functions that give all of the arrays in a list."""
 
 SIZE_KEEPING_METHODS = _short(numpy_calls.METHOD_ROWS, Effect.HOST)
 """Methods of a NumPy array whose result is as large as the array."""

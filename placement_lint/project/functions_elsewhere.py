@@ -13,12 +13,13 @@ from placement_lint.jaxmodel.tracing import COMPILING
 from placement_lint.semantic.array_operators import operation_on_array, operations
 from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.file_view import FileView
-from placement_lint.semantic.functions import nodes_inside
+from placement_lint.semantic.functions import function_handed_out, nodes_inside
 from placement_lint.semantic.known_types import KnownTypes
 from placement_lint.semantic.method_uses import uses_of_method
 from placement_lint.semantic.module_summary import Kind
 from placement_lint.semantic.named_places import is_place, is_place_of_objects
 from placement_lint.semantic.program_queries import (
+    GIVEN_BY_CALL,
     UNUSED,
     CallsFromElsewhere,
     EffectOrigin,
@@ -81,12 +82,14 @@ class FunctionsElsewhere:
         `of`: the name is that in this file.
         `files`: through how many files its functions are followed, its own included.
         """
+        is_made = name.endswith(GIVEN_BY_CALL)
+        name = name.removesuffix(GIVEN_BY_CALL)
         located = (of, name) if of else self._project.module_of(path, name)
         for _ in range(_MOST_STEPS):
             if located is None or not located[1] or located[0] == path:
                 return None
             file, rest = located
-            key = (file, rest, files)
+            key = (file, rest + GIVEN_BY_CALL if is_made else rest, files)
             if key in self._known:
                 return self._known[key]
             # What leads back to it while it is looked at does nothing before that.
@@ -97,6 +100,8 @@ class FunctionsElsewhere:
                 onward = reexported(facts, rest)
                 if onward is None:
                     found = _function_named(facts, rest)
+                    if found is not None and is_made:
+                        found = function_handed_out(found, FileView(facts))
                     if found is not None:
                         self._known[key] = self._effects(found, facts, files)
                     return self._known[key]

@@ -27,11 +27,13 @@ _SAYING_WHERE = re.compile(
     rb"|\b(?:device_put|default_device|from_dlpack|jax_default_device)\b"
     rb"|\bdefault_backend\b|\.platform\b|\bjax\.(?:local_)?devices\s*\("
     rb"|\bMesh\s*\("
+    rb"|(?:\bjnp\.|\bjax\.numpy\.|(?<![.\w]))(?:as)?array\s*\(\s*[\w.\[\]'\"]{0,40}"
+    rb"(?:data|image|label|sample|seq|test|token|train|val|[xX]_|[yY]_)"
 )
 
 
 def says_where(data: bytes) -> bool:
-    """Return whether a file may say on which devices arrays are."""
+    """Return whether a file may say on which devices arrays are, or makes one of NumPy data."""
     return b"jax" in data and _SAYING_WHERE.search(data) is not None
 
 

@@ -59,7 +59,39 @@ def context_of(node: cst.BaseExpression, view: FileView) -> EnteredContext | Non
 
 def entered_by(block: cst.With, view: FileView) -> tuple[cst.WithItem, EnteredContext] | None:
     """Return the first item of a `with` that enters a configuration context, and which one."""
-    return _entered_by(block, view, _MOST_MANAGERS)
+    found = _entered_by(block, view, _MOST_MANAGERS)
+    if found is None:
+        given = [(item, _given(item.item, view)) for item in block.items]
+        found = next(((item, entered) for item, entered in given if entered is not None), None)
+    return found
+
+
+def _given(node: cst.BaseExpression, view: FileView) -> EnteredContext | None:
+    """Return the context of a default device that a variable or an attribute surely holds."""
+    if not isinstance(node, cst.Name | cst.Attribute):
+        return None
+    from placement_lint.placement.domain.state import SYSTEM
+    from placement_lint.placement.domain.values import DefaultDeviceContext
+
+    held = view.flow.value(node)
+    places = [
+        atom.expression
+        for atom in held
+        if isinstance(atom, DefaultDeviceContext) and atom.devices and atom.devices != SYSTEM
+    ]
+    known = [place for place in places if place is not None]
+    if not known or len(known) != len(held):
+        return None
+    made = view.module.siblings.get(min(known).module)
+    if made is None:
+        return None
+    from placement_lint.semantic.file_view import FileView
+
+    there = FileView(made)
+    call = made.tree.around(made.tree.nodes[min(known).node], cst.Call)
+    if call is None or not there.is_call(call, "jax.default_device"):
+        return None
+    return EnteredContext("jax.default_device", call, there, dotted(node))
 
 
 def _entered_by(
@@ -96,9 +128,22 @@ def _of_jax(
     through: str = "",
 ) -> EnteredContext | None:
     name = view.name(function)
-    if name is None or name not in CONFIG_CONTEXTS or is_none(value):
+    if name is None or name not in CONFIG_CONTEXTS or _is_none(name, value, view):
         return None
     return EnteredContext(name, call, view, through)
+
+
+def _is_none(name: str, value: cst.BaseExpression | None, view: FileView) -> bool:
+    """Return whether a context is given None, also by way of variables."""
+    if value is None or is_none(value):
+        return is_none(value)
+    if is_none(followed(value, view)):
+        return True
+    from placement_lint.placement.domain.values import NONE
+
+    # A device that is a parameter, or what a function of the program gives.
+    is_device = name == "jax.default_device" and not isinstance(value, cst.Subscript)
+    return is_device and view.flow.value(value) == NONE
 
 
 def _meant(node: cst.BaseExpression, view: FileView) -> cst.BaseExpression:

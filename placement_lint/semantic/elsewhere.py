@@ -8,6 +8,7 @@ import libcst as cst
 
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.object_classes import class_of_object
+from placement_lint.semantic.program_queries import GIVEN_BY_CALL
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import PARTIAL, class_of_receiver
 
@@ -26,6 +27,9 @@ def effects_of(node: cst.BaseExpression, ctx: FileView, files: int = 1) -> Funct
     if isinstance(node, cst.Call) and ctx.called(node) == PARTIAL:
         inner = Arguments(node).get(0, "func")
         node = node if inner is None else followed(inner, ctx)
+    elif isinstance(node, cst.Call) and (maker := ctx.name(node.func)) is not None:
+        # What a function of another file makes.
+        return _called(maker + GIVEN_BY_CALL, ctx, files)
     name = ctx.name(node)
     if name is None and isinstance(node, cst.Attribute):
         return method_effects(node.value, node.attr.value, ctx, files)

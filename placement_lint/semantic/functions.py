@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.semantic.enclosing import runs_only_while_traced
+from placement_lint.semantic.followed import followed
 from placement_lint.semantic.object_classes import called_method, overriding_method
-from placement_lint.syntax.definitions import function_of
+from placement_lint.syntax.definitions import function_of, only_caches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,6 +59,39 @@ def calls_inside(function: Function, ctx: FileView, *, traced: bool = True) -> I
     for node in nodes_inside(function, ctx, (cst.Call,), traced=traced):
         if isinstance(node, cst.Call):
             yield node
+
+
+def only_return(function: cst.FunctionDef, ctx: FileView) -> cst.BaseExpression | None:
+    """Return what the one `return` of a function gives; None where it has several, or yields."""
+    ways = ctx.tree.every(cst.Return, cst.Yield, below=function.body)
+    own = [each for each in ways if ctx.function(each) is function]
+    return own[0].value if len(own) == 1 and isinstance(own[0], cst.Return) else None
+
+
+def made_function(node: cst.BaseExpression, ctx: FileView) -> Function | None:
+    """Return the function that a call gives, of a function of this file that makes it: a closure.
+
+    `make(2)` of `def make(n): def run(x): …; return run`.
+    """
+    node = followed(node, ctx)
+    maker = function_of(node.func, ctx.names) if isinstance(node, cst.Call) else None
+    return None if maker is None else function_handed_out(maker, ctx)
+
+
+def function_handed_out(maker: Function, ctx: FileView) -> Function | None:
+    """Return the function that calling another one gives, which defines it or has it."""
+    if isinstance(maker, cst.Lambda):
+        return function_of(maker.body, ctx.names)
+    is_plain = maker.asynchronous is None and all(
+        only_caches(each, ctx.names) for each in maker.decorators
+    )
+    given = only_return(maker, ctx) if is_plain else None
+    found = None if given is None else function_of(given, ctx.names)
+    if isinstance(found, cst.FunctionDef) and any(
+        ctx.called(each.decorator) != "functools.wraps" for each in found.decorators
+    ):
+        return None
+    return found
 
 
 def nodes_inside(

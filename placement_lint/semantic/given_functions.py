@@ -19,7 +19,7 @@ from placement_lint.semantic.datasets import (
 from placement_lint.semantic.elsewhere import effects_of, method_effects
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.semantic.followed import followed
-from placement_lint.semantic.functions import nodes_inside
+from placement_lint.semantic.functions import made_function, nodes_inside
 from placement_lint.semantic.object_classes import called_method, class_called
 from placement_lint.semantic.program_queries import GivenTo
 from placement_lint.semantic.spread_options import AllArguments
@@ -116,7 +116,11 @@ def _computation_of(
 ) -> FirstComputation | None:
     if _is_compiled(callback, view):
         return FirstComputation(GivenTo.CALLBACK, call, "", callback)
-    function = function_of(callback, view.names) or called_method(callback, view)
+    function = (
+        function_of(callback, view.names)
+        or called_method(callback, view)
+        or made_function(callback, view)
+    )
     if function is not None:
         of = class_called(callback, view)
         return _first_in(function, GivenTo.CALLBACK, call, view, runs_on_device, of=of)
@@ -344,7 +348,9 @@ def _transforms(call: cst.Call, view: FileView) -> Iterator[cst.BaseExpression]:
 def _run_here(given: _Given, view: FileView) -> Iterator[tuple[Function, bool]]:
     """Yield the functions of this file that a loader's workers call, and if that is certain."""
     for each, is_certain in given.functions:
-        function = function_of(each, view.names) or called_method(each, view)
+        function = (
+            function_of(each, view.names) or called_method(each, view) or made_function(each, view)
+        )
         # A decorated function may be anything.
         if function is not None and not getattr(function, "decorators", ()):
             yield function, is_certain

@@ -6,6 +6,9 @@ import enum
 from dataclasses import dataclass, field
 from typing import Protocol
 
+GIVEN_BY_CALL = "()"
+"""Behind the name of a function: what calling that gives, if it is a function."""
+
 
 @dataclass(frozen=True)
 class EffectOrigin:
@@ -185,8 +188,9 @@ class RunView(Protocol):
         """Return what calling something of another file does, by its qualified name in a file.
 
         Or by its name in the file `file`.
-        It is a function, a class, or a method by the name of its class. None where that is not
-        known. What it calls is followed in its own file, or through so many files.
+        It is a function, a class, a method by the name of its class, or what a function gives, by
+        its name and `GIVEN_BY_CALL`. None where that is not known. What it calls is followed in its
+        own file, or through so many files.
         """
         ...
 

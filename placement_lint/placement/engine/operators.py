@@ -97,7 +97,12 @@ class Operators:
             if all(isinstance(atom, Plain) for atom in held_atoms):
                 return PLAIN
             if all(isinstance(atom, Plain | Host) for atom in held_atoms):
-                return TENSOR if any(atom in TENSOR for atom in held_atoms) else HOST
+                if any(atom in TENSOR for atom in held_atoms):
+                    return TENSOR
+                hosts = [atom for atom in held_atoms if isinstance(atom, Host)]
+                # With a number, or with another file, it is as large as what is in the file.
+                is_file = isinstance(node, cst.BinaryOperation) and all(a.from_file for a in hosts)
+                return value(Host(from_file=True)) if is_file else HOST
             return UNKNOWN
         made = self.on.operations.computed(
             self.on.index(node), operands, state, UseKind.COMPUTED, in_loop=self.on.in_loop

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
+from placement_lint.files.test_paths import CONFTEST
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, is_host
 from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.places import NOWHERE
@@ -36,6 +38,7 @@ from placement_lint.placement.domain.values import (
     join,
     value,
 )
+from placement_lint.syntax.pytest_fixtures import fixtures_among
 
 if TYPE_CHECKING:
     from collections import abc
@@ -190,8 +193,16 @@ class Reach:
         names: dict[str, Ways] = {}
         devices: set[str] = set()
         state = initial_state()
-        for name in bindings:
-            held = self._program.linking.variable_of(module, module.names.module_scope, name, state)
+        scope = module.names.module_scope
+        leaving = [
+            (name, self._program.linking.variable_of(module, scope, name, state))
+            for name in bindings
+        ]
+        if Path(module.name).name == CONFTEST:
+            # Tests are given what the functions of its fixtures give.
+            fixtures = fixtures_among(module.tree.module.body, module.names).values()
+            leaving += ((each.name, value(Function(module.place(each.node)))) for each in fixtures)
+        for name, held in leaving:
             others = [atom for atom in held if not isinstance(atom, Class)]
             if any(self._lets_out(atom) for atom in others):
                 names[name] = None

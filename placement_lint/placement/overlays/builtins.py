@@ -76,7 +76,16 @@ def numpy_function(call: LibraryCall) -> Value:
             return UNKNOWN
     if call.name in {"numpy.array", "numpy.asarray"}:
         return array_of_devices(call, operands) or call.on.read(call.node, operands)
-    return value(Host(from_file=call.name in transfer.NUMPY_LOADERS))
+    is_file = call.name in transfer.NUMPY_JOINING and _are_of_files([held for _, held in operands])
+    return value(Host(from_file=is_file or call.name in transfer.NUMPY_LOADERS))
+
+
+def _are_of_files(held: list[Value]) -> bool:
+    """Return whether all NumPy arrays in some values, at least one, are what files hold."""
+    lists = [part for part in held if any(isinstance(atom, Sequence) for atom in part)]
+    parts = join(*(element_of(part) if part in lists else part for part in held))
+    arrays = [atom for atom in parts if not isinstance(atom, Plain)]
+    return bool(arrays) and all(isinstance(atom, Host) and atom.from_file for atom in arrays)
 
 
 def builtin(call: LibraryCall) -> Value:

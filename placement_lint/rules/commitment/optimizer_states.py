@@ -9,8 +9,8 @@ import libcst as cst
 from placement_lint.jaxmodel.libraries.optax import LIBRARY
 from placement_lint.placement.domain import values
 from placement_lint.placement.domain.library_values import Optimizer
-from placement_lint.rules.transfers.jitted_calls import only_return
 from placement_lint.semantic.followed import followed
+from placement_lint.semantic.functions import only_return
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import class_of_method

@@ -16,6 +16,7 @@ from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, differ
 from placement_lint.prefilter.conditions import AllOf, Jax, Says
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
+from placement_lint.semantic.config_contexts import context_of
 from placement_lint.semantic.elsewhere import effects_of, method_effects
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.functions import calls_inside
@@ -319,8 +320,13 @@ def _run_of_thread(call: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Conte
         return None
     program = ctx.flow.program
     held = ctx.flow.value(function.value)
-    only = next(iter(held)) if len(held) == 1 else None
-    if not isinstance(only, values.Instance) or program.classes.method(only.cls, "start"):
+    only = next(iter(held), None)
+    # Those of a list are of one class.
+    if not isinstance(only, values.Instance) or any(
+        not isinstance(each, values.Instance) or each.cls != only.cls for each in held
+    ):
+        return None
+    if program.classes.method(only.cls, "start"):
         return None
     bases = (
         program.module_of(place).names.qualified(base.value)
@@ -365,15 +371,20 @@ def _leaves_devices(initializer: cst.BaseExpression, ctx: Context) -> bool:
 def _is_in_block_of_other(node: cst.Call, ctx: Context) -> bool:
     """Return whether a `with` enters the host's block by a context manager of the program.
 
-    That is a function, or a class. The blocks of callers do not count, since there the call of the
-    function around is reported.
+    That is a function, a class, or what a variable or an attribute holds. The blocks of callers do
+    not count, since there the call of the function around is reported.
     """
-    before = [
-        item.item
-        for item in ctx.with_items(node)
-        if isinstance(item.item, cst.Call) and ctx.flow.runs_on_system_default(item.item)
-    ]
-    return bool(before) and _is_under_host(node, ctx)
+    entering = (item.item for item in ctx.with_items(node))
+    return any(_is_entered_here(each, ctx) for each in entering) and _is_under_host(node, ctx)
+
+
+def _is_entered_here(manager: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether a `with` may be what enters a block: of what it calls, or of a value."""
+    if isinstance(manager, cst.Call):
+        return ctx.flow.runs_on_system_default(manager)
+    held = ctx.flow.value(manager)
+    is_context = any(isinstance(atom, values.DefaultDeviceContext) for atom in held)
+    return is_context or context_of(manager, ctx) is not None
 
 
 def _is_under_host(node: cst.Call, ctx: Context) -> bool:

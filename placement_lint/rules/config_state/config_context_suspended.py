@@ -107,13 +107,11 @@ class ConfigContextSuspended(Rule):
     needs = AllOf(Jax(), Uses(*CONFIG_CONTEXTS), AnyOf(b"yield", b"async"))
 
     def visit_With(self, node: cst.With, ctx: Context) -> None:
-        found = entered_by(node, ctx)
-        if found is None:
+        first = next(suspensions(node.body), None)
+        found = None if first is None else entered_by(node, ctx)
+        if first is None or found is None or is_asserted_to_fail(first, ctx):
             return
         item, entered = found
-        first = next(suspensions(node.body), None)
-        if first is None or is_asserted_to_fail(first, ctx):
-            return
         function = ctx.function(node)
         if not isinstance(function, cst.FunctionDef) or _holds(function, ctx):
             return

@@ -29,8 +29,8 @@ class BackendProbeUnguarded(Rule):
     Finds `jax.devices("gpu")`, `jax.local_devices(backend="gpu")` and the same for other platforms
     than the CPU, also for each platform that a loop goes through, if the code uses the result to
     test whether there are any: as a condition, under `not`, `and` or `or`, in `len`, `bool` or
-    `any`, or compared with `[]`. It also finds tests of a variable that only ever holds that list:
-    `if gpus:`, `len(gpus) > 0`.
+    `any`, also of something for each of them, or compared with `[]`. It also finds tests of a
+    variable that only ever holds that list: `if gpus:`, `len(gpus) > 0`.
 
     ## Why is this bad?
     JAX never returns an empty list. If the backend is missing, `jax.devices("gpu")` raises
@@ -155,11 +155,24 @@ def _question(node: cst.CSTNode, ctx: Context) -> _Question | None:
         is_bound |= isinstance(parent, cst.NamedExpr)
         is_asked |= isinstance(parent, cst.BooleanOperation) and child is parent.left
         child, parent = parent, ctx.parent(parent)
+    if isinstance(parent, cst.CompFor) and child is parent.iter and child is node:
+        return _question_of_parts(parent, ctx)
     if parent is not None and _is_condition(parent, child, ctx):
         return _Question(is_truth_only=not is_bound)
     if is_asked or (child is node and parent is not None and _is_counted(parent, child, ctx)):
         return _Question(is_truth_only=False)
     return None
+
+
+def _question_of_parts(drawing: cst.CompFor, ctx: Context) -> _Question | None:
+    """Return how what a comprehension makes of the list is tested: `any(… for d in devices)`."""
+    made = ctx.parent(drawing)
+    argument = None if made is None else ctx.parent(made)
+    if isinstance(made, cst.ListComp | cst.SetComp) and argument is not None:
+        asked = _is_condition(argument, made, ctx) or _is_counted(argument, made, ctx)
+        return _Question(is_truth_only=False) if asked else None
+    is_any = isinstance(argument, cst.Arg) and ctx.is_call(ctx.parent(argument), "builtins.any")
+    return _Question(is_truth_only=False) if is_any else None
 
 
 def _question_of_variable(call: cst.Call, ctx: Context) -> _Question | None:

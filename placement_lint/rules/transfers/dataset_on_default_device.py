@@ -12,23 +12,28 @@ from placement_lint.jaxmodel.transfer import NUMPY_LOADERS, Effect
 from placement_lint.placement.domain import values
 from placement_lint.placement.domain.consequences import Destination
 from placement_lint.placement.domain.devices import Device
-from placement_lint.prefilter.conditions import AllOf, AnyOf, Uses
+from placement_lint.prefilter.conditions import Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.writing import effects, imports_of, put_back, written
 from placement_lint.rules.transfers.dataset_evidence import argument_words, is_dataset
 from placement_lint.rules.transfers.putting_later import is_put_later
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.syntax.dotted import said
 from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
     from placement_lint.rules.base import LaterPlan
     from placement_lint.rules.commitment.writing import Around
     from placement_lint.rules.context import Context
+    from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.edits import Editor
 
 _LOADERS = {"safetensors.flax.load_file": "filename", "safetensors.flax.load": "data"}
 _MAX_HOPS = 8
+_READING = NUMPY_LOADERS | {"h5py.File"}
+"""What gives NumPy arrays of files."""
+_READING_WORDS = frozenset(name.rpartition(".")[2] for name in _READING)
 _CREATORS = frozenset({"jax.numpy.array", "jax.numpy.asarray"})
 _PLACING = (
     "jax.device_put",
@@ -112,13 +117,14 @@ class DatasetOnDefaultDevice(Rule):
     )
     severity, fix = Severity.WARNING, Applicability.UNSAFE
     follows_callers = True
-    needs = AnyOf(
-        Uses(*_LOADERS, "jax.numpy.load"),
-        AllOf(Uses(*_CREATORS), Uses(*NUMPY_LOADERS, "h5py.File")),
-    )
+    # What a creator is given may have been read in another file.
+    needs = Uses(*_LOADERS, "jax.numpy.load", *_CREATORS)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         name = ctx.name(node.func)
+        if name in _CREATORS and not (ctx.module.has_siblings or ctx.module.fact(_reads)):
+            # What is NumPy here, and read of a file, is what this file reads.
+            return
         source = _source_words(name, node, ctx)
         if source is None or not ctx.flow.runs_on_system_default(node):
             return
@@ -134,6 +140,14 @@ class DatasetOnDefaultDevice(Rule):
             confidence=Confidence.LIKELY,
             fix=_on_host(node, ctx),
         )
+
+
+def _reads(facts: ModuleFacts) -> bool:
+    """Return whether a file names something that gives NumPy arrays of files."""
+    return any(
+        said(node) in _READING_WORDS and facts.names.qualified(node) in _READING
+        for node in facts.tree.every(cst.Attribute, cst.Name)
+    )
 
 
 def _source_words(name: str | None, node: cst.Call, ctx: Context) -> set[str] | None:

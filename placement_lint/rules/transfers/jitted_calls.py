@@ -13,6 +13,7 @@ import libcst as cst
 from placement_lint.rules.devices.queries import is_cpu_device
 from placement_lint.semantic.enclosing import ancestors_in_function
 from placement_lint.semantic.followed import assigned_value
+from placement_lint.semantic.functions import only_return
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import Arguments, elements_or_self, integer_value, string_value
 from placement_lint.syntax.definitions import function_of, only_caches
@@ -204,13 +205,6 @@ def _what_it_is(value: cst.BaseExpression, ctx: Context) -> cst.BaseExpression |
     if isinstance(returned, cst.Name):
         returned = assigned_value(returned, ctx)
     return returned
-
-
-def only_return(function: cst.FunctionDef, ctx: Context) -> cst.BaseExpression | None:
-    """Return what the one `return` of a function gives; None where it has several, or yields."""
-    ways = ctx.tree.every(cst.Return, cst.Yield, below=function.body)
-    own = [each for each in ways if ctx.function(each) is function]
-    return own[0].value if len(own) == 1 and isinstance(own[0], cst.Return) else None
 
 
 def loop_around(node: cst.CSTNode, ctx: Context) -> Loop | None:

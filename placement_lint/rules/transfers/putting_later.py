@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain import values
-from placement_lint.rules.transfers.jitted_calls import only_return
 from placement_lint.rules.transfers.putting_functions import function_called
+from placement_lint.semantic.functions import only_return
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import named_function
 
