@@ -1,7 +1,7 @@
 """Every case of the fixtures: as it stands, written in other ways, suppressed, and fixed.
 
 `pytest -k JDP201` checks the cases of a rule; `pytest -m every -k JDP201` writes each of them in
-every way, of which by default each case has one in its turn.
+every way, one at a time; by default half of them are written in some ways at once.
 """
 
 import ast
@@ -13,7 +13,7 @@ import sys
 import tokenize
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -30,6 +30,7 @@ from placement_lint.project.modules import mentions_roots
 from placement_lint.rules.base import Rule
 from placement_lint.rules.registry import all_rules, rule_by_code
 from placement_lint.semantic.model import ModuleFacts
+from placement_lint.syntax.deep_stack import run_deep
 from tests.fixture_cases import FIXTURES, Annotated, Case, Expected, all_cases
 from tests.import_styles import STYLES
 from tests.share import Share
@@ -167,7 +168,12 @@ WRAPPINGS = {
 
 
 def wrappings(case: Case, share: Share) -> list[str]:
-    """Give the headers below which a case is put: those below which it means the same."""
+    """Give the headers below which a case is put: those below which it means the same.
+
+    By default it is put below the one whose turn it is, or the next one, in four cases of eight.
+    """
+    if not share.every and _turn(share) > len(WRAPPINGS):
+        return []
 
     def applies(header: str) -> bool:
         if WRAPPINGS[header] in case.options:
@@ -176,15 +182,20 @@ def wrappings(case: Case, share: Share) -> list[str]:
         is_allowed = header == _IN_A_BLOCK or "import *" not in case.before.text
         return is_allowed and (header != _IN_A_CLASS or is_whole_in_a_class(case.before.text))
 
-    return share.of([*WRAPPINGS], applies)
+    return Share(_turn(share), every=share.every).of([*WRAPPINGS], applies)
+
+
+def _turn(share: Share) -> int:
+    """Give which of eight a case is: all ways of a rule are among its first cases."""
+    return share.number % 8
 
 
 def restyled(case: Case, share: Share) -> Iterator[tuple[str, Variant]]:
     """Give the case with its imports written in other ways, of those that apply to it.
 
-    By default one case in six has one.
+    By default one case in eight has one.
     """
-    if "not restyled" in case.options or not share.one_in(6):
+    if "not restyled" in case.options or not share.one_in(8):
         return
     for name in share.of([*STYLES], lambda name: styled(case.before.text, name) is not None):
         variant = styled(case.before.text, name)
@@ -197,23 +208,22 @@ def styled(text: str, name: str) -> Variant | None:
     return STYLES[name](text)
 
 
-def with_crlf_too(case: Case, share: Share) -> None:
-    if share.one_in(5):
-        variant = with_crlf(case.before.text)
-        check(lint(variant.text, case.code), case.before, variant)
+def rewritten(case: Case, share: Share) -> Iterator[Variant]:
+    """Give the case written in the ways whose turn it is: by default all of these in one text."""
+    text = case.before.text
+    variants = [variant for _, variant in restyled(case, share)]
+    headers = wrappings(case, share)
+    if share.every:
+        yield from [*variants, *(wrapped(text, header) for header in headers), with_crlf(text)]
+    elif variants or headers:
+        variant = variants[0] if variants else Variant(text, lambda line, column: (line, column))
+        for header in headers:
+            variant = variant.then(wrapped(variant.text, header))
+        yield variant.then(with_crlf(variant.text.rstrip("\n")))
 
 
-def it_is_wrapped(case: Case, share: Share) -> None:
-    # All ways of the rule are among the first cases.
-    if not share.one_in(4) and share.number >= len(WRAPPINGS):
-        return
-    for header in wrappings(case, share):
-        variant = wrapped(case.before.text, header)
-        check(lint(variant.text, case.code), case.before, variant)
-
-
-def its_imports_are_written_otherwise(case: Case, share: Share) -> None:
-    for _, variant in restyled(case, share):
+def written_otherwise_it_is_found_too(case: Case, share: Share) -> None:
+    for variant in rewritten(case, share):
         assert variant.text != case.before.text
         check(lint(variant.text, case.code), case.before, variant)
 
@@ -297,32 +307,47 @@ def said(text: str) -> list[str]:
     return [comment for comment in comments if comment]
 
 
-def fixed_with_crlf_it_is_the_fixed_text_with_crlf(case: Case, share: Share) -> None:
-    if share.one_in(5):
-        fixed = fix(case.before.text, case.code, unsafe=True).text
-        crlf = fix(with_crlf(case.before.text).text, case.code, unsafe=True).text
-        assert crlf == with_crlf(fixed).text
-
-
-def fixed_without_a_line_end_it_has_none_either(case: Case, share: Share) -> None:
-    if share.one_in(5):
-        fixed = fix(case.before.text, case.code, unsafe=True).text
-        without = fix(case.before.text.rstrip("\n"), case.code, unsafe=True).text
-        assert without == fixed.rstrip("\n")
-
-
-def fixed_in_a_block_it_is_the_fixed_text_in_a_block(case: Case, share: Share) -> None:
+def fixed_written_otherwise_it_is_the_fixed_text_written_so(case: Case, share: Share) -> None:
+    """In a block, without a line end, with CRLF: by default in all three at once, one in eight."""
+    ways = [_in_a_block, _without_a_line_end, _with_crlf]
     if _IN_A_BLOCK not in wrappings(case, share):
-        return
-    fixed = fix(case.before.text, case.code, unsafe=True).text
-    inner = fix(wrapped(case.before.text, _IN_A_BLOCK).text, case.code, unsafe=True).text
-    expected = wrapped(fixed, _IN_A_BLOCK).text
-    if inner != expected:
+        ways.remove(_in_a_block)
+    if share.every:
+        for way in ways:
+            check_fix_of(case, way)
+    elif _turn(share) == _turn_of(_IN_A_BLOCK):
+        check_fix_of(case, *ways)
+
+
+def check_fix_of(case: Case, *ways: Callable[[str], str]) -> None:
+    text, expected = case.before.text, fix(case.before.text, case.code, unsafe=True).text
+    for way in ways:
+        text, expected = way(text), way(expected)
+    got = fix(text, case.code, unsafe=True).text
+    if got != expected:
         # The block may have made a line of the fix too long, which is then split.
-        assert any(len(line) > LINE_LENGTH for line in expected.splitlines()), inner
-        assert ast.dump(ast.parse(inner)) == ast.dump(ast.parse(expected))
+        assert _in_a_block in ways
+        assert any(len(line) > LINE_LENGTH for line in expected.splitlines()), got
+        assert ast.dump(ast.parse(got)) == ast.dump(ast.parse(expected))
 
 
+def _in_a_block(text: str) -> str:
+    return wrapped(text, _IN_A_BLOCK).text
+
+
+def _without_a_line_end(text: str) -> str:
+    return text.rstrip("\n")
+
+
+def _with_crlf(text: str) -> str:
+    return with_crlf(text).text
+
+
+def _turn_of(header: str) -> int:
+    return [*WRAPPINGS].index(header)
+
+
+@functools.lru_cache(maxsize=16)
 def compiles(text: str) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -338,18 +363,14 @@ def compiles(text: str) -> bool:
 _OF_ALL = (
     as_it_stands,
     it_is_a_program,
-    with_crlf_too,
-    it_is_wrapped,
-    its_imports_are_written_otherwise,
+    written_otherwise_it_is_found_too,
     fixing_gives_the_text_that_is_expected,
     fixing_ends_keeps_comments_and_compiles,
 )
 _OF_HAZARDS = (
     the_file_filter_lets_it_through,
     each_finding_is_suppressed,
-    fixed_with_crlf_it_is_the_fixed_text_with_crlf,
-    fixed_without_a_line_end_it_has_none_either,
-    fixed_in_a_block_it_is_the_fixed_text_in_a_block,
+    fixed_written_otherwise_it_is_the_fixed_text_written_so,
 )
 
 
@@ -361,11 +382,11 @@ def check_all(case: Case, share: Share) -> None:
 
 @every_case
 def test_case(number: int, case: Case) -> None:
-    """What every case gives and becomes; of the other ways to write it, one in its turn.
+    """What every case gives and becomes; written otherwise in the ways whose turn it is, at once.
 
     `pytest -m every tests/test_fixtures.py` writes every case in every way.
     """
-    check_all(case, Share(number, every=False))
+    run_deep(check_all, case, Share(number, every=False))
 
 
 @pytest.mark.every
@@ -385,7 +406,6 @@ def test_the_sample_has_every_way_of_every_rule_in_it(folder: str) -> None:
     }
     # Few cases mean the same in a class: in small folders it may be the turn of none of them.
     assert every - tried <= {_IN_A_CLASS}
-    assert shares[0].one_in(5)
 
 
 def test_the_sample_has_most_rules_in_a_class() -> None:

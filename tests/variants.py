@@ -22,6 +22,10 @@ class Variant:
     text: str
     move: Callable[[int, int | None], Place]
 
+    def then(self, other: "Variant") -> "Variant":
+        """Give the text of another way to write this variant's, with the places of the original."""
+        return Variant(other.text, lambda line, column: other.move(*self.move(line, column)))
+
 
 class Layout:
     """Which lines of a text belong together."""
