@@ -7,15 +7,23 @@ import concurrent.futures
 import os
 from collections import Counter
 
-from tests.metamorphic.differences import Key, known_differences, write_differences
+from tests.metamorphic.differences import (
+    Difference,
+    Key,
+    known_differences,
+    write_differences,
+)
 from tests.metamorphic.subjects import TRANSFORMATIONS, differs, subjects, written_otherwise
 from tests.metamorphic.text import NotApplicableError
 
 
-def _differing(number: int, names: list[str]) -> tuple[list[Key], Counter[str], list[str]]:
-    """Give the transformations after which a subject differs, and how many there were of each."""
+def _differing(number: int, names: list[str]) -> tuple[dict[Key, int], Counter[str], list[str]]:
+    """Give the transformations after which a subject differs, and how many there were of each.
+
+    With each goes the number of the first variant that differs.
+    """
     subject = subjects()[number]
-    found: list[Key] = []
+    found: dict[Key, int] = {}
     counts: Counter[str] = Counter()
     reports: list[str] = []
     for transformation in names:
@@ -25,10 +33,12 @@ def _differing(number: int, names: list[str]) -> tuple[list[Key], Counter[str], 
             continue
         counts[f"{transformation} programs"] += 1
         counts[f"{transformation} variants"] += len(variants)
-        said = [each for variant in variants if (each := differs(subject, variant)) is not None]
-        if said:
-            found.append((transformation, subject.id))
-            reports.append(f"{transformation} {subject.id} {said[0]}")
+        for position, variant in enumerate(variants):
+            said = differs(subject, variant)
+            if said is not None:
+                found[transformation, subject.id] = position
+                reports.append(f"{transformation} {subject.id} {said}")
+                break
     return found, counts, reports
 
 
@@ -59,7 +69,9 @@ def main() -> None:
         results = pool.map(_differing, wanted, wanted.values(), chunksize=4)
         for keys, counts, reports in results:
             total += counts
-            found.update((key, before.get(key, "?")) for key in keys)
+            for key, first in keys.items():
+                reason = before[key].reason if key in before else "?"
+                found[key] = Difference(reason, first)
             if options.verbose:
                 print("\n".join(reports), flush=True)
     write_differences(found)

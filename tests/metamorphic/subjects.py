@@ -118,5 +118,6 @@ def written_otherwise(subject: Subject, transformation: str) -> Sequence[Variant
         warnings.simplefilter("ignore", SyntaxWarning)
         for variant in variants:
             for path, text in variant.program.files.items():
-                compile(unmarked(text), path, "exec", dont_inherit=True)
+                if text != subject.program.files.get(path):
+                    compile(unmarked(text), path, "exec", dont_inherit=True)
     return variants
