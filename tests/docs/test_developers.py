@@ -94,27 +94,35 @@ def modules_below(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 @functools.cache
-def by_suffix() -> dict[str, list[Definitions]]:
-    """From the last parts of the name of a module to what the modules of that name define."""
-    found: dict[str, list[Definitions]] = {}
+def modules_by_suffix() -> dict[str, list[Path]]:
+    """From the last parts of the name of a module to the modules of that name."""
+    found: dict[str, list[Path]] = {}
     for folder in (PACKAGE, TOP / "tests", TOP / "website"):
         for name, path in modules_below(folder):
-            defined = definitions(ast.parse(path.read_text(encoding="utf-8")).body)
             parts = name.split(".")
             # What a test defines is named in full: the documents are about the package.
             starts = range(len(parts)) if folder == PACKAGE else (0,)
             for start in starts:
-                found.setdefault(".".join(parts[start:]), []).append(defined)
+                found.setdefault(".".join(parts[start:]), []).append(path)
     return found
+
+
+@functools.cache
+def defined_in(path: Path) -> Definitions:
+    return definitions(ast.parse(path.read_text(encoding="utf-8")).body)
+
+
+def by_suffix(name: str) -> list[Definitions]:
+    """Return what the modules define of which these are the last parts of the name."""
+    return [defined_in(path) for path in modules_by_suffix().get(name, ())]
 
 
 @functools.cache
 def everywhere() -> Definitions:
     """Return what any module of the package defines."""
     every = Definitions()
-    for name, _ in modules_below(PACKAGE):
-        for defined in by_suffix()[name]:
-            every.add(defined)
+    for _, path in modules_below(PACKAGE):
+        every.add(defined_in(path))
     return every
 
 
@@ -128,14 +136,14 @@ def members() -> frozenset[str]:
 @functools.cache
 def is_defined(name: str) -> bool:
     parts = name.split(".")
-    if name in by_suffix() or everywhere().has(parts):
+    if name in modules_by_suffix() or everywhere().has(parts):
         return True
     if len(parts) == 1 and name in members():
         return True
     return any(
         defined.has(parts[count:])
         for count in range(1, len(parts))
-        for defined in by_suffix().get(".".join(parts[:count]), ())
+        for defined in by_suffix(".".join(parts[:count]))
     )
 
 
@@ -144,9 +152,13 @@ def is_path(name: str) -> bool:
 
 
 @functools.cache
+def folders() -> tuple[Path, ...]:
+    return (TOP, PACKAGE, *(each for each in PACKAGE.rglob("*") if each.is_dir()))
+
+
+@functools.cache
 def exists(path: str) -> bool:
-    folders = [TOP, PACKAGE, *(each for each in PACKAGE.rglob("*") if each.is_dir())]
-    return any((folder / path).exists() for folder in folders)
+    return any((folder / path).exists() for folder in folders())
 
 
 def of_the_example(page: Path) -> frozenset[str]:
@@ -216,7 +228,7 @@ def test_every_limit_has_the_value_that_is_written() -> None:
     for page in PAGES:
         for found in _LIMIT.finditer(page.read_text(encoding="utf-8")):
             module, _, name = found["name"].rpartition(".")
-            values = [each.values[name] for each in by_suffix()[module] if name in each.values]
+            values = [each.values[name] for each in by_suffix(module) if name in each.values]
             assert values == [ast.literal_eval(found["value"].strip().replace(",", ""))], name
             seen += 1
     assert seen > 15

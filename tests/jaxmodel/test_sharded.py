@@ -27,14 +27,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PROGRAM = """
-import copy, importlib, json, os, pickle, sys, warnings
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+import copy, functools, importlib, json, os, pickle, sys, warnings
+os.environ["XLA_FLAGS"] = (
+    "--xla_force_host_platform_device_count=8 --xla_backend_optimization_level=0"
+)
 os.environ["JAX_PLATFORMS"] = "cpu"
 import jax, jax.numpy as jnp, numpy as np
 from jax import device_put
 from jax.lax import with_sharding_constraint
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+# As tests/jaxmodel/transfer_child.py does, for the same reason: one context for all programs.
+mlir = importlib.import_module("jax._src.interpreters.mlir")
+mlir.make_ir_context = functools.cache(mlir.make_ir_context)
+jax.config.update("jax_traceback_in_locations_limit", 0)
 warnings.simplefilter("ignore")
 placings, tracings, operations = json.load(sys.stdin)
 mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("data", "model"))
