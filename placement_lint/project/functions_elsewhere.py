@@ -14,6 +14,7 @@ from placement_lint.semantic.array_operators import operation_on_array, operatio
 from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.file_view import FileView
 from placement_lint.semantic.functions import function_handed_out, nodes_inside
+from placement_lint.semantic.given_functions import called_or_mapped
 from placement_lint.semantic.known_types import KnownTypes
 from placement_lint.semantic.method_uses import uses_of_method
 from placement_lint.semantic.module_summary import Kind
@@ -140,6 +141,7 @@ class FunctionsElsewhere:
                 outer = view.parent(argument) if isinstance(argument, cst.Arg) else None
                 is_placed = Arguments(call).get(None, "device") is not None
                 is_placed |= view.called(outer) in _PUTTING
+                name = called_or_mapped(call, view) or name
                 calls.append(JaxCall(name, facts.line_of(call), is_placed))
             elif name is not None:
                 calls += self._calls_below(facts.path, name, files - 1)

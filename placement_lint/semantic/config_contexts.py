@@ -247,11 +247,24 @@ def _contexts_entered(method: cst.FunctionDef, view: FileView) -> Iterator[cst.B
         if not all(map(_is_always_executed, below)):
             continue
         if function.attr.value == "__enter__":
-            yield function.value
+            yield _set_in(method, function.value, view) or function.value
         elif function.attr.value == "enter_context":
             entered = Arguments(call).get(0, "cm")
             if entered is not None:
                 yield entered
+
+
+def _set_in(
+    method: cst.FunctionDef, node: cst.BaseExpression, view: FileView
+) -> cst.BaseExpression | None:
+    """Return what a method itself sets an attribute to, once."""
+    text = dotted(node) if isinstance(node, cst.Attribute) else ""
+    found = [
+        each.value
+        for each in view.tree.every(cst.Assign, below=method)
+        if text and any(dotted(target.target) == text for target in each.targets)
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _is_always_executed(node: cst.CSTNode) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.callbacks import DATA_LOADER, HOST_CALLBACKS, runs_on_device
+from placement_lint.jaxmodel.donation import TREE_MAPS
 from placement_lint.jaxmodel.transfer import TABLE, Effect
 from placement_lint.semantic.array_operators import ON_ARRAYS, operation_on_array, operations
 from placement_lint.semantic.datasets import (
@@ -405,7 +406,7 @@ def _first_in(
     `of`: the class of the object whose method it is.
     """
     for node in nodes_inside(function, view, operations(), traced=to is GivenTo.WORKERS, of=of):
-        name = view.called(node) if isinstance(node, cst.Call) else None
+        name = called_or_mapped(node, view) if isinstance(node, cst.Call) else None
         if name is not None and computes(name):
             return FirstComputation(to, given, name, node, None, is_certain)
         operation = operation_on_array(node, view)
@@ -421,6 +422,13 @@ def _first_in(
         if origin is not None:
             return FirstComputation(to, given, origin.what, None, origin, is_certain)
     return None
+
+
+def called_or_mapped(call: cst.Call, view: FileView) -> str | None:
+    """Return the name of what a call runs: of `jax.tree.map(f, tree)`, that of `f`."""
+    name = view.called(call)
+    mapped = view.name(Arguments(call).get(0, "f")) if name in TREE_MAPS else None
+    return mapped or name
 
 
 def _made_in(
@@ -460,7 +468,8 @@ def computations_here(
     if not given:
         return
     for call in view.tree.every(cst.Call):
-        found = given.pop((view.module.line_of(call), view.called(call) or ""), None)
+        name = called_or_mapped(call, view) or ""
+        found = given.pop((view.module.line_of(call), name), None)
         if found is not None:
             yield call, found
     operators = {line for line, name in given if name.startswith(ON_ARRAYS)}

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 class AllArguments(Arguments):
     """The arguments of a call, those of `**options` included where their dict is written out.
 
-    That is a display or `dict(…)`, also as an item of a dict of such: `**PRESETS["fast"]`.
+    That is a display or `dict(…)`, also as an item of a dict of such: `**PRESETS["fast"]`, or with
+    more options on top of it.
     """
 
     def __init__(self, call: cst.Call, view: FileView) -> None:
@@ -24,6 +25,6 @@ class AllArguments(Arguments):
         super().__init__(call)
         spread = [argument.value for argument in call.args if argument.star == "**"]
         for each in spread:
-            entries = entries_of(each, view)
+            entries = entries_of(each, view, known=True)
             for name, given in ({} if entries is None else entries).items():
                 self.keywords.setdefault(name, given)

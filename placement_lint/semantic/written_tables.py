@@ -20,9 +20,12 @@ _MOST_STEPS = 4
 
 
 def entries_of(
-    node: cst.BaseExpression, view: FileView, steps: int = _MOST_STEPS
+    node: cst.BaseExpression, view: FileView, steps: int = _MOST_STEPS, *, known: bool = False
 ) -> dict[str, cst.BaseExpression] | None:
-    """Return the values of a dict by their keys; None where it is not written out."""
+    """Return the values of a dict by their keys; None where it is not written out.
+
+    `known`: those that are, also where others are added to them: `{**DEFAULTS, **given}`.
+    """
     node = followed(node, view)
     if isinstance(node, cst.Attribute):
         node = own_attribute(node, view) or node
@@ -39,6 +42,9 @@ def entries_of(
         return None
     found: dict[str, cst.BaseExpression] = {}
     for element in node.elements:
+        if isinstance(element, cst.StarredDictElement) and known and steps:
+            found |= entries_of(element.value, view, steps - 1, known=True) or {}
+            continue
         key = string_value(element.key) if isinstance(element, cst.DictElement) else None
         if key is None:
             return None

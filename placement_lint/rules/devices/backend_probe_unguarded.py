@@ -12,6 +12,7 @@ from placement_lint.prefilter.conditions import AllOf, ArgumentMatches, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.backend_guards import backend_of, is_guarded
 from placement_lint.rules.devices.queries import listed_argument
+from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import integer_value, string_value
 from placement_lint.syntax.definitions import texts_of
 
@@ -102,7 +103,7 @@ class BackendProbeUnguarded(Rule):
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         """Check `jax.devices("gpu")`."""
         asked = listed_argument(node, ctx)
-        text = string_value(asked)
+        text = None if asked is None else string_value(followed(asked, ctx))
         # A loop may go over the names of several.
         platforms = _gone_through(asked, ctx) if text is None else [text]
         unguarded = (

@@ -127,6 +127,8 @@ class ImpossiblePlatformComparison(Rule):
             AnyOf(
                 _compared_with(_NEVER_GIVEN),
                 AllOf(Pattern(rb"\bcase\b", word=b"case"), Pattern(_NEVER_GIVEN)),
+                # Or with a name that is bound to it.
+                Pattern(rb"[A-Za-z_]\w{0,40}[ \t]{0,8}=[ \t(\[{]{0,8}" + _NEVER_GIVEN),
             ),
             # A device, or the text of one, with any.
             AllOf(_DEVICES, _compared_with(_NAMES)),
@@ -141,13 +143,13 @@ class ImpossiblePlatformComparison(Rule):
         always = isinstance(operator, cst.NotEqual | cst.NotIn)
         if isinstance(operator, cst.Equal | cst.NotEqual):
             for subject, literal in ((left, right), (right, left)):
-                if string_value(literal) is not None:
+                if _text(literal, ctx) is not None:
                     _check_equality(node, subject, literal, ctx, always=always)
                     return
         elif isinstance(operator, cst.In | cst.NotIn):
             if isinstance(right, cst.Tuple | cst.List | cst.Set):
                 _check_collection(node, left, right, ctx, always=always)
-            elif string_value(left) is not None:
+            elif _text(left, ctx) is not None:
                 _check_membership(node, left, right, ctx, always=always)
 
     def visit_Match(self, node: cst.Match, ctx: Context) -> None:
@@ -244,11 +246,16 @@ def _is_choice(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.BooleanOperation)
 
 
+def _text(node: cst.BaseExpression, ctx: Context) -> str | None:
+    """Return the text that an expression is: written there, or what a name is bound to once."""
+    return string_value(followed(node, ctx) if isinstance(node, cst.Name) else node)
+
+
 def _is_hedged(comparison: cst.Comparison, ctx: Context) -> bool:
     """Return whether another comparison beside this one tries a name that is possible."""
     around = itertools.takewhile(_is_choice, ctx.ancestors(comparison))
     return any(
-        string_value(part) in PLATFORMS
+        _text(part, ctx) in PLATFORMS
         for top in [*around][-1:]
         for part in ctx.tree.descendants(top)
         if isinstance(part, cst.BaseExpression)
@@ -274,7 +281,7 @@ def _check_equality(
     *,
     always: bool,
 ) -> None:
-    text = string_value(literal) or ""
+    text = _text(literal, ctx) or ""
     meant = meant_platform(text)
     if meant is not None and _is_platform(subject, ctx):
         if not _is_hedged(node, ctx):
@@ -294,7 +301,7 @@ def _check_collection(
     always: bool,
 ) -> None:
     elements = collection.elements if isinstance(collection, cst.Tuple | cst.List | cst.Set) else ()
-    texts = [string_value(element.value) for element in elements]
+    texts = [_text(element.value, ctx) for element in elements]
     meant = [meant_platform(text or "") for text in texts]
     if not texts or None in meant or not _is_platform(subject, ctx) or _is_hedged(node, ctx):
         return
@@ -314,7 +321,7 @@ def _check_membership(
     *,
     always: bool,
 ) -> None:
-    text = string_value(literal) or ""
+    text = _text(literal, ctx) or ""
     made = followed(subject, ctx)
     if ctx.called(made) in _LISTS:
         if text in PLATFORMS or meant_platform(text):
@@ -384,7 +391,7 @@ def _compare_backend(
     ctx.module.add_punctuation()
     if node.lpar:
         return None
-    text = string_value(literal) or ""
+    text = _text(literal, ctx) or ""
     platform = meant_platform(text) or text
     operator = "!=" if always else "=="
 

@@ -84,7 +84,8 @@ def gives_default_devices(node: cst.BaseExpression, ctx: Context) -> str | None:
 
 def listed_platform(node: cst.CSTNode | None, ctx: Context) -> str | None:
     """Return the platform that `jax.devices("gpu")` or `jax.local_devices(backend="gpu")` names."""
-    return string_value(listed_argument(node, ctx))
+    asked = listed_argument(node, ctx)
+    return None if asked is None else string_value(followed(asked, ctx))
 
 
 def listed_argument(node: cst.CSTNode | None, ctx: Context) -> cst.BaseExpression | None:
