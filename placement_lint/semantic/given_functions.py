@@ -19,7 +19,7 @@ from placement_lint.semantic.datasets import (
 )
 from placement_lint.semantic.elsewhere import effects_of, method_effects
 from placement_lint.semantic.enclosing import failure_is_expected
-from placement_lint.semantic.followed import followed
+from placement_lint.semantic.followed import bound_before, followed
 from placement_lint.semantic.functions import made_function, nodes_inside
 from placement_lint.semantic.object_classes import called_method, class_called
 from placement_lint.semantic.program_queries import GivenTo
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 TORCH = DATA_LOADER
 GRAIN = frozenset({"grain.DataLoader", "grain.python.DataLoader"})
 
+_MOST_STEPS = 64
+"""In the making of one dataset."""
 _FILES = 3
 """Through which functions are followed, beside the one that gives one."""
 _SOURCES = frozenset(
@@ -328,10 +330,15 @@ def _given(call: cst.Call, name: str, view: FileView) -> _Given:
 
 
 def _transforms(call: cst.Call, view: FileView) -> Iterator[cst.BaseExpression]:
-    """Yield what a dataset of grain is mapped by before a call on it: `source(x).map(f).g()`."""
+    """Yield what a dataset of grain is mapped by before a call on it: `source(x).map(f).g()`.
+
+    Also step by step, `dataset = dataset.map(f)`, as far as that is certain.
+    """
     found: list[cst.BaseExpression] = []
     node: cst.BaseExpression = call
-    while isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+    for _ in range(_MOST_STEPS):
+        if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+            return
         if view.called(node) in _SOURCES:
             yield from reversed(found)
             return
@@ -343,7 +350,9 @@ def _transforms(call: cst.Call, view: FileView) -> Iterator[cst.BaseExpression]:
         )
         if given is not None:
             found.append(given)
-        node = followed(node.func.value, view)
+        before = node.func.value
+        bound = bound_before(before, view) if isinstance(before, cst.Name) else None
+        node = bound if isinstance(bound, cst.BaseExpression) else followed(before, view)
 
 
 def _run_here(given: _Given, view: FileView) -> Iterator[tuple[Function, bool]]:

@@ -113,7 +113,8 @@ class BackendProbeUnguarded(Rule):
         if platform is None:
             return
         question = _question(node, ctx) or _question_of_variable(node, ctx)
-        if question is None:
+        asking = None if question is not None else _asking_of_result(node, platform, ctx)
+        if question is None and asking is None:
             return
         # Its first parameter is the number of a process.
         name = ctx.called(node)
@@ -122,8 +123,32 @@ class BackendProbeUnguarded(Rule):
             node,
             f"`{name}({given})` raises RuntimeError if there is no such device; "
             "it never returns an empty list",
-            fix=_plan(node, platform, ctx) if question.is_truth_only and text else None,
+            related=((asking, ctx.module.path, "asked here"),) if asking is not None else (),
+            fix=_plan(node, platform, ctx)
+            if question is not None and question.is_truth_only and text
+            else None,
         )
+
+
+def _asking_of_result(node: cst.Call, platform: str, ctx: Context) -> cst.Call | None:
+    """Return an unguarded call of a function that returns the list, which asks if that is empty."""
+    function = ctx.function(node)
+    returned = ctx.parent(node)
+    if not isinstance(returned, cst.Return) or not isinstance(function, cst.FunctionDef):
+        return None
+    scope = ctx.names.scope(function)
+    if function.decorators or function.asynchronous or isinstance(scope.node, cst.ClassDef):
+        return None
+    for use in ctx.names.uses(function.name.value, scope):
+        call = ctx.parent(use)
+        if (
+            isinstance(call, cst.Call)
+            and call.func is use
+            and not is_guarded(call, platform, ctx)
+            and (_question(call, ctx) or _question_of_variable(call, ctx))
+        ):
+            return call
+    return None
 
 
 def _gone_through(asked: cst.BaseExpression | None, ctx: Context) -> list[str]:

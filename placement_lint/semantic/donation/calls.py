@@ -35,7 +35,7 @@ from placement_lint.semantic.donation.parts import BufferPart, around, is_any, m
 from placement_lint.semantic.donation.readings import Idle, Repeat
 from placement_lint.semantic.donation.replaced_names import is_replaced
 from placement_lint.syntax.calls import Arguments, elements_or_self
-from placement_lint.syntax.definitions import class_named, is_generator
+from placement_lint.syntax.definitions import class_named, is_generator, is_static
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -596,7 +596,8 @@ class DonationCalls(DonationsCarried):
         method = self._method_named(cls, name)
         if method is not None:
             with self.at(method):
-                return frozenset(self._bound_to(each, owner) for each in self.decorated(method))
+                to = None if is_static(method, self.names) else owner
+                return frozenset(self._bound_to(each, to) for each in self.decorated(method))
         key = (id(cls), f".{name}")
         if key not in self._outer:
             self._outer[key] = NOTHING
