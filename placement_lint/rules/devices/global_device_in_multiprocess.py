@@ -141,8 +141,8 @@ class GlobalDeviceInMultiprocess(Rule):
         self._report(listing, node, ctx, is_reading=is_reading)
 
     def visit_Subscript(self, node: cst.Subscript, ctx: Context) -> None:
-        name = None if _single_index(node) is None else _name_for_others(node, ctx)
-        listing, path = None if name is None else _indexed(node, ctx), ctx.module.path
+        listing, path = _indexed(node, ctx), ctx.module.path
+        name = None if listing is None else _name_for_others(node, ctx)
         if (
             name is not None
             and listing is not None
