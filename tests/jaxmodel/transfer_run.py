@@ -96,7 +96,7 @@ _SLOW = frozenset(
 
 
 def sample(rows: Iterable[Row], every: int) -> list[str]:
-    """Give the words for some rows: the first of each kind in each module, then one in so many.
+    """Give the words for some rows: one of each kind and of each module, then one in so many.
 
     The modules of `jax.scipy`, which are of one kind and take long to compile, count as one.
     """
@@ -105,13 +105,15 @@ def sample(rows: Iterable[Row], every: int) -> list[str]:
         module = row.name.rpartition(".")[0]
         if module.startswith("jax.scipy."):
             module = "jax.scipy"
-        kind = (module, row.effect, row.gives, row.certain, row.device is None)
-        kinds.setdefault(kind, {})[row.name] = None
+        kind = (row.effect, row.gives, row.certain, row.device is None)
+        for group in ((module,), kind):
+            kinds.setdefault(group, {})[row.name] = None
     names: set[str] = set()
     for found in kinds.values():
         for start in range(0, len(found), every):
             some = [*found][start : start + every]
-            names.add(next((name for name in some if name not in _SLOW), some[0]))
+            if names.isdisjoint(some):
+                names.add(next((name for name in some if name not in _SLOW), some[0]))
     return [f"={name}" for name in sorted(names)]
 
 
