@@ -112,7 +112,7 @@ def test_many_random_programs(seed: int, tmp_path: Path) -> None:
 
 def test_programs_are_of_several_files_and_many_are_fixed(tmp_path: Path) -> None:
     changed = 0
-    for seed in range(10):
+    for seed in range(5):
         texts = programs.random_program(seed)
         assert len(texts) > 1
         assert [*programs.problems(texts, tmp_path / str(seed), unsafe=True)] == []
@@ -120,7 +120,7 @@ def test_programs_are_of_several_files_and_many_are_fixed(tmp_path: Path) -> Non
             (tmp_path / str(seed) / path).read_bytes() != text.encode()
             for path, text in texts.items()
         )
-    assert changed > 3
+    assert changed > 1
 
 
 # -- the properties themselves ------------------------------------------------------------------

@@ -16,7 +16,8 @@ from typing import IO, Any
 from tests.differential.oracle import DEVICES
 
 ROOT = Path(__file__).parents[2]
-_COMPILE_FAST = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+COMPILE_FAST = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+"""Flags of XLA, where nobody looks at how fast it computes."""
 _CACHE_ALL = {
     "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
     "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
@@ -81,7 +82,7 @@ class OracleClient:
         environment = {
             **os.environ,
             "JAX_PLATFORMS": "cpu",
-            "XLA_FLAGS": f"--xla_force_host_platform_device_count={self.devices} {_COMPILE_FAST}",
+            "XLA_FLAGS": f"--xla_force_host_platform_device_count={self.devices} {COMPILE_FAST}",
             "PYTHONHASHSEED": "0",
             **self._cache,
         }

@@ -158,9 +158,11 @@ def test_so_many_meanings_that_any_is_possible() -> None:
     assert Mentions(text).is_open
 
 
-def test_every_name_that_is_resolved_is_found() -> None:
+@pytest.mark.parametrize("one_in", [3, pytest.param(1, marks=pytest.mark.every)])
+def test_every_name_that_is_resolved_is_found(one_in: int) -> None:
+    """In one case in three; in all with `pytest -m every tests/prefilter`."""
     found = 0
-    for case in all_cases():
+    for case in all_cases()[::one_in]:
         names = Names(Tree(cst.parse_module(case.before.text)))
         mentions = Mentions(case.before.text)
         for node in names.tree.nodes:
@@ -170,7 +172,7 @@ def test_every_name_that_is_resolved_is_found() -> None:
                     found += 1
                     known = name in mentions.names or is_part(node, names, mentions)
                     assert known, (case.id, name)
-    assert found > 9_000
+    assert found * one_in > 9_000
 
 
 def is_part(node: cst.CSTNode, names: Names, mentions: Mentions) -> bool:

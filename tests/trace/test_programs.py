@@ -15,6 +15,7 @@ from placement_lint.trace.launch import VIRTUAL, TraceTarget, run
 from placement_lint.trace.record import TraceRecord, read
 from placement_lint.trace.recorder import DRAGGED
 from tests import records
+from tests.differential.oracle_client import COMPILE_FAST
 from tests.marks import NEEDS_JAX
 from tests.program_cases import ProgramCase, Text, all_programs
 from tests.trace.running import environment
@@ -170,6 +171,8 @@ def traced(
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         variables = {**environment(), **TOGETHER}
+        if devices == VIRTUAL:
+            variables["XLA_FLAGS"] = f"{variables.get('XLA_FLAGS', '')} {COMPILE_FAST}".strip()
         status = run(TraceTarget("driver.py", False, ()), ledger, devices, variables)
     whole = read(ledger)
     assert whole.failed is None
