@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 MEGABYTE = 1_000_000
 
 _STATM = "/proc/self/statm"
+_LONGEST = 256
+"""Bytes that are more than there are of its seven numbers."""
 _CGROUP_LIMITS = (
     "/sys/fs/cgroup/memory.max",
     "/sys/fs/cgroup/memory/memory.limit_in_bytes",
@@ -32,7 +34,12 @@ def memory_in_use() -> int:
     On macOS, it is the most that the process ever had.
     """
     try:
-        return int(Path(_STATM).read_bytes().split()[1]) * _page_size()
+        # Asked 50 times a second: `Path` and `open` take three times as long.
+        file = os.open(_STATM, os.O_RDONLY)
+        try:
+            return int(os.read(file, _LONGEST).split()[1]) * _page_size()
+        finally:
+            os.close(file)
     except (OSError, IndexError, ValueError):
         return _most_ever()
 

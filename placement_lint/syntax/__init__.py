@@ -4,7 +4,7 @@
   tree, `pieces` parses again what was edited, `annotated` what LibCST refuses. `python_parser` only
   asks whether there is a tree. `deep_stack` runs what recurses, `lazy` imports late, and
   `late_methods` compiles late.
-- The tree: `tree` (the walk), `positions`, `marimo_cells`, `programs`.
+- The tree: `tree` (the walk), `node_types`, `positions`, `marimo_cells`, `programs`.
 - Names: `names` (scopes and what a name stands for), `definitions`, `dotted`, `spelling`,
   `imports`, `import_statements`, `lifted_classes`.
 - Expressions: `calls`, `guards`, `environ`. Tests: `pytest_fixtures`.

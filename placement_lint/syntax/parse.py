@@ -200,6 +200,10 @@ def _parsed(
     with timed(IMPORTING), unmetered():
         import libcst as cst
 
+        from placement_lint.syntax.node_types import check_quickly
+
+        check_quickly()
+
     from placement_lint.syntax import pieces
     from placement_lint.syntax.parser_guard import demand_parsable
 

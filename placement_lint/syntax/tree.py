@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar, overload
 import libcst as cst
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     A = TypeVar("A", bound=cst.CSTNode)
     B = TypeVar("B", bound=cst.CSTNode)
@@ -248,28 +248,36 @@ class Tree:
 
         Of one type, finding the first takes no time, however many others there are.
         """
+        places: Iterable[int]
         if len(kinds) == 1:
             places = self._places(kinds[0], below)
         else:
-            places = iter(sorted(place for kind in kinds for place in self._places(kind, below)))
-        for place in places:
-            yield self.nodes[place]
+            found: list[int] = []
+            for kind in kinds:
+                found += self._places(kind, below)
+            # Each kind is in order: to merge them is all that there is to do.
+            found.sort()
+            places = found
+        return map(self.nodes.__getitem__, places)
 
-    def _places(self, kind: type[cst.CSTNode], below: cst.CSTNode | None) -> Iterator[int]:
+    def _places(self, kind: type[cst.CSTNode], below: cst.CSTNode | None) -> Sequence[int]:
         if self._places_by_type is None:
             by_type: dict[type[cst.CSTNode], list[int]] = {}
             for place, node in enumerate(self.nodes):
                 by_type.setdefault(type(node), []).append(place)
             self._places_by_type = {each: array("i", by_type[each]) for each in by_type}
         places = self._places_by_type.get(kind, ())
-        start, end = 0, len(self.nodes)
-        if below is not None:
-            top = self.index(below)
-            start, end = bisect_left(places, top + 1), self.ends[top]
-        for number in range(start, len(places)):
-            if places[number] >= end:
-                return
-            yield places[number]
+        if below is None or not places:
+            return places
+        top = self.index(below)
+        start = bisect_left(places, top + 1)
+        return places[start : bisect_left(places, self.ends[top], start)]
+
+    def has_below(self, places: Sequence[int], ancestor: cst.CSTNode) -> bool:
+        """Return whether one of some places, which are in order, is below a node."""
+        top = self.index(ancestor)
+        first = bisect_left(places, top + 1)
+        return first < len(places) and places[first] < self.ends[top]
 
     def is_inside(self, node: cst.CSTNode, ancestor: cst.CSTNode) -> bool:
         """Return whether a node is a given one or below it."""

@@ -16,13 +16,15 @@ from placement_lint.placement.domain.record import Record
 from placement_lint.placement.facts.carried_names import Carried, carried
 from placement_lint.placement.facts.compiled import Compiled
 from placement_lint.placement.facts.cpu_pin import pins_cpu
-from placement_lint.placement.facts.placing_words import has_placing_word
+from placement_lint.placement.facts.placing_words import placing_words
 from placement_lint.placement.facts.traced import Traced
 from placement_lint.syntax.definitions import is_generator
 from placement_lint.syntax.dotted import dotted, said
 from placement_lint.syntax.import_statements import star_import
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
 
@@ -91,23 +93,21 @@ class Module:
         return self._generators[key]
 
     def names_placement(self, function: cst.CSTNode) -> bool:
-        """Return whether a function has a word of placements itself."""
-        key = id(function)
-        if key not in self._placing:
-            self._placing[key] = has_placing_word(self.tree, function)
-        return self._placing[key]
+        """Return whether a function has a word of placements itself, whatever it calls."""
+        return self.tree.has_below(self._placing_words, function)
+
+    @cached_property
+    def _placing_words(self) -> Sequence[int]:
+        return placing_words(self.tree)
 
     def speaks_of_meshes(self, function: cst.CSTNode | None = None) -> bool:
         """Return whether a function has a name of meshes in it, or anything in the file has."""
-        key = id(function)
-        if key not in self._speaking:
-            below = function or self.tree.module
-            self._speaking[key] = any(
-                "mesh" in said(node).lower()
-                for kind in (cst.Name, cst.Attribute, cst.ImportAlias)
-                for node in self.tree.every(kind, below=below)
-            )
-        return self._speaking[key]
+        return self.tree.has_below(self._words_of_meshes, function or self.tree.module)
+
+    @cached_property
+    def _words_of_meshes(self) -> Sequence[int]:
+        named = self.tree.every(cst.Name, cst.Attribute, cst.ImportAlias)
+        return [self.tree.index(node) for node in named if "mesh" in said(node).lower()]
 
     @cached_property
     def keeps_positions(self) -> bool:
@@ -184,12 +184,10 @@ class Module:
     """For each function: the scopes, by id, of it and of what is defined in it."""
     _generators: dict[int, bool] = field(default_factory=dict, init=False)
     _carried: dict[int, Carried | None] = field(default_factory=dict, init=False)
-    _placing: dict[int, bool] = field(default_factory=dict, init=False)
     _taking: dict[int, bool] = field(default_factory=dict, init=False)
     _making: dict[int, bool] = field(default_factory=dict, init=False)
     _putting: dict[int, bool] = field(default_factory=dict, init=False)
     _donating: dict[int, bool] = field(default_factory=dict, init=False)
-    _speaking: dict[int, bool] = field(default_factory=dict, init=False)
 
 
 def _is_named(index: cst.BaseSlice) -> bool:

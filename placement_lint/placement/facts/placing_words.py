@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from placement_lint.syntax.dotted import said, saying
 
 if TYPE_CHECKING:
-    import libcst as cst
+    from collections.abc import Sequence
 
     from placement_lint.syntax.tree import Tree
 
@@ -25,6 +25,6 @@ _WORDS = frozenset(
 """Names, attributes and texts of what makes a placement, or of what rules ask where it is used."""
 
 
-def has_placing_word(tree: Tree, body: cst.CSTNode) -> bool:
-    """Whether a function has one of the words itself, whatever the functions do that it calls."""
-    return any(said(node) in _WORDS for node in tree.every(*saying(), below=body))
+def placing_words(tree: Tree) -> Sequence[int]:
+    """Return the places of a module where one of the words is, in order."""
+    return [tree.index(node) for node in tree.every(*saying()) if said(node) in _WORDS]

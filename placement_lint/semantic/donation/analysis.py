@@ -145,7 +145,7 @@ class Donations:
     # -- what is executed -------------------------------------------------------------------------
 
     def _execute(self) -> None:
-        leading = self._leading()
+        leading = self._leading
         if not leading:
             return
         module = self._tree.module
@@ -164,7 +164,7 @@ class Donations:
         What one method leaves deleted, and another one reads, is known to those who call both.
         """
         siblings, run = self._facts.siblings, self._run
-        if not self._leading() or not 1 < len(siblings) <= MOST_FILES:
+        if not 1 < len(siblings) <= MOST_FILES or not self._leading:
             return
         before = ({*run.readings}, {*run.repeats}, {*run.idle})
         with contextlib.suppress(OutOfStepsError):
@@ -374,6 +374,7 @@ class Donations:
 
     # -- what is worth it -------------------------------------------------------------------------
 
+    @cached_property
     def _leading(self) -> set[int]:
         """Return the functions that may lead to a donation, and the module, as `id`.
 
@@ -492,7 +493,7 @@ def _entries(facts: ModuleFacts) -> list[cst.FunctionDef | cst.Module]:
     The functions at its top, and the module itself.
     """
     donations = Donations(facts, is_executed=False)
-    leading = donations._leading()
+    leading = donations._leading
     found: list[cst.FunctionDef | cst.Module] = [
         each
         for each in facts.tree.every(cst.FunctionDef)
