@@ -330,7 +330,17 @@ def saw_target(
         return None
     held = call.evaluate(target)
     call.saw_sharded(UNKNOWN if is_on_host([(0, put)]) else held)
-    return place_of(held)
+    return place_of(held) or _on_mesh_in_force(call, held)
+
+
+def _on_mesh_in_force(call: LibraryCall, held: Value) -> Sharding | None:
+    """Return the sharding that a bare spec is where one mesh surely is set."""
+    spec, meshes = sole(held), [*call.state.meshes.by_set]
+    mesh = meshes[0] if len(meshes) == 1 else None
+    if not isinstance(spec, Spec) or not isinstance(mesh, Mesh):
+        return None
+    made = Sharding(mesh=mesh, spec=spec, is_named=True, memory=Memory.DEVICE)
+    return made.in_memory(Memory.DEVICE)
 
 
 def place_of(held: Value) -> Sharding | None:

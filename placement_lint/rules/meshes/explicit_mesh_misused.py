@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from placement_lint.findings import Severity
 from placement_lint.jaxmodel.tracing import TraceKind
 from placement_lint.placement.domain.sharding import AxisType
-from placement_lint.prefilter.conditions import AllOf, Jax, Uses
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.constraints import (
     CONSTRAINT,
@@ -15,15 +17,16 @@ from placement_lint.rules.meshes.constraints import (
     constraints_in,
     may_be_set,
 )
-from placement_lint.rules.meshes.shardings import made_at
+from placement_lint.rules.meshes.shardings import Auto, is_auto, made_at, may_split
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
 from placement_lint.semantic.tracing import TracedFunctions
+from placement_lint.syntax.calls import integer_value
 
 if TYPE_CHECKING:
-    import libcst as cst
-
+    from placement_lint.placement.domain.sharding import Sharding
     from placement_lint.rules.context import Context
 
+_REFUSED_SINCE = "0.7.1"
 _SHARDED = frozenset({TraceKind.SHARDED})
 _CAUGHT = frozenset({
     "builtins.BaseException", "builtins.Exception", "builtins.TypeError", "builtins.ValueError",
@@ -31,17 +34,20 @@ _CAUGHT = frozenset({
 
 
 class ExplicitMeshMisused(Rule):
-    """A `with_sharding_constraint` along an Explicit axis of a mesh.
+    """A `with_sharding_constraint`, or an index, along an Explicit axis of a mesh.
 
     ## What it does
     Finds `jax.lax.with_sharding_constraint(x, NamedSharding(mesh, spec))` if the spec names an axis
     that the program makes Explicit, as in `jax.make_mesh(shape, names,
-    axis_types=(AxisType.Explicit, …))`, wherever in the program the mesh is made.
+    axis_types=(AxisType.Explicit, …))`, wherever in the program the mesh is made. And indices,
+    such as `x[0]` and `x[4:]`, of arrays that are certainly split along such an axis in that
+    dimension.
 
     ## Why is this bad?
     A constraint is a hint to the compiler. Along an Explicit axis the compiler decides nothing: the
     types of the arrays determine how they are split. JAX raises ValueError, "can only refer to Auto
-    axes of the mesh".
+    axes of the mesh". What an index takes of a dimension that is split has no type of its own:
+    since 0.7.1 JAX raises ShardingTypeError.
 
     ## Example
     ```python
@@ -69,8 +75,9 @@ class ExplicitMeshMisused(Rule):
         return jax.sharding.reshard(hidden, NamedSharding(mesh, PartitionSpec("data")))
     ```
 
-    `jax.sharding.reshard` accepts arrays that are on the mesh. If the compiler should decide, make
-    the axes Auto.
+    `jax.sharding.reshard` accepts arrays that are on the mesh. An index says how its result is
+    split: `x.at[0].get(out_sharding=PartitionSpec())`. If the compiler should decide, make the axes
+    Auto.
 
     ## Fix safety
     No fix: only the author knows which of the two is meant.
@@ -79,8 +86,9 @@ class ExplicitMeshMisused(Rule):
     Constraints along the Auto axes of a mesh that has both; a spec without axes, such as
     `PartitionSpec()`; meshes with unknown axis types; meshes of `jax.make_mesh` without
     `axis_types` (JDP712). Constraints that may run under `jax.set_mesh`, where they assert how an
-    array is split. Bodies of `jax.shard_map`, where axes are Manual. An exception that is expected
-    or caught.
+    array is split. Bodies of `jax.shard_map`, where axes are Manual. Indices of a dimension that is
+    not split, and slices from its start, which may take all. An exception that is expected or
+    caught.
 
     ## Verified by
     The proof constrains an array along an Explicit axis of a mesh of eight devices, which raises
@@ -97,7 +105,7 @@ class ExplicitMeshMisused(Rule):
     advice = "Use `jax.sharding.reshard`, or make the axes of the mesh Auto"
     severity = Severity.ERROR
     follows_callers = True
-    needs = AllOf(Jax(), Uses(CONSTRAINT))
+    needs = AllOf(Jax(), AnyOf(Uses(CONSTRAINT), b"Explicit"))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         if not ctx.is_call(node, CONSTRAINT):
@@ -115,3 +123,61 @@ class ExplicitMeshMisused(Rule):
                 f"{min(map(str, meshes))} raises ValueError",
                 related=made_at(node, ctx, min(meshes, key=str)),
             )
+
+    def visit_Subscript(self, node: cst.Subscript, ctx: Context) -> None:
+        if not may_split(ctx) or not ctx.target.all_reach(_REFUSED_SINCE):
+            return
+        cut = [place for place, each in enumerate(node.slice) if _takes_some(each.slice, ctx)]
+        every = (
+            isinstance(each.slice, cst.Slice) or place in cut
+            for place, each in enumerate(node.slice)
+        )
+        if not cut or not all(every):
+            # An ellipsis or `None` among them: which dimension an index is for is not counted.
+            return
+        sharding = _split_along(ctx, node.value, cut)
+        if sharding is None or ctx.flow.is_traced(node):
+            return
+        if is_asserted_to_fail(node, ctx) or is_caught(node, ctx, _CAUGHT):
+            return
+        ctx.report(
+            node,
+            f"indexing a dimension that is split along an Explicit axis, of the {sharding}, raises "
+            "ShardingTypeError: use `x.at[…].get(out_sharding=…)`",
+            related=made_at(node, ctx, sharding),
+        )
+
+
+def _takes_some(index: cst.BaseSlice, ctx: Context) -> bool:
+    """Return whether an index takes a part of a dimension, whatever its size is."""
+    if isinstance(index, cst.Index):
+        loop = ctx.names.sole_definition(index.value) if isinstance(index.value, cst.Name) else None
+        is_counted = isinstance(loop, cst.For) and ctx.is_call(loop.iter, "builtins.range")
+        return is_counted or integer_value(index.value) is not None
+    if not isinstance(index, cst.Slice):
+        return False
+    first, step = (
+        None if each is None else integer_value(each) for each in (index.lower, index.step)
+    )
+    return bool(first) or (step or 1) > 1
+
+
+def _split_along(ctx: Context, node: cst.BaseExpression, dimensions: list[int]) -> Sharding | None:
+    """Return how an array is split of which one of some dimensions is, by Explicit axes."""
+    from placement_lint.placement.domain.values import Array
+
+    found: list[Sharding] = []
+    for atom in ctx.flow.value(node):
+        sharding = atom.sharding if isinstance(atom, Array) and not atom.may_be_tree else None
+        parts = () if sharding is None or sharding.spec is None else sharding.spec.parts or ()
+        named = [parts[place] for place in dimensions if place < len(parts)]
+        axes = frozenset(
+            axis
+            for part in named
+            if isinstance(part, str | tuple)
+            for axis in ((part,) if isinstance(part, str) else part)
+        )
+        if sharding is None or not axes or is_auto(sharding.mesh, axes, ctx.target) is not Auto.NO:
+            return None
+        found.append(sharding)
+    return min(found, key=str, default=None)

@@ -243,6 +243,14 @@ class Buffers:
         if is_better or death.surety is Surety.MAYBE:
             self.dead[part.root] = {**self.dead.get(part.root, {}), part.keys: death}
 
+    def renew(self, things: Things) -> None:
+        """Let nothing be deleted in some things: they get new arrays."""
+        for part in sorted_parts(things):
+            known, count = self.dead.get(part.root, {}), len(part.keys)
+            self.dead[part.root] = {
+                keys: death for keys, death in known.items() if keys[:count] != part.keys
+            }
+
     def death(self, part: BufferPart) -> Death | None:
         """Return what deleted a part, or what it is a part of."""
         known = self.dead.get(part.root)

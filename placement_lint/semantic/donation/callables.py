@@ -227,6 +227,9 @@ class Passing(Protocol):
     def chosen(self, node: cst.BaseExpression) -> Chosen | None:
         """Return the numbers and texts that an expression is by the interpreter."""
 
+    def decides_more(self, choice: cst.IfExp) -> bool:
+        """Return whether the condition of a choice decides other things, too."""
+
 
 def jit_of(by: str, calls: Iterable[cst.Call], names: Names, passing: Passing) -> Jit | None:
     """Return how `jax.jit`, called with these arguments, compiles; None: it is not known what it
@@ -317,7 +320,7 @@ def _written(
             if isinstance(flag, cst.Name) and flag.value in {"True", "False"}:
                 node = node.body if flag.value == holding else node.orelse
                 continue
-            if _is_chosen_by_callers(node.test, names):
+            if _is_chosen_by_callers(node.test, names) or passing.decides_more(node):
                 # By what some give, nothing is donated, and they may read it.
                 return None
             # One of the two donates nothing, as a rule.

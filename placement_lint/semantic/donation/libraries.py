@@ -157,6 +157,14 @@ class DonationLibraries(DonationExpressions):
                 return first
             is_kept = len(given) == 1 and self.nature(first) is not Nature.DATA
             return self._shared(first) if is_kept else self.fresh(Nature.ARRAY)
+        if name == "flax.nnx.split" and len(given) == 1:
+            part = self.root(Nature.TREE)
+            self.state.parts[part.root] = {("[0]",): DATA, ("[1]",): first}
+            return frozenset({part})
+        if name == "flax.nnx.update" and first:
+            # The object gets the arrays that it is given, whatever became of its own.
+            self.state.renew(first)
+            return DATA
         if name in REGROUPING:
             return self._regrouped(given)
         if name == "copy.copy" and first:

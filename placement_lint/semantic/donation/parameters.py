@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from placement_lint.semantic.donation.libraries import DonationLibraries, Given
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.syntax.calls import elements_or_self, integer_value, string_value
 from placement_lint.syntax.definitions import class_passed_to, is_static
+from placement_lint.syntax.dotted import said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from placement_lint.semantic.donation.parts import Keys
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.names import Scope
+    from placement_lint.syntax.tree import Tree
 
 _MOST_CLOSED_OVER = 8
 """Names of the function around another one that this one takes along."""
@@ -55,6 +58,13 @@ class DonationParameters(DonationLibraries):
         if found is None or isinstance(found, cst.Name):
             self.flags.update(self._said_as(key))
         return found
+
+    def decides_more(self, choice: cst.IfExp) -> bool:
+        """Return whether the condition of a choice decides other things: whether a copy is kept."""
+        if not self.tree.contains(choice):
+            return False
+        known = self.facts.fact(_deciding_words)
+        return any(known[word] > 1 for word in _words_of(choice.test, self.tree))
 
     def _said_as(self, key: tuple[int, str] | None) -> Iterator[str]:
         """Yield the name of a parameter, and those of the ones that are passed on to it."""
@@ -213,3 +223,22 @@ def _is_literal(node: cst.BaseExpression) -> bool:
         integer_value(each) is not None or string_value(each) is not None
         for each in elements_or_self(node)
     )
+
+
+def _deciding_words(facts: ModuleFacts) -> Counter[str]:
+    """Return the names and attributes in the conditions of one file, and in how many they are."""
+    tree = facts.tree
+    return Counter(
+        word
+        for each in tree.every(cst.If, cst.IfExp, cst.While)
+        for word in _words_of(each.test, tree)
+    )
+
+
+def _words_of(test: cst.BaseExpression, tree: Tree) -> set[str]:
+    """Return the words of what a condition asks: *donate* for `not args.donate`."""
+    return {
+        said(each)
+        for each in (test, *tree.every(cst.Name, cst.Attribute, below=test))
+        if each is test or not isinstance(tree.parent(each), cst.Attribute)
+    } - {""}

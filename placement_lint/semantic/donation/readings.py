@@ -334,7 +334,8 @@ class DonationReadings:
         is_deep = len(self.stack) > shared and at is node
         is_own |= self.entered == death.entered
         is_alias = is_own and not is_again and not _is_same(text, death.text)
-        is_alias |= at is node and not is_again and _is_of_no_argument(text, donation)
+        if at is node and not is_again and not (is_own and text == death.text):
+            is_alias |= _is_of_no_argument(text, donation)
         if at is not node and not is_again and donation is death.call:
             seen = self._given_as(node, text, at)
             if seen and not _is_same(seen, death.text):
