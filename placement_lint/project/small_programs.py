@@ -27,7 +27,7 @@ _SAYING_WHERE = re.compile(
     rb"|\b(?:device_put|default_device|from_dlpack|jax_default_device)\b"
     rb"|\bdefault_backend\b|\.platform\b|\bjax\.(?:local_)?devices\s*\("
     rb"|\bMesh\s*\("
-    rb"|(?:\bjnp\.|\bjax\.numpy\.|(?<![.\w]))(?:as)?array\s*\(\s*[\w.\[\]'\"]{0,40}"
+    rb"|array\s*\(\s*[\w.\[\]'\"]{0,40}"
     rb"(?:data|image|label|sample|seq|test|token|train|val|[xX]_|[yY]_)"
 )
 
