@@ -1,7 +1,7 @@
 """The engine: the evaluation of statements, expressions and calls.
 
 Begin with the first module of the first two groups: one executes a body, the other evaluates what
-is in it. `protocols` says what each part needs of the others.
+is in it. `protocols` and `class_protocols` say what each part needs of the others.
 
 - Statements: `statements`, `targets` (assignment), `patterns` (of match statements), `narrowing`
   (tests of types), `entered_contexts` (of a with statement), `contexts` and `context_managers`

@@ -21,12 +21,15 @@ from placement_lint.placement.domain.values import (
     UNFOLLOWED,
     UNKNOWN,
     AnyTree,
+    Array,
     Class,
     Closure,
     External,
     Function,
+    Host,
     Instance,
     LibraryMethod,
+    Mapping,
     Method,
     NamedTupleType,
     Partial,
@@ -41,6 +44,7 @@ from placement_lint.placement.domain.values import (
 )
 from placement_lint.placement.engine.collection_classes import CollectionClasses
 from placement_lint.placement.engine.meshes import mesh_attribute
+from placement_lint.placement.engine.narrowing import is_known
 from placement_lint.placement.engine.placed_results import of_decorators
 from placement_lint.placement.facts.annotations import Annotated, annotated, field_annotations
 from placement_lint.placement.facts.decorators import (
@@ -59,7 +63,9 @@ from placement_lint.syntax.calls import string_value
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from placement_lint.placement.domain.keys import Key
     from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.domain.values import Atom
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
 
@@ -67,6 +73,13 @@ if TYPE_CHECKING:
 _MODELS = frozenset({
     "equinox.Module", "flax.linen.Module", "flax.nnx.Module", "haiku.Module",
 })  # fmt: skip
+_PLAIN_BASES = _MODELS | {
+    "abc.ABC", "builtins.object", "enum.Enum", "enum.IntEnum", "enum.StrEnum", "typing.Generic",
+    "typing.NamedTuple", "typing_extensions.Generic",
+}  # fmt: skip
+"""What does not make objects of other classes instances of a class."""
+_OF_NO_CLASS = (Array, Class, Function, Host, Mapping, Method, TheDevice)
+"""What is no object of a class of the program."""
 _MAX_BASES = 100
 """Classes that one derives from, in any number of steps."""
 
@@ -82,6 +95,7 @@ class Classes:
         """The bases that classes name themselves."""
         self._methods: dict[Place, dict[str, Place]] = {}
         self._setters: dict[Place, dict[str, Place]] = {}
+        self._plain: dict[Place, bool] = {}
         self._library: dict[Place, str | None] = {}
         self._closures: dict[Place, Closure | Instance | None] = {}
         """What decorators of the program make of methods, where that matters."""
@@ -119,7 +133,7 @@ class Classes:
             held: list[Value] = []
             state = initial_state()
             for base in node.bases if isinstance(node, cst.ClassDef) else ():
-                named = self._program.expressions(module).evaluate(base.value, state)
+                named = self._program.expressions(module).evaluate(_generic(base.value), state)
                 read = (
                     self._program.linking.loaded(atom, state)
                     for atom in named
@@ -441,6 +455,56 @@ class Classes:
         method = None if cls is None else method_of(cls, name)
         return UNKNOWN if method is None else value(LibraryMethod(method, of))
 
+    def positional(self, cls: Place) -> tuple[str, ...]:
+        """Return the attributes that a pattern takes by position: `case Pair(a, b)`."""
+        for place in self.bases(cls):
+            module, node = self._program.module_of(place), self._program.node(place)
+            scope = module.names.scope(node.body) if isinstance(node, cst.ClassDef) else None
+            bindings = scope.bindings.get("__match_args__") if scope is not None else None
+            if bindings:
+                listed = bindings[0].value if len(bindings) == 1 else None
+                parts = listed.elements if isinstance(listed, cst.Tuple) else ()
+                return tuple(string_value(part.value) or "" for part in parts)
+        return tuple(name for name, _ in self.fields(cls) or ())
+
+    def subscripted(self, cls: Place, key: Key | None, state: State) -> Value:
+        """Return `Class[key]`: a member of an enumeration, or the class itself, a generic one."""
+        names = self.base_names(cls)
+        if any(name.startswith("enum.") for name in names):
+            return self.class_variable(cls, key, state) if isinstance(key, str) else UNKNOWN
+        node = self._program.node(cls)
+        has_own = isinstance(node, cst.ClassDef) and any(each.keyword for each in node.keywords)
+        if has_own or self.method(cls, "__class_getitem__") is not None:
+            return UNKNOWN
+        return value(Class(cls))
+
+    def is_instance(self, atom: Atom, cls: Place) -> bool | None:
+        """Return whether a thing is an object of a class of the program; None: not known."""
+        own = atom.cls if isinstance(atom, Instance | Sequence) else None
+        if own is not None:
+            if cls in self.bases(own):
+                return True
+            return False if self.is_plain(own) and self.is_plain(cls) else None
+        is_list = isinstance(atom, Sequence) and not (atom.names or atom.library)
+        is_other = is_list or isinstance(atom, _OF_NO_CLASS) or is_known(atom)
+        return False if is_other and self.is_plain(cls) else None
+
+    def is_plain(self, cls: Place) -> bool:
+        """Return whether all is known of what a class derives from: no protocol, no metaclass."""
+        if cls not in self._plain:
+            self._plain[cls] = all(map(self._has_plain_bases, self.bases(cls)))
+        return self._plain[cls]
+
+    def _has_plain_bases(self, cls: Place) -> bool:
+        module, node = self._program.module_of(cls), self._program.node(cls)
+        if not isinstance(node, cst.ClassDef) or node.keywords:
+            return False
+        bases = (module.names.qualified(_generic(base.value)) for base in node.bases)
+        others = [name for name in bases if name not in _PLAIN_BASES]
+        return len(others) == len(self._named_bases(cls)) and (
+            "__subclasshook__" not in self._methods_of(cls)
+        )
+
     def class_variable(self, cls: Place, name: str, state: State) -> Value:
         """Return what a class itself has by a name, or a base."""
         for place in self.bases(cls):
@@ -495,6 +559,11 @@ class Classes:
                 ):
                     found[child.target.value] = child.value
         return list(found.items()) if generated else None
+
+
+def _generic(base: cst.BaseExpression) -> cst.BaseExpression:
+    """Return a base without its types: `Base[int]` has the methods of `Base`."""
+    return base.value if isinstance(base, cst.Subscript) else base
 
 
 def _method(atom: Sequence | AnyTree, name: str) -> str | None:

@@ -17,6 +17,7 @@ from placement_lint.placement.domain.values import (
     External,
     Function,
     Host,
+    Instance,
     Mapping,
     Method,
     Plain,
@@ -27,7 +28,10 @@ from placement_lint.placement.domain.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from placement_lint.placement.domain.state import State
     from placement_lint.placement.domain.values import Atom, Value
+    from placement_lint.placement.engine.class_protocols import ClassesProtocol
+    from placement_lint.placement.engine.protocols import Evaluator
 
 _ARRAY_TYPES = frozenset({"jax.Array", "jax.numpy.ndarray"})
 _PLAIN_TYPES = frozenset({
@@ -54,6 +58,14 @@ class TestedNames:
     """Their qualified names."""
     value_of: Callable[[cst.BaseExpression], Value]
     """What they hold."""
+    classes: ClassesProtocol
+    """The classes of the program."""
+
+
+def tested_names(on: Evaluator, state: State) -> TestedNames:
+    """Return what the names in a test stand for where it is evaluated."""
+    classes = on.program.classes
+    return TestedNames(on.names.qualified, lambda node: on.evaluate(node, state), classes)
 
 
 @dataclass(frozen=True)
@@ -111,7 +123,7 @@ def _parts(test: cst.BaseExpression, names: TestedNames, *, holds: bool) -> list
     if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
         return _compared(test, names, holds=holds)
     if isinstance(test, cst.Call) and names.name_of(test.func) == "builtins.isinstance":
-        return _instance(test, names.name_of, holds=holds)
+        return _instance(test, names, holds=holds)
     if isinstance(test, cst.Call) and names.name_of(test.func) in _ARRAY_TESTS and test.args:
         tested = test.args[0].value
         if isinstance(tested, cst.Name | cst.Attribute):
@@ -245,27 +257,35 @@ def _may_be_another(atom: Atom) -> bool:
     return not isinstance(atom, Plain) or not atom.is_none
 
 
-def _instance(
-    test: cst.Call, name_of: Callable[[cst.CSTNode], str | None], *, holds: bool
-) -> list[_Part]:
+def _instance(test: cst.Call, names: TestedNames, *, holds: bool) -> list[_Part]:
     if len(test.args) != 2 or not (
         isinstance(test.args[0].value, cst.Name | cst.Attribute) or _is_item(test.args[0].value)
     ):
         return []
     kinds = test.args[1].value
-    parts = [e.value for e in kinds.elements] if isinstance(kinds, cst.Tuple) else [kinds]
-    names = [name_of(part) for part in parts]
-    if None in names:
-        return []
+    parts = [*_kinds(kinds)]
 
     def matches(atom: Atom) -> bool | None:
         """Return whether the test holds of a thing; None where that cannot be said."""
-        verdicts = [is_instance(atom, name or "") for name in names]
+        verdicts = [is_instance(atom, part, names) for part in parts]
         if any(verdict is True for verdict in verdicts):
             return True
         return None if None in verdicts else False
 
     return [_Part(test.args[0].value, lambda atom: matches(atom) is not (not holds))]
+
+
+def _kinds(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """Yield the types in the second argument of `isinstance`: `A`, `(A, B)`, `A | B`."""
+    pending = [node]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, cst.Tuple):
+            pending += [element.value for element in part.elements]
+        elif isinstance(part, cst.BinaryOperation) and isinstance(part.operator, cst.BitOr):
+            pending += [part.left, part.right]
+        else:
+            yield part
 
 
 def _is_item(node: cst.BaseExpression) -> bool:
@@ -278,8 +298,19 @@ def _is_item(node: cst.BaseExpression) -> bool:
     )
 
 
-def is_instance(atom: Atom, kind: str) -> bool | None:
-    """Return whether a thing is of a type, by its qualified name; None where that is not known."""
+def is_instance(atom: Atom, kind: cst.BaseExpression, names: TestedNames) -> bool | None:
+    """Return whether a thing is of a type; None where that is not known."""
+    held = names.value_of(kind) if isinstance(kind, cst.Name | cst.Attribute) else frozenset()
+    if len(held) == 1 and isinstance(only := next(iter(held)), Class):
+        return names.classes.is_instance(atom, only.place)
+    name = names.name_of(kind) or ""
+    if isinstance(atom, Instance):
+        return False if name in _KNOWN_TYPES and names.classes.is_plain(atom.cls) else None
+    return _is_of_library(atom, name)
+
+
+def _is_of_library(atom: Atom, kind: str) -> bool | None:
+    """Return whether a thing is of a type that is not of the program, by its qualified name."""
     if isinstance(atom, Plain) and atom.text is not None:
         return kind == "builtins.str" if kind in _KNOWN_TYPES else None
     if isinstance(atom, Array):

@@ -29,7 +29,7 @@ from placement_lint.placement.domain.values import (
     sole,
     value,
 )
-from placement_lint.placement.engine.narrowing import TestedNames, compared, narrowed, truth
+from placement_lint.placement.engine.narrowing import compared, narrowed, tested_names, truth
 from placement_lint.placement.engine.split_alike import split_alike
 
 if TYPE_CHECKING:
@@ -208,8 +208,7 @@ class Operators:
 
     def narrow(self, test: cst.BaseExpression, state: State, *, holds: bool) -> bool:
         """Note what a test says of the variables in it; False where it cannot come out so."""
-        names = TestedNames(self.names.qualified, lambda node: self.on.evaluate(node, state))
-        found = narrowed(test, names, holds=holds)
+        found = narrowed(test, tested_names(self.on, state), holds=holds)
         if found is None:
             return False
         for operand, before, left in found:

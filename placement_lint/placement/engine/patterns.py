@@ -12,7 +12,9 @@ from placement_lint.placement.domain.values import (
     UNKNOWN,
     Anything,
     AnyTree,
+    Array,
     External,
+    Host,
     Instance,
     Mapping,
     Plain,
@@ -21,13 +23,20 @@ from placement_lint.placement.domain.values import (
     join,
     value,
 )
-from placement_lint.placement.engine.narrowing import equal, is_instance, is_known
+from placement_lint.placement.engine.narrowing import equal, is_instance, is_known, tested_names
 from placement_lint.syntax.calls import integer_value, string_value
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.state import State
     from placement_lint.placement.domain.values import Atom
     from placement_lint.placement.engine.protocols import Evaluator
+
+
+_OF_ITSELF = frozenset({
+    "builtins.bool", "builtins.bytes", "builtins.dict", "builtins.float", "builtins.int",
+    "builtins.list", "builtins.set", "builtins.str", "builtins.tuple",
+})  # fmt: skip
+"""Types of which a pattern with one part takes the whole object: `list(items)`."""
 
 
 def matched(on: Evaluator, pattern: cst.CSTNode, held: Value, state: State) -> tuple[Value, Value]:
@@ -54,10 +63,21 @@ def _matches(on: Evaluator, pattern: cst.CSTNode, atom: Atom, state: State) -> b
     if isinstance(pattern, cst.MatchSequence):
         return _matches_sequence(on, pattern, atom, state)
     if isinstance(pattern, cst.MatchMapping):
-        return False if is_known(atom) else None
-    if isinstance(pattern, cst.MatchClass) and not pattern.patterns and not pattern.kwds:
-        return is_instance(atom, on.names.qualified(pattern.cls) or "")
+        return False if isinstance(atom, Sequence) or _is_no_container(on, atom) else None
+    if isinstance(pattern, cst.MatchClass):
+        verdict = is_instance(atom, pattern.cls, tested_names(on, state))
+        parts = [*(each.value for each in pattern.patterns), *(k.pattern for k in pattern.kwds)]
+        # A name takes any part of it.
+        takes = all(isinstance(part, cst.MatchAs) and part.pattern is None for part in parts)
+        return verdict if takes or verdict is False else None
     return None
+
+
+def _is_no_container(on: Evaluator, atom: Atom) -> bool:
+    """Return whether a thing is neither a sequence nor a mapping to patterns, as arrays are."""
+    if isinstance(atom, Instance):
+        return on.program.classes.is_plain(atom.cls)
+    return is_known(atom) or isinstance(atom, Array | Host)
 
 
 def _is_singleton(name: str, atom: Atom) -> bool | None:
@@ -75,8 +95,8 @@ def _is_singleton(name: str, atom: Atom) -> bool | None:
 def _matches_sequence(
     on: Evaluator, pattern: cst.MatchSequence, atom: Atom, state: State
 ) -> bool | None:
-    if isinstance(atom, Plain):
-        return False if is_known(atom) else None
+    if isinstance(atom, Mapping) or _is_no_container(on, atom):
+        return False
     if not isinstance(atom, Sequence) or atom.items is None:
         return None
     count = len(pattern.patterns)
@@ -96,13 +116,20 @@ def bind_pattern(
     on: Evaluator, case: cst.CSTNode, pattern: cst.CSTNode, held: Value, state: State
 ) -> None:
     """Bind the names in a pattern to the parts of a subject, where the pattern matches it."""
-    pending: list[tuple[cst.CSTNode, Value]] = [(pattern, held)]
     scope = on.names.scope(case)
+    for name, part in _captured(on, pattern, held, state).items():
+        on.program.bind(variable(scope, name), part, state)
+
+
+def _captured(on: Evaluator, pattern: cst.CSTNode, held: Value, state: State) -> dict[str, Value]:
+    """Return what the names in a pattern stand for."""
+    found: dict[str, Value] = {}
+    pending: list[tuple[cst.CSTNode, Value]] = [(pattern, held)]
     while pending:
         node, part = pending.pop()
         if isinstance(node, cst.MatchAs | cst.MatchStar):
             if node.name is not None:
-                on.program.bind(variable(scope, node.name.value), part, state)
+                found[node.name.value] = part
             if isinstance(node, cst.MatchAs) and node.pattern is not None:
                 pending.append((node.pattern, part))
         elif isinstance(node, cst.MatchSequence):
@@ -115,17 +142,52 @@ def bind_pattern(
                 inner = UNKNOWN if key is None else element_of(known, key) or UNKNOWN
                 pending.append((element.pattern, inner))
             if node.rest is not None:
-                on.program.bind(variable(scope, node.rest.value), UNKNOWN, state)
+                found[node.rest.value] = known if known == part else UNKNOWN
         elif isinstance(node, cst.MatchClass):
-            objects = frozenset(atom for atom in part if isinstance(atom, Instance))
-            for keyword in node.kwds:
-                name = keyword.key.value
-                found = on.program.classes.attribute(objects, name, state) if objects else UNKNOWN
-                pending.append((keyword.pattern, found))
-            pending += [(inner.value, UNKNOWN) for inner in node.patterns]
+            pending += _attributes(on, node, part, state)
         elif isinstance(node, cst.MatchOr):
-            # Which of them matches is not known, nor therefore what a name is.
-            pending += [(inner.pattern, UNKNOWN) for inner in node.patterns]
+            found |= _captured_by_one(on, node, part, state)
+    return found
+
+
+def _captured_by_one(
+    on: Evaluator, node: cst.MatchOr, held: Value, state: State
+) -> dict[str, Value]:
+    """Return what the names in a pattern stand for of which one part matches."""
+    ways: dict[str, list[Value]] = {}
+    for each in node.patterns:
+        taken = frozenset(a for a in held if _matches(on, each.pattern, a, state) is not False)
+        if taken:
+            for name, part in _captured(on, each.pattern, taken, state).items():
+                ways.setdefault(name, []).append(part)
+    return {name: join(*parts) for name, parts in ways.items()}
+
+
+def _attributes(
+    on: Evaluator, node: cst.MatchClass, held: Value, state: State
+) -> list[tuple[cst.CSTNode, Value]]:
+    """Return the patterns in a class pattern, each with what it is matched with."""
+    names = tested_names(on, state)
+    objects = frozenset(
+        atom
+        for atom in held
+        if isinstance(atom, Instance | Sequence) and is_instance(atom, node.cls, names) is not False
+    )
+    classes = on.program.classes
+
+    def attribute(name: str) -> Value:
+        return classes.attribute(objects, name, state) if objects else UNKNOWN
+
+    found: list[tuple[cst.CSTNode, Value]] = []
+    found += [(each.pattern, attribute(each.key.value)) for each in node.kwds]
+    if len(node.patterns) == 1 and on.names.qualified(node.cls) in _OF_ITSELF:
+        return [(node.patterns[0].value, held), *found]
+    fields = {classes.positional(atom.cls) for atom in objects if atom.cls is not None}
+    order = fields.pop() if len(fields) == 1 else ()
+    for position, inner in enumerate(node.patterns):
+        known = attribute(order[position]) if position < len(order) else UNKNOWN
+        found.append((inner.value, known))
+    return found
 
 
 def _items(node: cst.MatchSequence, held: Value) -> list[tuple[cst.CSTNode, Value]]:

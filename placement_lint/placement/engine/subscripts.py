@@ -29,6 +29,7 @@ from placement_lint.placement.domain.values import (
     AnyTree,
     Array,
     Atom,
+    Class,
     External,
     Host,
     Instance,
@@ -104,7 +105,10 @@ class Subscripts:
         for instance in objects:
             argument = join(*(part for _, part in indices)) if indices else UNKNOWN
             found |= self.on.calls.objects.special(instance, "__getitem__", [argument], state)
-        others = held - objects
+        classes = frozenset(atom for atom in held if isinstance(atom, Class))
+        for cls in classes:
+            found |= self.on.program.classes.subscripted(cls.place, key, state)
+        others = held - objects - classes
         is_text = self._is_text(node)
         if is_text:
             named, others = _asked_for_by_text(others)
