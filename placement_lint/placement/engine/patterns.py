@@ -27,6 +27,8 @@ from placement_lint.placement.engine.narrowing import equal, is_instance, is_kno
 from placement_lint.syntax.calls import integer_value, string_value
 
 if TYPE_CHECKING:
+    from placement_lint.placement.domain.keys import Key
+    from placement_lint.placement.domain.places import Site
     from placement_lint.placement.domain.state import State
     from placement_lint.placement.domain.values import Atom
     from placement_lint.placement.engine.protocols import Evaluator
@@ -136,18 +138,30 @@ def _captured(on: Evaluator, pattern: cst.CSTNode, held: Value, state: State) ->
             pending += _items(node, part)
         elif isinstance(node, cst.MatchMapping):
             known = frozenset(atom for atom in part if isinstance(atom, Mapping))
-            for element in node.elements:
-                text = string_value(element.key)
-                key = integer_value(element.key) if text is None else text
+            keys = [_key(element.key) for element in node.elements]
+            for key, element in zip(keys, node.elements, strict=True):
                 inner = UNKNOWN if key is None else element_of(known, key) or UNKNOWN
                 pending.append((element.pattern, inner))
             if node.rest is not None:
-                found[node.rest.value] = known if known == part else UNKNOWN
+                made = on.targets.made(node)
+                others = frozenset(_without(each, keys, made) for each in known)
+                found[node.rest.value] = others if known == part and None not in keys else UNKNOWN
         elif isinstance(node, cst.MatchClass):
             pending += _attributes(on, node, part, state)
         elif isinstance(node, cst.MatchOr):
             found |= _captured_by_one(on, node, part, state)
     return found
+
+
+def _key(node: cst.BaseExpression) -> Key | None:
+    text = string_value(node)
+    return integer_value(node) if text is None else text
+
+
+def _without(mapping: Mapping, keys: list[Key | None], made: Site) -> Mapping:
+    """Return a new dict, which lacks what a pattern has taken."""
+    left = tuple((key, held) for key, held in mapping.items if key not in keys)
+    return Mapping(left, mapping.element, made)
 
 
 def _captured_by_one(
