@@ -64,6 +64,7 @@ LOADER_ROWS = rows("numpy", _LOADERS, Effect.HOST)
 """Functions that give all of what a file holds."""
 
 JOINING = "column_stack concat concatenate dstack hstack stack vstack"
+"""Functions that give all of the arrays in a list."""
 
 METHOD_ROWS = rows(
     "numpy.ndarray", "astype copy ravel reshape squeeze swapaxes transpose view", Effect.HOST

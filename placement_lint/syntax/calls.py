@@ -118,6 +118,12 @@ def elements_or_self(node: cst.BaseExpression | None) -> list[cst.BaseExpression
     return [] if node is None else [node]
 
 
+def literal_value(node: cst.CSTNode | None) -> int | str | None:
+    """Return the value of a literal string, or of a literal integer; None for all else."""
+    text = string_value(node)
+    return integer_value(node) if text is None else text
+
+
 def integer_value(node: cst.CSTNode | None) -> int | None:
     """Return the value of an integer literal, negative ones included; None for all else.
 

@@ -23,11 +23,13 @@ from placement_lint.placement.domain.values import (
     Plain,
     Sequence,
     TheDevice,
+    sole,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.state import State
     from placement_lint.placement.domain.values import Atom, Value
     from placement_lint.placement.engine.class_protocols import ClassesProtocol
@@ -263,7 +265,7 @@ def _instance(test: cst.Call, names: TestedNames, *, holds: bool) -> list[_Part]
     ):
         return []
     kinds = test.args[1].value
-    parts = [*_kinds(kinds)]
+    parts = [tested_type(kind, names) for kind in _kinds(kinds)]
 
     def matches(atom: Atom) -> bool | None:
         """Return whether the test holds of a thing; None where that cannot be said."""
@@ -298,15 +300,27 @@ def _is_item(node: cst.BaseExpression) -> bool:
     )
 
 
-def is_instance(atom: Atom, kind: cst.BaseExpression, names: TestedNames) -> bool | None:
+@dataclass(frozen=True)
+class _Type:
+    """The type in a test: a class of the program, or its qualified name."""
+
+    cls: Place | None
+    name: str
+
+
+def tested_type(node: cst.BaseExpression, names: TestedNames) -> _Type:
+    """Return what `is_instance` is asked about: evaluated once, for all that may be of it."""
+    only = sole(names.value_of(node)) if isinstance(node, cst.Name | cst.Attribute) else None
+    return _Type(only.place if isinstance(only, Class) else None, names.name_of(node) or "")
+
+
+def is_instance(atom: Atom, kind: _Type, names: TestedNames) -> bool | None:
     """Return whether a thing is of a type; None where that is not known."""
-    held = names.value_of(kind) if isinstance(kind, cst.Name | cst.Attribute) else frozenset()
-    if len(held) == 1 and isinstance(only := next(iter(held)), Class):
-        return names.classes.is_instance(atom, only.place)
-    name = names.name_of(kind) or ""
+    if kind.cls is not None:
+        return names.classes.is_instance(atom, kind.cls)
     if isinstance(atom, Instance):
-        return False if name in _KNOWN_TYPES and names.classes.is_plain(atom.cls) else None
-    return _is_of_library(atom, name)
+        return False if kind.name in _KNOWN_TYPES and names.classes.is_plain(atom.cls) else None
+    return _is_of_library(atom, kind.name)
 
 
 def _is_of_library(atom: Atom, kind: str) -> bool | None:

@@ -23,11 +23,16 @@ from placement_lint.placement.domain.values import (
     join,
     value,
 )
-from placement_lint.placement.engine.narrowing import equal, is_instance, is_known, tested_names
-from placement_lint.syntax.calls import integer_value, string_value
+from placement_lint.placement.engine.narrowing import (
+    equal,
+    is_instance,
+    is_known,
+    tested_names,
+    tested_type,
+)
+from placement_lint.syntax.calls import literal_value
 
 if TYPE_CHECKING:
-    from placement_lint.placement.domain.keys import Key
     from placement_lint.placement.domain.places import Site
     from placement_lint.placement.domain.state import State
     from placement_lint.placement.domain.values import Atom
@@ -67,7 +72,8 @@ def _matches(on: Evaluator, pattern: cst.CSTNode, atom: Atom, state: State) -> b
     if isinstance(pattern, cst.MatchMapping):
         return False if isinstance(atom, Sequence) or _is_no_container(on, atom) else None
     if isinstance(pattern, cst.MatchClass):
-        verdict = is_instance(atom, pattern.cls, tested_names(on, state))
+        names = tested_names(on, state)
+        verdict = is_instance(atom, tested_type(pattern.cls, names), names)
         parts = [*(each.value for each in pattern.patterns), *(k.pattern for k in pattern.kwds)]
         # A name takes any part of it.
         takes = all(isinstance(part, cst.MatchAs) and part.pattern is None for part in parts)
@@ -138,7 +144,7 @@ def _captured(on: Evaluator, pattern: cst.CSTNode, held: Value, state: State) ->
             pending += _items(node, part)
         elif isinstance(node, cst.MatchMapping):
             known = frozenset(atom for atom in part if isinstance(atom, Mapping))
-            keys = [_key(element.key) for element in node.elements]
+            keys = [literal_value(element.key) for element in node.elements]
             for key, element in zip(keys, node.elements, strict=True):
                 inner = UNKNOWN if key is None else element_of(known, key) or UNKNOWN
                 pending.append((element.pattern, inner))
@@ -153,12 +159,7 @@ def _captured(on: Evaluator, pattern: cst.CSTNode, held: Value, state: State) ->
     return found
 
 
-def _key(node: cst.BaseExpression) -> Key | None:
-    text = string_value(node)
-    return integer_value(node) if text is None else text
-
-
-def _without(mapping: Mapping, keys: list[Key | None], made: Site) -> Mapping:
+def _without(mapping: Mapping, keys: list[int | str | None], made: Site) -> Mapping:
     """Return a new dict, which lacks what a pattern has taken."""
     left = tuple((key, held) for key, held in mapping.items if key not in keys)
     return Mapping(left, mapping.element, made)
@@ -167,7 +168,7 @@ def _without(mapping: Mapping, keys: list[Key | None], made: Site) -> Mapping:
 def _captured_by_one(
     on: Evaluator, node: cst.MatchOr, held: Value, state: State
 ) -> dict[str, Value]:
-    """Return what the names in a pattern stand for of which one part matches."""
+    """Return what the names in alternatives, of which one matches, stand for: `A(x) | B(x)`."""
     ways: dict[str, list[Value]] = {}
     for each in node.patterns:
         taken = frozenset(a for a in held if _matches(on, each.pattern, a, state) is not False)
@@ -182,10 +183,11 @@ def _attributes(
 ) -> list[tuple[cst.CSTNode, Value]]:
     """Return the patterns in a class pattern, each with what it is matched with."""
     names = tested_names(on, state)
+    kind = tested_type(node.cls, names)
     objects = frozenset(
         atom
         for atom in held
-        if isinstance(atom, Instance | Sequence) and is_instance(atom, node.cls, names) is not False
+        if isinstance(atom, Instance | Sequence) and is_instance(atom, kind, names) is not False
     )
     classes = on.program.classes
 

@@ -34,7 +34,7 @@ from placement_lint.placement.domain.values import (
 from placement_lint.placement.engine.arguments import CallArguments
 from placement_lint.placement.overlays.higher_order import apply
 from placement_lint.placement.overlays.registry import LibraryCall, ObjectCall, models, objects
-from placement_lint.syntax.calls import integer_value, string_value
+from placement_lint.syntax.calls import integer_value, literal_value
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -163,10 +163,7 @@ def starred(call: LibraryCall) -> Value:
 def getter(call: LibraryCall) -> Value:
     call.operands()
     by_name = call.name == "operator.attrgetter"
-    keys: list[Key | None] = []
-    for argument in call.node.args:
-        text = string_value(argument.value)
-        keys.append(integer_value(argument.value) if text is None else text)
+    keys: list[Key | None] = [literal_value(argument.value) for argument in call.node.args]
     if not keys or call.arguments.is_open or (by_name and None in keys):
         return UNKNOWN
     return value(Getter(tuple(keys), by_name))

@@ -9,7 +9,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel.donation import EVERY, FILTERING, WRITING_BACK
 from placement_lint.semantic.program_queries import DonationKind
-from placement_lint.syntax.calls import Arguments, elements_or_self, integer_value, string_value
+from placement_lint.syntax.calls import Arguments, elements_or_self, literal_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -337,8 +337,8 @@ def _written(
         node = bound
     found: set[int | str] = set()
     for each in elements_or_self(node):
-        number, text = integer_value(each), string_value(each)
-        if number is None and text is None:
+        held = literal_value(each)
+        if held is None:
             return None
-        found.add(number if number is not None else str(text))
+        found.add(held)
     return frozenset(found), is_sure
