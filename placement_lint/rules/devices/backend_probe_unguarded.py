@@ -11,9 +11,8 @@ from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.prefilter.conditions import AllOf, ArgumentMatches, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.backend_guards import backend_of, is_guarded
-from placement_lint.rules.devices.queries import listed_argument
-from placement_lint.semantic.followed import followed
-from placement_lint.syntax.calls import integer_value, string_value
+from placement_lint.rules.devices.queries import listed_argument, listed_platform
+from placement_lint.syntax.calls import integer_value
 from placement_lint.syntax.definitions import texts_of
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ class BackendProbeUnguarded(Rule):
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         """Check `jax.devices("gpu")`."""
         asked = listed_argument(node, ctx)
-        text = None if asked is None else string_value(followed(asked, ctx))
+        text = listed_platform(node, ctx)
         # A loop may go over the names of several.
         platforms = _gone_through(asked, ctx) if text is None else [text]
         unguarded = (

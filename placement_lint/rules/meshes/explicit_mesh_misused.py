@@ -17,7 +17,7 @@ from placement_lint.rules.meshes.constraints import (
     constraints_in,
     may_be_set,
 )
-from placement_lint.rules.meshes.shardings import Auto, is_auto, made_at, may_split
+from placement_lint.rules.meshes.shardings import Auto, is_auto, made_at, may_split, sharding_of_one
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import integer_value
@@ -164,11 +164,9 @@ def _takes_some(index: cst.BaseSlice, ctx: Context) -> bool:
 
 def _split_along(ctx: Context, node: cst.BaseExpression, dimensions: list[int]) -> Sharding | None:
     """Return how an array is split of which one of some dimensions is, by Explicit axes."""
-    from placement_lint.placement.domain.values import Array
-
     found: list[Sharding] = []
     for atom in ctx.flow.value(node):
-        sharding = atom.sharding if isinstance(atom, Array) and not atom.may_be_tree else None
+        sharding = sharding_of_one(atom)
         parts = () if sharding is None or sharding.spec is None else sharding.spec.parts or ()
         named = [parts[place] for place in dimensions if place < len(parts)]
         axes = frozenset(

@@ -9,7 +9,7 @@ import libcst as cst
 from placement_lint.findings import Confidence, Severity
 from placement_lint.prefilter.conditions import SHARDS, AllOf, AnyOf, Identifier, Jax
 from placement_lint.rules.base import Rule
-from placement_lint.rules.meshes.shardings import made_at
+from placement_lint.rules.meshes.shardings import made_at, sharding_of_one
 from placement_lint.rules.transfers.jitted_calls import loop_around
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.syntax.calls import integer_value
@@ -125,12 +125,7 @@ def _changes(index: cst.BaseExpression, loop: Loop, ctx: Context) -> bool:
 
 def _split_by_rows(held: Value) -> Sharding | None:
     """Return how an array is split of which the first dimension surely is."""
-    from placement_lint.placement.domain.values import Array
-
-    # Of a tree, an index gives one of its arrays.
-    shardings = [
-        atom.sharding if isinstance(atom, Array) and not atom.may_be_tree else None for atom in held
-    ]
+    shardings = [*map(sharding_of_one, held)]
     known = [
         each
         for each in shardings

@@ -9,7 +9,7 @@ import libcst as cst
 from placement_lint.findings import Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.base import Rule
-from placement_lint.rules.meshes.shardings import made_at, may_split
+from placement_lint.rules.meshes.shardings import made_at, may_split, sharding_of_one
 from placement_lint.semantic.enclosing import is_in_test
 
 if TYPE_CHECKING:
@@ -112,17 +112,12 @@ class ShardedArrayIterated(Rule):
 
 
 def _check(node: cst.BaseExpression, ctx: Context) -> None:
-    from placement_lint.placement.domain.values import Array
-
     if isinstance(node, cst.Tuple | cst.List | cst.SimpleString | cst.Integer) or not may_split(
         ctx
     ):
         return
     held = ctx.flow.value(node)
-    # Of a tree, iterating gives its items, or its keys.
-    shardings = [
-        atom.sharding if isinstance(atom, Array) and not atom.may_be_tree else None for atom in held
-    ]
+    shardings = [*map(sharding_of_one, held)]
     if not shardings or any(
         sharding is None
         or not sharding.is_named

@@ -183,6 +183,15 @@ def related_places(
     return related
 
 
+def sharding_of_one(atom: Atom) -> Sharding | None:
+    """Return how one array is split; None for what may be a tree, of which an index takes a part
+    and iterating gives the items, or the keys.
+    """
+    from placement_lint.placement.domain.values import Array
+
+    return atom.sharding if isinstance(atom, Array) and not atom.may_be_tree else None
+
+
 def axes_of(sharding: Sharding) -> frozenset[str]:
     """Return the axes that a sharding surely names."""
     return frozenset(() if sharding.spec is None else sharding.spec.axes())
