@@ -154,9 +154,10 @@ class _CheckCommand:
 
             notes.say_targets(found.files, self.loader, self.store)
         if self._writes(here):
+            from placement_lint.files.folders import one_in_each
             from placement_lint.files.temporary import sweep
 
-            sweep({os.path.dirname(path) or "." for path in found.files})
+            sweep({folder or "." for folder in one_in_each(found.files)})
 
         from dataclasses import replace
 
@@ -222,7 +223,10 @@ class _CheckCommand:
         # Nothing to be left out, and nothing to be found no longer.
         if not (outcome.findings or folders):
             return False
-        return any(self.loader.for_file(path).baseline is not None for path in files)
+        from placement_lint.files.folders import one_in_each
+
+        settings = map(self.loader.for_file, one_in_each(files).values())
+        return any(each.baseline is not None for each in settings)
 
     def _adopted(self, outcome: Outcome, found: Found, again: Callable[[], Outcome]) -> Outcome:
         """Take known findings out of what was found, and silence others where asked."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from placement_lint.config import toml
+from placement_lint.config.listings import Listings
 from placement_lint.regular import MOST_OF_SETTINGS, read_regular
 
 if TYPE_CHECKING:
@@ -52,8 +53,9 @@ class Requirement:
 class Requirements:
     """What projects require of jax; each file is read once."""
 
-    def __init__(self) -> None:
+    def __init__(self, listings: Listings | None = None) -> None:
         """Read nothing yet."""
+        self._listings = listings or Listings()
         self.unreadable: dict[str, str] = {}
         """The files that are there and could not be read, each with the reason."""
         self._known: dict[str, tuple[Requirement, ...]] = {}
@@ -68,7 +70,7 @@ class Requirements:
                 self._known[folder] = self._of_folder(folder)
             parent = os.path.dirname(folder)
             # A repository ends where it ends: what lies around it is another's.
-            is_top = parent == folder or os.path.exists(os.path.join(folder, ".git"))
+            is_top = parent == folder or self._listings.is_repository(folder)
             if self._known[folder] or is_top:
                 return self._known[folder]
             folder = parent
@@ -77,7 +79,7 @@ class Requirements:
         readers = (("pyproject.toml", _in_pyproject), ("setup.cfg", _in_setup_cfg))
         for name, read in readers:
             path = os.path.join(folder, name)
-            text = self._text(path)
+            text = self._text(path) if self._listings.may_have(folder, name) else None
             if text is not None:
                 found = _requirements(read(text), path)
                 if any(requirement.bounds for requirement in found):
@@ -85,6 +87,8 @@ class Requirements:
         return self._in_requirements(folder)
 
     def _in_requirements(self, folder: str) -> tuple[Requirement, ...]:
+        if not self._listings.may_have(folder, "requirement"):
+            return ()
         try:
             names = sorted(filter(_is_requirements, os.listdir(folder)))
         except OSError:

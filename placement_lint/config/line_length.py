@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from placement_lint.config import toml
+from placement_lint.config.listings import Listings
 from placement_lint.regular import MOST_OF_SETTINGS, read_regular
 
 DEFAULT = 88
@@ -15,8 +16,9 @@ DEFAULT = 88
 class LineLengths:
     """What projects set for the lengths of their lines; each file is read once."""
 
-    def __init__(self) -> None:
+    def __init__(self, listings: Listings | None = None) -> None:
         """Read nothing yet."""
+        self._listings = listings or Listings()
         self._of_folder: dict[str, int | None] = {}
 
     def of(self, path: str) -> int | None:
@@ -29,25 +31,25 @@ class LineLengths:
 
     def _in_folder(self, folder: str) -> int | None:
         if folder not in self._of_folder:
-            length, parent = _set_in(folder), os.path.dirname(folder)
+            length, parent = self._set_in(folder), os.path.dirname(folder)
             # A repository ends where it ends: what lies around it is another's.
-            is_top = parent == folder or os.path.exists(os.path.join(folder, ".git"))
+            is_top = parent == folder or self._listings.is_repository(folder)
             self._of_folder[folder] = length if length or is_top else self._in_folder(parent)
         return self._of_folder[folder]
 
-
-def _set_in(folder: str) -> int | None:
-    for name in (".ruff.toml", "ruff.toml", "pyproject.toml"):
-        table = _read(os.path.join(folder, name))
-        if table is None:
-            continue
-        tools = table.get("tool") if name == "pyproject.toml" else {"ruff": table}
-        for tool in ("ruff", "black"):
-            section = tools.get(tool) if isinstance(tools, dict) else None
-            length = section.get("line-length") if isinstance(section, dict) else None
-            if isinstance(length, int) and not isinstance(length, bool) and length > 0:
-                return length
-    return None
+    def _set_in(self, folder: str) -> int | None:
+        for name in (".ruff.toml", "ruff.toml", "pyproject.toml"):
+            is_there = self._listings.may_have(folder, name)
+            table = _read(os.path.join(folder, name)) if is_there else None
+            if table is None:
+                continue
+            tools = table.get("tool") if name == "pyproject.toml" else {"ruff": table}
+            for tool in ("ruff", "black"):
+                section = tools.get(tool) if isinstance(tools, dict) else None
+                length = section.get("line-length") if isinstance(section, dict) else None
+                if isinstance(length, int) and not isinstance(length, bool) and length > 0:
+                    return length
+        return None
 
 
 def _read(path: str) -> dict[str, Any] | None:

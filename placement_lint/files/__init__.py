@@ -2,7 +2,8 @@
 
 `store` reads each file of a run once.
 
-- Which files: `discovery`, `globs` and `wildmatch` (patterns), `neighbours`, `test_paths`.
+- Which files: `discovery`, `globs` and `wildmatch` (patterns), `folders`, `neighbours`,
+  `test_paths`.
 - From bytes to text: `opening`, `source`, `line_ends`, `python_tree`.
 - Notebooks and scripts in cells: `notebook`, `notebook_json`, `script_cells`, `magics`.
 - Writing: `write`, `temporary`.

@@ -6,6 +6,7 @@ import functools
 import os
 import stat
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -134,6 +135,10 @@ class _Ignores:
                 return verdict
         return False
 
+    def suspects(self, names: set[str]) -> set[str]:
+        """Return those names of which a glob may speak."""
+        return {name for globs, _ in self.levels for name in globs.suspects(names)}
+
 
 @dataclass
 class _Excludes(_Ignores):
@@ -166,7 +171,7 @@ class _Walk:
 
     def found(self) -> Found:
         return Found(
-            files=tuple(sorted(path for _, _, path in self.files.values())),
+            files=tuple(sorted([path for _, _, path in self.files.values()])),
             skipped=tuple(sorted(self.skipped)),
             failed=tuple(sorted(self.failed)),
             excluded=tuple(sorted(self.excluded)),
@@ -223,30 +228,31 @@ class _Walk:
             return []
         try:
             with os.scandir(real) as listing:
-                entries = sorted(listing, key=lambda entry: entry.name)
+                entries = sorted(listing, key=attrgetter("name"))
         except OSError as error:
             self.failed.add(Passed(shown or ".", _reason(error)))
             return []
+        names = {entry.name for entry in entries}
         ignores = above
         if filters.respect_gitignore:
-            names = {entry.name for entry in entries}
             ignores = self._inside(above, real, parts, names, given)
         excludes = self._excludes(filters, given)
+        suspects = excludes.suspects(names) | ignores.suspects(names)
         folders = []
+        start = f"{shown.rstrip('/')}/" if shown else ""
         for entry in entries:
+            name = entry.name
             is_folder = _is_folder(entry)
-            if not (is_folder or entry.name.endswith(self.suffixes) or _is_folder_link(entry)):
+            if not (is_folder or name.endswith(self.suffixes) or _is_folder_link(entry)):
                 continue
-            entry_parts = (*parts, entry.name)
-            if excludes.ignore(entry_parts, is_folder=is_folder):
+            if name in suspects and any(
+                each.ignore((*parts, name), is_folder=is_folder) for each in (excludes, ignores)
+            ):
                 continue
-            if ignores.ignore(entry_parts, is_folder=is_folder):
-                continue
-            path = f"{shown.rstrip('/')}/{entry.name}" if shown else entry.name
             if is_folder:
-                folders.append((path, entry.path, entry_parts, ignores))
+                folders.append((start + name, entry.path, (*parts, name), ignores))
             else:
-                self._candidate(entry, path)
+                self._candidate(entry, start + name)
         return folders
 
     def _candidate(self, entry: os.DirEntry[str], path: str) -> None:
@@ -292,7 +298,9 @@ class _Walk:
 
     def _add(self, path: str, real: str, *, is_link: bool) -> None:
         name = (is_link, len(path), path)
-        self.files[real] = min(name, self.files.get(real, name))
+        known = self.files.get(real)
+        if known is None or name < known:
+            self.files[real] = name
 
     def _excludes(self, filters: Filters, given: tuple[str, ...]) -> _Ignores:
         """Return the excludes that hold below a named folder."""

@@ -73,6 +73,19 @@ class Globs:
                 return not glob.negated
         return True if last >= 0 else None
 
+    def suspects(self, names: set[str]) -> set[str]:
+        """Return those names of entries of which a glob may speak."""
+        if not self._patterns:
+            return names & self._names.keys()
+        if len(self._patterns) > _FEW:
+            return names
+        heads, tails = self._ends
+        return {
+            name
+            for name in names
+            if name in self._names or name.startswith(heads) or name.endswith(tails)
+        }
+
     @functools.cached_property
     def _names(self) -> dict[str, list[tuple[int, bool]]]:
         """From plain names to where they stand, the last first, and whether for folders only."""
@@ -100,6 +113,13 @@ class Globs:
             if found and width <= len(name)
         ]
         return heapq.merge(*lists, key=lambda each: -each[0])
+
+    @functools.cached_property
+    def _ends(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What names may begin with, and end with: of each of `_patterns` the longer of both."""
+        by_ends = self._by_ends
+        heads, tails = ([end for ends in each.values() for end in ends] for each in by_ends)
+        return tuple(heads), tuple(tails)
 
     @functools.cached_property
     def _by_ends(self) -> tuple[dict[int, dict[str, list[tuple[int, Glob]]]], ...]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import time
 from collections import OrderedDict
+from operator import attrgetter
 
 from placement_lint.files.source import UnreadableError
 from placement_lint.regular import most_of, read_regular
@@ -23,7 +24,7 @@ from placement_lint.timing import READING, timed
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, TypeVar
 
     from placement_lint.files.source import Source
@@ -43,6 +44,9 @@ Stamp = tuple[int, int, int, int]
 """Of a file: size, inode, and when it and its status changed, in nanoseconds. Zeros: not known."""
 
 _NO_STAMP: Stamp = (0, 0, 0, 0)
+_stamp_of: Callable[[os.stat_result], Stamp] = attrgetter(
+    "st_size", "st_ino", "st_mtime_ns", "st_ctime_ns"
+)
 
 
 class _Revision:
@@ -147,7 +151,16 @@ class FileStore:
             status = os.stat(path)
         except (OSError, ValueError):
             return None
-        return (status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
+        return _stamp_of(status)
+
+    def stamps_now(self, paths: Sequence[str]) -> Sequence[Stamp | None]:
+        """Return the stamps that several files have now."""
+        if self._unsaved.keys().isdisjoint(paths):
+            try:
+                return [*map(_stamp_of, map(os.stat, paths))]
+            except (OSError, ValueError):  # one of them is not there
+                pass
+        return [*map(self.stamp_now, paths)]
 
     def _revision(self, path: str) -> _Revision:
         revision = self._revisions.get(path)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from placement_lint.files.folders import one_in_each
 from placement_lint.files.store import FileStore
 from placement_lint.lint.incremental.file_state import SettingsDigests, packages_around
 from placement_lint.lint.progress import no_progress
@@ -185,7 +186,7 @@ class Linter:
         """Return whether no rule needs to be imported to see that there is nothing to find."""
         if self.store.is_lasting or self._reveal:
             return False
-        settings = [self.settings_for(path) for path in self.files]
+        settings = map(self.settings_for, one_in_each(self.files).values())
         if any(each.names_rules or each.models for each in settings):
             return False
         with timed(FILTER):

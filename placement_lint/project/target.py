@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.config.dependencies import Requirements
 from placement_lint.config.line_length import LineLengths
+from placement_lint.config.listings import Listings
 from placement_lint.jaxmodel.versions import (
     NEWEST,
     TargetVersions,
@@ -41,8 +42,9 @@ class ProjectMetadata:
 
     def __init__(self) -> None:
         """Read nothing yet."""
-        self._requirements = Requirements()
-        self._lengths = LineLengths()
+        listings = Listings()
+        self._requirements = Requirements(listings)
+        self._lengths = LineLengths(listings)
         self._of_folder: dict[str, Chosen] = {}
 
     def target(self, setting: str, path: str) -> Chosen:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import configparser
+import os
 import time
 from typing import TYPE_CHECKING
 
@@ -187,3 +188,15 @@ def test_setup_cfg_is_read_as_configparser_does(text: str) -> None:
         assert found.keys() == told.keys()
         for option, lines in found.items():
             assert [*filter(None, lines)] == [*filter(None, told[option].split("\n"))]
+
+
+def test_a_folder_that_cannot_be_listed_may_have_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project]\ndependencies = ["jax>=0.5"]\n')
+
+    def listed(folder: str) -> list[str]:
+        raise PermissionError(folder)
+
+    monkeypatch.setattr(os, "listdir", listed)
+    assert found(tmp_path) == [((">=", "0.5"),)]

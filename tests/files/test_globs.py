@@ -207,9 +207,13 @@ def walk(folder: Path, globs: Globs) -> set[str]:
     pending: list[tuple[str, ...]] = [()]
     while pending:
         parts = pending.pop()
-        for entry in os.scandir(folder.joinpath(*parts)):
+        entries = [*os.scandir(folder.joinpath(*parts))]
+        suspects = globs.suspects({entry.name for entry in entries})
+        for entry in entries:
             inside = (*parts, entry.name)
-            if entry.name == ".git" or globs.verdict(inside, is_folder=entry.is_dir()):
+            verdict = globs.verdict(inside, is_folder=entry.is_dir())
+            assert verdict is None or entry.name in suspects
+            if entry.name == ".git" or verdict:
                 continue
             if entry.is_dir():
                 pending.append(inside)

@@ -161,6 +161,16 @@ def test_a_new_run_reads_what_may_have_changed(
     assert reads == ["old", "new", "old", "new"]
 
 
+def test_several_stamps_at_once(tmp_path: Path) -> None:
+    paths = [str(tmp_path / name) for name in ("old", "new", "unsaved")]
+    for path in paths:
+        Path(path).write_text("x = 1\n")
+    for store in (FileStore(), FileStore({paths[2]: b"x = 2\n"})):
+        assert [*store.stamps_now(paths)] == [store.stamp_now(path) for path in paths]
+    Path(paths[0]).unlink()
+    assert [*FileStore().stamps_now(paths)][:2] == [None, FileStore().stamp_now(paths[1])]
+
+
 def test_what_is_shared_is_made_once_a_run() -> None:
     store = FileStore(is_lasting=True)
     before = store.shared(object)

@@ -12,9 +12,11 @@ import json
 import os
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+from placement_lint.files.folders import one_in_each
 from placement_lint.files.source import UnreadableError
 from placement_lint.files.store import digest
 from placement_lint.findings import INTERNAL_ERROR, IO_ERROR, Finding
@@ -28,13 +30,13 @@ from placement_lint.lint.results import Outcome, Skipped, Suppressed
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from placement_lint.files.store import FileStore
+    from placement_lint.files.store import FileStore, Stamp
     from placement_lint.lint.incremental.records import Records
     from placement_lint.lint.incremental.revision import PreviousRun
 
 FOLDER = ".placement_lint_cache"
 
-_FORMAT = 9
+_FORMAT = 10
 _ABSENT_IF_DAMAGED = isolating(lambda _: None)
 """A block that reads a cache: one that is damaged, or deleted meanwhile, is as good as absent."""
 _DEPENDING_ON_CHANCE = frozenset({IO_ERROR, INTERNAL_ERROR})
@@ -45,12 +47,26 @@ _DEPENDING_ON_CHANCE = frozenset({IO_ERROR, INTERNAL_ERROR})
 class LastRun:
     """What the last run left."""
 
-    files: Mapping[str, FileState]
+    paths: Sequence[str]
+    stamps: Sequence[Stamp]
+    contents: Sequence[str]
+    """Digests of the bytes of the files, each at the place of its path."""
+    settings: Mapping[str, str]
+    """Digests of settings: for one file of each folder."""
     surroundings: Any
     outcome: Any
     """Findings and what was passed over, as JSON has them; None where they may change by chance."""
     second: str
     """The name of what belongs to it in the second file."""
+
+    @cached_property
+    def files(self) -> dict[str, FileState]:
+        """The files as that run has seen them."""
+        of_folder = {os.path.dirname(path): settings for path, settings in self.settings.items()}
+        return {
+            path: FileState(stamp, content, of_folder[os.path.dirname(path)])
+            for path, stamp, content in zip(self.paths, self.stamps, self.contents, strict=True)
+        }
 
 
 @dataclass(frozen=True)
@@ -83,12 +99,11 @@ class Cache:
             value = self.folder.read(self.name + RUN)
             if value is None or value["identity"] != self._identity():
                 return None
-            settings = value["settings"]
-            files = {
-                path: FileState(tuple(stamp), content, settings[number])
-                for path, stamp, content, number in value["files"]
-            }
-            return LastRun(files, value["surroundings"], value["outcome"], value["second"])
+            stamps: list[Stamp] = [*zip(*value.pop("stamps"), strict=True)]
+            del value["identity"]
+            last = LastRun(stamps=stamps, **value)
+            is_whole = len(last.paths) == len(stamps) == len(last.contents)
+            return last if is_whole and isinstance(last.settings, dict) else None
         return None
 
     def recall(
@@ -137,17 +152,19 @@ class Cache:
         last = self._last
         if last is None or last.surroundings != surroundings:
             return PreviousRun(None, {}, settings, store)
-        records = self._records(last)
-        return PreviousRun(records, {} if records is None else last.files, settings, store)
+        with _ABSENT_IF_DAMAGED:
+            return PreviousRun(self._records(last), last.files, settings, store)
+        return PreviousRun(None, {}, settings, store)
 
-    def _records(self, last: LastRun) -> Records | None:
+    def _records(self, last: LastRun) -> Records:
+        """Read what belongs to a run in the second file. Raises an error where that is damaged."""
         from placement_lint.lint.incremental.records import records_codec
 
-        with _ABSENT_IF_DAMAGED:
-            second, value = self.folder.read(self.name + FILES) or ("", None)
-            records: Records = records_codec().decode(value)
-            return records if second == last.second else None
-        return None
+        second, value = self.folder.read(self.name + FILES)
+        if second != last.second:
+            raise ValueError(second)
+        records: Records = records_codec().decode(value)
+        return records
 
     def keep(self, surroundings: Any, previous: PreviousRun, outcome: Outcome) -> None:
         """Write what a run found out; what cannot be written is not kept."""
@@ -182,15 +199,13 @@ class Cache:
     def _keep_first(
         self, files: Mapping[str, FileState], surroundings: Any, outcome: Any, second: str
     ) -> None:
-        numbers: dict[str, int] = {}
-        rows = [
-            [path, seen.stamp, seen.content, numbers.setdefault(seen.settings, len(numbers))]
-            for path, seen in files.items()
-        ]
+        paths = [*files]
         first = {
             "identity": self._identity(),
-            "settings": [*numbers],
-            "files": rows,
+            "paths": paths,
+            "stamps": [*zip(*(seen.stamp for seen in files.values()), strict=True)],
+            "contents": [seen.content for seen in files.values()],
+            "settings": {path: files[path].settings for path in one_in_each(paths).values()},
             "surroundings": surroundings,
             "outcome": outcome,
             "second": second,
@@ -215,18 +230,19 @@ def _renewed(
     last: LastRun, files: Sequence[str], settings: Callable[[str], str], store: FileStore
 ) -> dict[str, FileState] | None:
     """Return the files that had to be read to know that they are the same; None: one is not."""
-    if [*last.files] != [*files]:
+    if last.paths != [*files]:
+        return None
+    if any(settings(path) != before for path, before in last.settings.items()):
         return None
     renewed: dict[str, FileState] = {}
-    for path, seen in last.files.items():
-        if seen.settings != settings(path):
-            return None
-        if seen.stamp != store.stamp_now(path):
+    for number, stamp in enumerate(store.stamps_now(files)):
+        if stamp != last.stamps[number]:
+            path = files[number]
             try:
                 content = store.digest(path)
             except UnreadableError:
                 return None
-            if content != seen.content:
+            if content != last.contents[number]:
                 return None
-            renewed[path] = FileState(store.stamp(path), content, seen.settings)
+            renewed[path] = FileState(store.stamp(path), content, settings(path))
     return renewed

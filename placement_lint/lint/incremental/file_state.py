@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from placement_lint.files.folders import one_in_each
 from placement_lint.files.store import digest
 from placement_lint.project.target import ProjectMetadata
 
@@ -75,7 +76,7 @@ class SettingsDigests:
 
 def packages_around(files: Sequence[str]) -> str:
     """Return a digest of which directories of the files, or above them, are packages."""
-    within = {os.path.abspath(folder) for folder in {os.path.dirname(path) for path in files}}
+    within = {os.path.abspath(folder) for folder in one_in_each(files)}
     folders = set(within)
     for folder in within:
         above = os.path.dirname(folder)

@@ -481,7 +481,11 @@ class TestDamage:
 
     @pytest.mark.sampled(one_in=4)
     @pytest.mark.parametrize(
-        "key", ["identity", "settings", "files", "surroundings", "outcome", "second"]
+        "key",
+        [
+            *("identity", "settings", "paths", "stamps", "contents"),
+            *("surroundings", "outcome", "second"),
+        ],
     )
     @pytest.mark.parametrize("other", [None, 7, [], {}, [[1]], "text", [[["a"]], 2]])
     def test_another_shape(self, key: str, other: object) -> None:

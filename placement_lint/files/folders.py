@@ -1,0 +1,18 @@
+"""The folders of files: what holds for a whole folder is asked about one file of each."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def one_in_each(paths: Sequence[str]) -> dict[str, str]:
+    """Return the folders of files, as they are named in the paths, each with one of its files."""
+    if os.altsep is None:
+        # What `dirname` does takes a few times as long as to cut off the name.
+        paths = [*{path[: path.rfind(os.sep) + 1] or path: path for path in paths}.values()]
+    return {os.path.dirname(path): path for path in paths}
