@@ -92,7 +92,11 @@ def committed_to(
     `by`: the expressions that do so. `sharding`: they were put on a mesh, by this one.
     """
     places = tuple(devices)
-    return limited(frozenset(_put(atom, device, by, sharding) for atom in of for device in places))
+    put = frozenset(_put(atom, device, by, sharding) for atom in of for device in places)
+    if of == UNKNOWN:
+        # It is one thing, which may be a tree wherever it was put.
+        put = frozenset(replace(each, may_be_tree=True) for each in put if isinstance(each, Array))
+    return limited(put)
 
 
 def _put(
@@ -109,6 +113,7 @@ def _put(
         )
     if isinstance(atom, Host | Plain | Anything):
         via = by if is_host(device) else NOWHERE
+        # Beside other things it stays one array: on one device, these make one.
         may_be_tree = isinstance(atom, Anything) and sharding is not None
         return Array(device, committed=True, via=via, sharding=sharding, may_be_tree=may_be_tree)
     if isinstance(atom, Sequence):
@@ -125,6 +130,12 @@ def _all_put(
     of: Value, device: Device | None, by: frozenset[Place], sharding: Sharding | None
 ) -> Value:
     return frozenset(_put(atom, device, by, sharding) for atom in of)
+
+
+def as_tree(atom: Atom) -> Atom:
+    """Return what a thing is of which an item is set or asked for by a name: that is no array."""
+    is_open = isinstance(atom, Array) and atom.may_be_tree
+    return AnyTree(frozenset({atom})) if is_open else atom
 
 
 def leaves_of(of: Value, depth: int = MAX_NESTING) -> Iterator[Value]:

@@ -492,8 +492,8 @@ class Computation(_Holder):
     is_known: bool = True
     """Its function is in this file: of another it cannot be known which arguments it uses."""
     donates: bool = False  # It may destroy its arguments, once they are where it runs.
-    donated_by: Place | None = None
-    """What says what is donated: the call that made it, or the decorated function."""
+    donated_by: Place | None = None  # The call that made it, or the decorated function.
+    donation: tuple[tuple[str, Value], ...] = ()  # What that says of it, by its keywords.
     changes_objects: bool = False
     """It may change the objects that it is given."""
     usage: Usage | None = None

@@ -234,6 +234,8 @@ def truth(atom: Atom) -> bool | None:
     """Return which way a test of a thing goes; None where that is not known."""
     if isinstance(atom, _ALWAYS_TRUE):
         return True
+    if isinstance(atom, Sequence) and atom.items is not None:
+        return bool(atom.items)
     if not isinstance(atom, Plain):
         return None
     return bool(atom.text) if atom.text is not None else atom.truth

@@ -9,6 +9,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel.libraries import method_of
 from placement_lint.placement.domain.contents import (
+    as_tree,
     has_host_device,
     iterated_of,
     with_replaced_modules,
@@ -487,7 +488,8 @@ class ObjectCalls(SuperCalls):
         """Return whether a container has no site, by which a change under another name is seen."""
         held = self.on.record.values.get(self.on.index(argument), UNKNOWN)
         return any(
-            isinstance(a, AnyTree) or (isinstance(a, Container) and a.site is None) for a in held
+            isinstance(as_tree(a), AnyTree) or (isinstance(a, Container) and a.site is None)
+            for a in held
         )
 
     def _closure_called(
@@ -665,10 +667,11 @@ class ObjectCalls(SuperCalls):
         if self.on.module.puts_arrays(node):
             held = self.read(decorator.decorator, held, state)
         is_function = isinstance(node, cst.FunctionDef)
+        called = [atom.function if isinstance(atom, Partial) else atom for atom in held]
         if not held or not all(
             isinstance(atom, Closure | Function | Method)
             or (is_function and isinstance(atom, Class))
-            for atom in held
+            for atom in called
         ):
             return None
         return self.called_with(decorator.decorator, held, given, state)

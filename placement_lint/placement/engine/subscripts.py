@@ -84,11 +84,10 @@ class Subscripts:
             # It may be an array that is committed elsewhere, or an object that does anything.
             for _, given in indices:
                 self.on.escapes(given, state)
-        if isinstance(node.slice[0].slice, cst.Slice) and any(
-            isinstance(atom, DeviceList) for atom in held
-        ):
-            part_of = _part_of_devices(held, self._bounds(node, state))
-            return part_of or value(Sequence(None, element_of(held)))
+        is_slice = isinstance(node.slice[0].slice, cst.Slice)
+        if is_slice and any(isinstance(atom, DeviceList) for atom in held):
+            devices = _part_of_devices(held, self._bounds(node, state))
+            return devices or value(Sequence(None, element_of(held)))
         if isinstance(grid := sole(held), DeviceGrid) and not isinstance(key, int):
             return value(_part_of_grid(grid, node, self._bounds(node, state)))
         part = self._known_slice(held, node, state)
@@ -101,14 +100,9 @@ class Subscripts:
                 if is_container(held)
                 else held
             )
-        objects = frozenset(atom for atom in held if isinstance(atom, Instance))
-        for instance in objects:
-            argument = join(*(part for _, part in indices)) if indices else UNKNOWN
-            found |= self.on.calls.objects.special(instance, "__getitem__", [argument], state)
-        classes = frozenset(atom for atom in held if isinstance(atom, Class))
-        for cls in classes:
-            found |= self.on.program.classes.subscripted(cls.place, key, state)
-        others = held - objects - classes
+        of_program = frozenset(atom for atom in held if isinstance(atom, Class | Instance))
+        found |= self._of_program(of_program, key, indices, state)
+        others = held - of_program
         is_text = self._is_text(node)
         if is_text:
             named, others = _asked_for_by_text(others)
@@ -118,7 +112,7 @@ class Subscripts:
             # Of a file, a text gives all that is kept under it.
             found |= (files := frozenset(a for a in others if isinstance(a, Host) and a.from_file))
             others -= files
-        if isinstance(node.slice[0].slice, cst.Slice) and len(node.slice) == 1:
+        if is_slice and len(node.slice) == 1:
             lists = frozenset(atom for atom in others if isinstance(atom, Sequence))
             if lists:
                 found.add(self._part_of_lists(node, lists))
@@ -131,11 +125,26 @@ class Subscripts:
             )
             found |= element_of(parts, key)
         if own and not isinstance(key, str | Member):
-            found |= self._indexed(node, held, indices, state)
+            rows = self._indexed(node, held, indices, state)
+            found |= _items(rows) if all(atom.may_be_tree for atom in own) else rows
         elif own and not found:
             # Only a leaf of a tree, beside the dicts in it, is not asked for an item by a text.
-            found.add(ANYTHING)
+            # What may be a tree is one, then, and all that is in it was put where it is.
+            found.update(atom if atom.may_be_tree else ANYTHING for atom in own)
         return _as_doubtful(frozenset(found), own, held) or UNKNOWN
+
+    def _of_program(
+        self, held: Value, key: Key | None, indices: list[Operand], state: State
+    ) -> Value:
+        """Return what objects and classes of the program give for an index."""
+        found: set[Atom] = set()
+        for atom in held:
+            if isinstance(atom, Instance):
+                argument = join(*(part for _, part in indices)) if indices else UNKNOWN
+                found |= self.on.calls.objects.special(atom, "__getitem__", [argument], state)
+            elif isinstance(atom, Class):
+                found |= self.on.program.classes.subscripted(atom.place, key, state)
+        return frozenset(found)
 
     def _bounds(self, node: cst.Subscript, state: State) -> Part | None:
         """Return the bounds and the step of a slice; None where one of them is not known."""
@@ -217,6 +226,18 @@ class Subscripts:
         if isinstance(index, cst.Name | cst.Attribute | cst.SimpleString | cst.ConcatenatedString):
             return self.key(index, self.on.evaluate(index, state))
         return integer_value(index)
+
+
+def _items(rows: Value) -> Value:
+    """Return rows of what may be a tree, which then are items of it, split as nobody knows."""
+    found: set[Atom] = set()
+    for atom in rows:
+        if isinstance(atom, Array):
+            sharding = atom.sharding and replace(atom.sharding, replicated=False, spec=None)
+            found.add(replace(atom, sharding=sharding, may_be_tree=True))
+        else:
+            found.add(atom)
+    return frozenset(found)
 
 
 def _asked_for_by_text(held: Value) -> tuple[Value, Value]:

@@ -22,7 +22,7 @@ from placement_lint.placement.domain.containers import (
     with_more,
     without_item,
 )
-from placement_lint.placement.domain.contents import iterated_of, leaves_of, map_arrays
+from placement_lint.placement.domain.contents import as_tree, iterated_of, leaves_of, map_arrays
 from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.state import State, Variable, variable
 from placement_lint.placement.domain.values import (
@@ -224,7 +224,7 @@ class Targets:
             name = self.on.subscripts.key_of(target, state)
             self.on.attribute_dicts.set(of, name if isinstance(name, str) else None, held, state)
             return
-        container = self.on.evaluate(target.value, state)
+        container = frozenset(map(as_tree, self.on.evaluate(target.value, state)))
         keys = [element.slice for element in target.slice]
         for key in keys:
             if isinstance(key, cst.Index):
@@ -391,7 +391,7 @@ class Targets:
         held = self.on.evaluate(node, state)
         if is_container(held):
             self.change(node, held, loosened, state)
-        elif any(isinstance(atom, AnyTree) for atom in held):
+        elif any(isinstance(as_tree(atom), AnyTree) for atom in held):
             self.assign(node, UNKNOWN, state)
 
     def replace_items(self, node: cst.For, held: Value, state: State) -> None:

@@ -63,8 +63,35 @@ def partition_spec(call: LibraryCall) -> Value:
     """`PartitionSpec("data", None)`: without an axis in it nothing is split."""
     call.program.reach.touches()
     passed = _passed(call)
-    parts = None if passed.rest is not None else tuple(map(_part, passed.positional))
+    parts: tuple[Part, ...] | None = tuple(map(_part, passed.positional))
+    if passed.rest is not None:
+        parts = _before_the_rest(call)
     return value(Spec(parts, call.place))
+
+
+def _before_the_rest(call: LibraryCall) -> tuple[Part, ...] | None:
+    """Return the parts of a spec that ends in so many None as the array has dimensions.
+
+    These say nothing: `P("data", *[None] * (x.ndim - 1))` is `P("data")` for each number of them.
+    """
+    found: list[Part] = []
+    left = [(each.star, each.value) for each in reversed(call.node.args)]
+    while left:
+        star, node = left.pop()
+        if star and isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
+            left += [(star, node.right), (star, node.left)]
+            continue
+        held = call.evaluate(node)
+        if not star:
+            found.append(_part(held))
+            continue
+        only = sole(held)
+        if not isinstance(only, Sequence):
+            return None
+        if only.items is None:
+            return None if left or only.element != NONE else tuple(found)
+        found += map(_part, only.items)
+    return tuple(found)
 
 
 def _part(held: Value) -> Part:

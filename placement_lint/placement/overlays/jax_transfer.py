@@ -52,6 +52,7 @@ from placement_lint.placement.domain.values import (
     sole,
     value,
 )
+from placement_lint.placement.engine.jit_options import donation_of, options_of
 from placement_lint.placement.engine.operand_layouts import LaidOut, assembled
 from placement_lint.placement.engine.placed_results import shardings_said
 from placement_lint.placement.engine.pytrees import tree_of
@@ -534,6 +535,9 @@ def transform(call: LibraryCall) -> Value:
         closure.update(*(atom.closure for atom in held if isinstance(atom, Computation)))
     keywords = call.arguments.keywords
     places = any(each in keywords and not is_none(keywords[each]) for each in _PLACING_KEYWORDS)
+    options = options_of(call.node, operands, call.index)
+    if options is not None:
+        places |= any(options.get(each, NONE) != NONE for each in _PLACING_KEYWORDS)
     given = call.arguments.get(0, "fun", "f")
     held = UNKNOWN if given is None else operands.get(call.index(given), UNKNOWN)
     if isinstance(given, cst.Attribute) and given.attr.value == "init":
@@ -560,16 +564,17 @@ def transform(call: LibraryCall) -> Value:
     else:
         usage = Usage((False,)) if alike else None
     keeps_unused = "keep_unused" in call.arguments.keywords
-    donates = any(keyword.startswith("donate") for keyword in call.arguments.keywords)
+    donates = any(each.startswith("donate") for each in (*keywords, *(options or {})))
     is_unplaced = call.name in MAPPING and all(map(_says_nothing, call.node.args[1:]))
     return value(
         Computation(
-            places_arguments=places or call.arguments.has_double_star,
+            places_arguments=places or (call.arguments.has_double_star and options is None),
             is_known=function is not None,
             usage=None if keeps_unused else usage,
             keeps_unused=keeps_unused,
             donates=donates,
             donated_by=call.place if donates else None,
+            donation=donation_of(call.node, operands, call.index, options) if donates else (),
             changes_objects=call.name.startswith("flax.nnx."),
             gives_array=call.name in _GIVING_THE_RESULT
             and len(call.node.args) == 1

@@ -22,6 +22,7 @@ from placement_lint.placement.domain.containers import (
     without_item,
 )
 from placement_lint.placement.domain.contents import (
+    as_tree,
     committed_to,
     element_of,
     has_host_device,
@@ -163,8 +164,11 @@ class MethodCalls:
     ) -> Value:
         """Call a method of what a value may be; `kept`: the objects whose items are in it."""
         receiver, name = function.value, function.attr.value
+        if name in _OF_DICTS:
+            # An array has no such method: what may be a tree is one.
+            held = frozenset(map(as_tree, held))
         if name in _OF_DICTS and any(isinstance(atom, Mapping) for atom in held):
-            # An array has no such method: of a leaf of a tree nobody asks for its items.
+            # Of a leaf of a tree nobody asks for its items.
             held = frozenset(atom for atom in held if not isinstance(atom, Array))
         objects = frozenset(atom for atom in held if isinstance(atom, Instance | Class))
         found: set[Atom] = set()

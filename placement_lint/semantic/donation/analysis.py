@@ -309,10 +309,16 @@ class Donations:
             first = [each for each in others if each.method == id(init)]
             return len(first) == 1 and all(each in first or each.source in alike for each in others)
 
-        return {
+        same = {
             keys: others
             for keys, others in self._aliases_after(init).items()
             if is_set_once(keys, others) and is_set_once(others, keys)
+        }
+        # What is in a part that is another one is there by that: it is not in the object twice.
+        return {
+            keys: others
+            for keys, others in same.items()
+            if not any(keys[:count] in same for count in range(1, len(keys)))
         }
 
     def _aliases_after(self, init: cst.FunctionDef) -> dict[Keys, Keys]:

@@ -248,7 +248,7 @@ def jit_of(by: str, calls: Iterable[cst.Call], names: Names, passing: Passing) -
         if spread is None:
             return None
         if by in FILTERING:
-            word = arguments.get(None, "donate") or spread.get("donate")
+            word = spread.get("donate") or arguments.get(None, "donate")
             if word is not None:
                 meant = _literals(word, names, passing)
                 text = None if meant is None else next(iter(meant[0]), None)
@@ -257,7 +257,7 @@ def jit_of(by: str, calls: Iterable[cst.Call], names: Names, passing: Passing) -
                 first = EVERY.get(str(text))
             continue
         for keyword in ("donate_argnums", "donate_argnames", "static_argnums", "static_argnames"):
-            given = arguments.get(None, keyword) or spread.get(keyword)
+            given = spread.get(keyword, arguments.get(None, keyword))
             if given is None:
                 continue
             found = _literals(given, names, passing)

@@ -52,7 +52,9 @@ class DonationsCarried(DonationParameters):
         self.may_interpret = False
         """The file is executed by the interpreter for this, where that has not been done."""
         self._carried: dict[int, Things] = {}
-        self._made_at: dict[Place, Things] = {}
+        self._said: dict[int, dict[str, Chosen]] = {}
+        """For calls that compile, by `id`: what the execution at hand was given."""
+        self._made_at: dict[tuple[Place, tuple[tuple[str, Value], ...]], Things] = {}
 
     def carried(self, node: cst.Call, callee: Things = NOTHING) -> Things:
         """Return what a call runs: of something unknown, what it is by the interpreter.
@@ -88,6 +90,9 @@ class DonationsCarried(DonationParameters):
         self, call: cst.Call
     ) -> collections.abc.Mapping[str, Chosen | cst.BaseExpression] | None:
         """Return what `**options` passes on to a call; None where that is not known."""
+        known = self._said.get(id(call))
+        if known is not None:
+            return known
         found: dict[str, Chosen | cst.BaseExpression] = {}
         for argument in call.args:
             if argument.star != "**":
@@ -142,7 +147,7 @@ class DonationsCarried(DonationParameters):
         for atom in held:
             if not isinstance(atom, Computation) or atom.donated_by is None:
                 return NOTHING
-            made = self._made_by_call(atom.donated_by)
+            made = self._made_by_call(atom.donated_by, atom.donation)
             if not made:
                 return NOTHING
             given = len(atom.bound)
@@ -158,10 +163,14 @@ class DonationsCarried(DonationParameters):
         except UnfollowedError:
             return None
 
-    def _made_by_call(self, place: Place) -> Things:
-        """Return what a call makes, or a decorated function is; nothing but what donates."""
-        if place not in self._made_at:
-            self._made_at[place] = NOTHING
+    def _made_by_call(self, place: Place, donation: tuple[tuple[str, Value], ...]) -> Things:
+        """Return what a call makes, or a decorated function is; nothing but what donates.
+
+        `donation`: what this execution of the call was given, by the keyword.
+        """
+        at = (place, donation)
+        if at not in self._made_at:
+            self._made_at[at] = NOTHING
             facts = self.own.siblings.get(place.module)
             node = None if facts is None else facts.tree.nodes[place.node]
             if facts is not None:
@@ -170,12 +179,17 @@ class DonationsCarried(DonationParameters):
                     if isinstance(node, cst.FunctionDef):
                         made = self.decorated(node)
                     elif isinstance(node, cst.Call):
+                        said = {name: _chosen(held) for name, held in donation}
+                        known = {name: each for name, each in said.items() if each is not None}
+                        if donation and len(known) == len(said):
+                            self._said[id(node)] = known
                         made = self.callable_in(node, self.tree.around(node, cst.ClassDef))
+                        self._said.pop(id(node), None)
                     else:
                         made = NOTHING
                 if all(isinstance(each, Donor) for each in made):
-                    self._made_at[place] = made
-        return self._made_at[place]
+                    self._made_at[at] = made
+        return self._made_at[at]
 
 
 def _chosen(held: Value) -> Chosen | None:
