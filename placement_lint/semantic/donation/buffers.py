@@ -243,9 +243,9 @@ class Buffers:
         if is_better or death.surety is Surety.MAYBE:
             self.dead[part.root] = {**self.dead.get(part.root, {}), part.keys: death}
 
-    def renew(self, things: Things) -> None:
-        """Let nothing be deleted in some things: they get new arrays."""
-        for part in sorted_parts(things):
+    def renew(self, things: Things, roots: list[Root]) -> None:
+        """Let nothing be deleted in some things and their parts: they get new arrays."""
+        for part in sorted_parts(things | {leaf.part for leaf in self.leaves(things, roots)}):
             known, count = self.dead.get(part.root, {}), len(part.keys)
             self.dead[part.root] = {
                 keys: death for keys, death in known.items() if keys[:count] != part.keys

@@ -163,7 +163,7 @@ class DonationLibraries(DonationExpressions):
             return frozenset({part})
         if name == "flax.nnx.update" and first:
             # The object gets the arrays that it is given, whatever became of its own.
-            self.state.renew(first)
+            self.state.renew(first, self.roots)
             return DATA
         if name in REGROUPING:
             return self._regrouped(given)
