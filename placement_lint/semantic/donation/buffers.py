@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 _NUMBERS = itertools.count(1)
 _MAX_LEAVES = 256
+_REST = "[*]"
+"""The key of all items of a copy that were not assigned, once others came in their place."""
 """Parts of one thing that are looked at, each by itself."""
 
 
@@ -98,6 +100,8 @@ class Death:
     """The executions of the functions that these calls are of, by number."""
     is_carried: bool = False
     """It is of an iteration before, that ended early: `continue`."""
+    is_replaced: bool = False
+    """Of an item by a key that is not known: something came into the container by such a key."""
 
 
 def sorted_parts(things: Things) -> list[BufferPart]:
@@ -154,6 +158,38 @@ class Buffers:
             if keys == part.keys or keys[:count] != part.keys
         } | {part.keys: held}
 
+    def overwrite(self, part: BufferPart, roots: list[Root], new: Callable[[], Things]) -> None:
+        """Let something unknown come in the place of any item of a container.
+
+        What is deleted in it may have been replaced: by something `new`. What was taken out before,
+        by a key that is not known, stays deleted, and may be there no longer.
+        """
+        if not self.dead:
+            return
+        self.forget(part, keeps_drawn=True)
+        count = len(part.keys)
+        for keys, death in self.dead.get(part.root, {}).items():
+            if keys[:count] == part.keys and len(keys) == count + 1 and not death.is_replaced:
+                self.dead[part.root] |= {keys: replace(death, is_replaced=True)}
+        for keys, each in self._below(part, frozenset()).items():
+            if self._has_dead(each, roots):
+                self.set_part(BufferPart(part.root, keys), new())
+        base = self._base_of(part, roots)
+        if base is not None and self._has_dead(frozenset({base}), roots):
+            self.set_part(part.at(_REST), new())
+
+    def _has_dead(self, things: Things, roots: list[Root]) -> bool:
+        return any(
+            self.death(each) is not None
+            or any(keys[: len(each.keys)] == each.keys for keys in self.dead.get(each.root, ()))
+            for each in sorted_parts(things | {leaf.part for leaf in self.leaves(things, roots)})
+        )
+
+    def _base_of(self, part: BufferPart, roots: list[Root]) -> BufferPart | None:
+        """Return what a container began as a copy of, and has the rest of its items from."""
+        base = None if part.keys else roots[part.root].base
+        return None if base is None or (_REST,) in self.parts.get(part.root, {}) else base
+
     def drop_parts(self, part: BufferPart) -> None:
         """Know nothing of what was assigned in a part."""
         count = len(part.keys)
@@ -176,7 +212,7 @@ class Buffers:
                 return frozenset(
                     each.at(*part.keys[count:]) for each in held if isinstance(each, BufferPart)
                 )
-            base = roots[part.root].base if part.keys else None
+            base = self._base_of(BufferPart(part.root), roots) if part.keys else None
             if base is None:
                 break
             part = base.at(*part.keys)
@@ -194,8 +230,8 @@ class Buffers:
                 known = self.parts.get(part.root, {})
                 below = self._below(part, but)
                 pending += [(each, sure, frozenset()) for each in reversed(below.values())]
-                base = roots[part.root].base
-                if base is not None and not part.keys:
+                base = self._base_of(part, roots)
+                if base is not None:
                     pending.append((frozenset({base}), sure, but | {keys[0] for keys in known}))
                 elif (
                     not below
@@ -219,8 +255,8 @@ class Buffers:
             return None
         count = len(part.keys)
         found: dict[str, Things] = {}
-        base = roots[part.root].base
-        if base is not None and not count:
+        base = self._base_of(part, roots)
+        if base is not None:
             inherited = self.entries(base, roots)
             if inherited is None:
                 return None
@@ -334,10 +370,10 @@ class Buffers:
                 if not isinstance(part, BufferPart) or (part, but) in passed:
                     continue
                 passed.add((part, but))
-                known, base = self.parts.get(part.root), roots[part.root].base
+                known, base = self.parts.get(part.root), self._base_of(part, roots)
                 below = self._below(part, but) if known else {}
                 pending += [(each, frozenset[str]()) for each in below.values()]
-                if base is not None and not part.keys:
+                if base is not None:
                     pending.append((frozenset({base}), but | {keys[0] for keys in known or ()}))
                 elif not below or roots[part.root].nature is not Nature.TREE:
                     for keys in self.dead.get(part.root, ()):

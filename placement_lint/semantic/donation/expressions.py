@@ -21,7 +21,7 @@ from placement_lint.semantic.donation.callables import (
     of_elsewhere,
 )
 from placement_lint.semantic.donation.choices import NOTHING, Choice, either, part_of, unlikely
-from placement_lint.semantic.donation.parts import BufferPart
+from placement_lint.semantic.donation.parts import BufferPart, item_of
 from placement_lint.semantic.donation.readings import DonationReadings
 from placement_lint.syntax.calls import integer_value, string_value
 from placement_lint.syntax.tree import children
@@ -339,7 +339,7 @@ class DonationExpressions(DonationReadings, ABC):
             at = int(key[1:-1])
             if entries is not None and is_list(entries) and -at <= len(entries):
                 return [*entries.values()][at]
-        return self.state.load(thing.at(key), self.roots) if thing.root else DATA
+        return self.state.load(item_of(thing, key), self.roots) if thing.root else DATA
 
     def _index(self, index: cst.BaseSlice) -> None:
         if isinstance(index, cst.Index):

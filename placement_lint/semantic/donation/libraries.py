@@ -34,7 +34,12 @@ from placement_lint.semantic.donation.expressions import (
     is_list,
     literal_key,
 )
-from placement_lint.semantic.donation.parts import BufferPart
+from placement_lint.semantic.donation.parts import (
+    BufferPart,
+    attribute_dict,
+    container_of,
+    item_of,
+)
 from placement_lint.semantic.donation.readings import text_of
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
@@ -166,7 +171,16 @@ class DonationLibraries(DonationExpressions):
             self.state.renew(first, self.roots)
             return DATA
         if name in REGROUPING:
-            return self._regrouped(given)
+            made = self._regrouped(given)
+            self.update_items(made, given[1:])
+            return made
+        if name == "builtins.vars" and first:
+            return frozenset(
+                attribute_dict(each) if isinstance(each, BufferPart) else each for each in first
+            )
+        if name in {"builtins.setattr", "builtins.object.__setattr__"} and first:
+            self._set_by_name(first, given[1:], is_item=False)
+            return DATA
         if name == "copy.copy" and first:
             self.read(given[0].node, first, Surety.LIKELY)
             if self.nature(first) is Nature.ARRAY:
@@ -360,8 +374,18 @@ class DonationLibraries(DonationExpressions):
         if method in {"get", "items", "keys", "values"}:
             given = self._arguments(node)
             return self._of_mapping(held, method, given)
-        if method in {"append", "extend", "insert", "add", "update", "setdefault", "put"}:
+        if method in {"append", "extend", "add", "setdefault", "put"}:
             self._store(held, self._arguments(node), method)
+            return DATA
+        if method == "update":
+            self.update_items(held, self._arguments(node))
+            return DATA
+        if method in {"insert", "sort", "reverse"}:
+            # Items have other places than before.
+            self._overwrite(held, self._arguments(node)[-1:])
+            return DATA
+        if method in {"__setitem__", "__setattr__"}:
+            self._set_by_name(held, self._arguments(node), is_item=method == "__setitem__")
             return DATA
         if method in {"pop", "popitem", "clear", "remove"}:
             given = self._arguments(node)
@@ -448,6 +472,47 @@ class DonationLibraries(DonationExpressions):
                     if method == "append" and entries is not None and is_list(entries):
                         key = f"[{len(entries)}]"
                     self.assign(each.at(key), item.things)
+
+    def update_items(self, held: Things, given: Sequence[Given]) -> None:
+        """Put items into a dict, by keywords and from others: `state.update(new, step=step)`."""
+        for item in given:
+            if isinstance(item.at, str):
+                self.set_parts(held, f"['{item.at}']", item.things)
+                continue
+            only = next(iter(item.things)) if len(item.things) == 1 else None
+            found = self.state.entries(only, self.roots) if isinstance(only, BufferPart) else None
+            if found is None or not all(key.startswith("['") for key in found):
+                self._overwrite(held, [item])
+                continue
+            for key, things in found.items():
+                self.set_parts(held, key, things)
+
+    def _overwrite(self, held: Things, given: Sequence[Given]) -> None:
+        """Put something in the place of any items of containers, or of all."""
+        for each in held:
+            if isinstance(each, BufferPart) and each.root:
+                self.state.overwrite(container_of(each), self.roots, self.fresh)
+        self._store(held, given, "update")
+
+    def _set_by_name(self, held: Things, given: Sequence[Given], *, is_item: bool) -> None:
+        """Call `setattr(held, name, value)`, or do so with an item."""
+        if len(given) != 2:
+            return
+        key = literal_key(given[0].node)
+        if key is None or not (is_item or key.startswith("['")):
+            self._overwrite(held, given[1:])
+        else:
+            self.set_parts(held, key if is_item else f".{key[2:-2]}", given[1].things)
+
+    def set_parts(self, owners: Things, key: str, held: Things) -> None:
+        """Assign to a part of a thing, whichever of several it is."""
+        for part in owners:
+            if isinstance(part, BufferPart) and part.root:
+                here = item_of(part, key)
+                is_only = len(owners) == 1
+                self.assign(
+                    here, held if is_only else either(self.state.load(here, self.roots), held)
+                )
 
     def _of_donor(self, node: cst.Call, donor: Donor, method: str) -> Things:
         """Call a method of a compiled function: `step.lower(state)` runs nothing."""

@@ -9,6 +9,8 @@ Keys: TypeAlias = "tuple[str, ...]"
 MAX_KEYS = 8
 """Parts in parts: those of what is nested deeper are not told apart."""
 
+_ATTRIBUTES = ".__dict__"
+
 
 class BufferPart(NamedTuple):
     """A thing, or a part of one."""
@@ -47,3 +49,21 @@ def is_any(part: BufferPart) -> bool:
 def around(leaf: BufferPart) -> list[BufferPart]:
     """Return what a thing is a part of, the whole first, and itself."""
     return [BufferPart(leaf.root, leaf.keys[:count]) for count in range(len(leaf.keys) + 1)]
+
+
+def attribute_dict(part: BufferPart) -> BufferPart:
+    """Return the dict of the attributes of an object: `vars(x)`, `x.__dict__`."""
+    return part.at(_ATTRIBUTES)
+
+
+def item_of(part: BufferPart, key: str) -> BufferPart:
+    """Return an item of a thing by its key: an attribute, where the thing is a dict of such."""
+    if part.keys[-1:] == (_ATTRIBUTES,) and key.startswith("['"):
+        return BufferPart(part.root, part.keys[:-1]).at(f".{key[2:-2]}")
+    return part.at(key)
+
+
+def container_of(part: BufferPart) -> BufferPart:
+    """Return the thing that has the items of a thing: the object of a dict of attributes."""
+    is_dict = part.keys[-1:] == (_ATTRIBUTES,)
+    return BufferPart(part.root, part.keys[:-1]) if is_dict else part

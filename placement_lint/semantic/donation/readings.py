@@ -278,7 +278,8 @@ class DonationReadings:
             for keys, death in self.state.dead.get(part.root, {}).items():
                 own = BufferPart(part.root, keys)
                 is_below = keys[:count] == part.keys and len(keys) > count
-                if is_below and keys[count] not in leaf.but and not self.is_assigned(own):
+                is_there = is_below and keys[count] not in leaf.but and not death.is_replaced
+                if is_there and not self.is_assigned(own):
                     yield self._gone_of_one(own, death, leaf)
             if leaf.among is things:
                 continue

@@ -20,9 +20,10 @@ from placement_lint.semantic.donation.buffers import (
 )
 from placement_lint.semantic.donation.callables import Defined, Donor, OfClass
 from placement_lint.semantic.donation.calls import DonationCalls
-from placement_lint.semantic.donation.choices import NOTHING, Choice, either, without
+from placement_lint.semantic.donation.choices import NOTHING, Choice, without
 from placement_lint.semantic.donation.expressions import DATA, is_list, item_key
-from placement_lint.semantic.donation.parts import BufferPart
+from placement_lint.semantic.donation.libraries import Given
+from placement_lint.semantic.donation.parts import BufferPart, container_of
 from placement_lint.semantic.donation.turns import least_turns, use_up
 from placement_lint.syntax.calls import Arguments, integer_value
 from placement_lint.syntax.definitions import PROPERTIES
@@ -177,7 +178,11 @@ class DonationStatements(DonationCalls):
     def _augment(self, node: cst.AugAssign) -> None:
         held = self.evaluate(node.target)
         given = self.evaluate(node.value)
-        if Nature.TREE not in {self.nature(held), self.nature(given)}:
+        if isinstance(node.operator, cst.BitOrAssign) and self.nature(held) is not Nature.ARRAY:
+            self.update_items(held, [Given(0, node.value, given)])
+            if self.nature(held) is Nature.TREE:
+                return
+        elif Nature.TREE not in {self.nature(held), self.nature(given)}:
             self.read(node.target, held)
             self.read(node.value, given)
         self.bind(node.target, self.fresh(self.nature(held)))
@@ -199,7 +204,7 @@ class DonationStatements(DonationCalls):
         elif isinstance(target, cst.StarredElement):
             self.bind(target.value, self.fresh())
         elif isinstance(target, cst.Attribute):
-            self._set(self.evaluate(target.value), f".{target.attr.value}", held)
+            self.set_parts(self.evaluate(target.value), f".{target.attr.value}", held)
         elif isinstance(target, cst.Subscript):
             owners = self.evaluate(target.value)
             for each in target.slice:
@@ -210,7 +215,7 @@ class DonationStatements(DonationCalls):
             if key is None or key.startswith("[:"):
                 self._store_somewhere(owners, held)
             else:
-                self._set(owners, key, held)
+                self.set_parts(owners, key, held)
 
     def _from_front(self, owners: Things, at: int) -> str | None:
         """Return the key of an item that is counted from the end."""
@@ -245,19 +250,10 @@ class DonationStatements(DonationCalls):
             return [*entries.values()][place]
         return self.state.load(thing.at(f"[{place}]"), self.roots) if thing.root else DATA
 
-    def _set(self, owners: Things, key: str, held: Things) -> None:
-        parts = [each for each in owners if isinstance(each, BufferPart) and each.root]
-        for part in parts:
-            here = part.at(key)
-            if len(owners) == 1:
-                self.assign(here, held)
-            else:
-                self.assign(here, either(self.state.load(here, self.roots), held))
-
     def _store_somewhere(self, owners: Things, held: Things) -> None:
         for part in owners:
             if isinstance(part, BufferPart) and part.root:
-                self.state.forget(part, itself=False, keeps_drawn=True)
+                self.state.overwrite(container_of(part), self.roots, self.fresh)
                 self.state.set_part(part.at(self.new_key()), held)
 
     def _delete(self, target: cst.BaseExpression) -> None:
