@@ -48,8 +48,12 @@ def main(arguments: Sequence[str]) -> int:
     if not args.watch:
         from placement_lint.lint.gc_pause import never_collected
         from placement_lint.syntax.late_methods import compiled_late
+        from placement_lint.syntax.late_patterns import patterns_compiled_late
+        from placement_lint.syntax.lazy import deferred
 
-        with never_collected(), compiled_late():
+        # LibCST imports it for names that nobody here needs.
+        deferred_parts = deferred("libcst.metadata")
+        with deferred_parts, never_collected(), compiled_late(), patterns_compiled_late():
             return _run(args, parser)
     from placement_lint.cli.watch import demand_sense, stamps_of, watch
 
@@ -267,11 +271,13 @@ class _CheckCommand:
             started = time.perf_counter()
             if nothing_can_be_found(found.files, self.store):
                 return empty_outcome(len(found.files), time.perf_counter() - started)
-        from placement_lint.lint.incremental.cache import cache_for
         from placement_lint.lint.linter import Linter
 
-        is_cached = mode is FixMode.NONE and not (self.args.no_cache or self.args.reveal)
-        cache = cache_for(str(here.project or "."), paths, self.args.cache_dir)
+        cache = None
+        if mode is FixMode.NONE and not (self.args.no_cache or self.args.reveal):
+            from placement_lint.lint.incremental.cache import cache_for
+
+            cache = cache_for(str(here.project or "."), paths, self.args.cache_dir)
         linter = Linter(
             self.loader.for_file,
             folders=folders,
@@ -279,14 +285,14 @@ class _CheckCommand:
             reveal=self.args.reveal,
             jobs=self.args.jobs,
             limits=self._limits(here),
-            cache=cache if is_cached else None,
+            cache=cache,
             here=here,
             store=self.store,
             tell=progress.tell,
             prepare=lambda: self._check_all_selectors(found.files),
         )
         outcome = linter.check(found.files)
-        if cache.problem and self.args.verbose:
+        if cache is not None and cache.problem and self.args.verbose:
             progress.clear()
             self._warn(f"results are not cached: {escape(cache.problem)}")
         return outcome

@@ -3,7 +3,7 @@
 - From a text to a tree: `parse`, after `parser_guard`; `lean` makes the nodes from Python's own
   tree, `pieces` parses again what was edited, `annotated` what LibCST refuses. `python_parser` only
   asks whether there is a tree. `deep_stack` runs what recurses, `lazy` imports late, and
-  `late_methods` compiles late.
+  `late_methods` and `late_patterns` compile late.
 - The tree: `tree` (the walk), `node_types`, `positions`, `marimo_cells`, `programs`.
 - Names: `names` (scopes and what a name stands for), `definitions`, `dotted`, `spelling`,
   `imports`, `import_statements`, `lifted_classes`.

@@ -8,16 +8,12 @@ of their methods. To compile all of them takes a third of such a run.
 from __future__ import annotations
 
 import contextlib
-import re
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
-
-_RETURNED = re.compile(r"\n return (?P<several>\()?(?P<names>\w[\w,]*)\)?\Z")
-"""The last line of what `dataclasses` compiles: one function, or several of them in a tuple."""
 
 
 @contextlib.contextmanager
@@ -42,12 +38,13 @@ def compiled_late() -> Iterator[None]:
 
 def _executed_late(text: str, scope: dict[str, Any], found: dict[str, Any]) -> None:
     """Do what `exec` does with a text that defines a function which gives the methods."""
-    returned = _RETURNED.search(text)
-    if returned is None:
+    # The last line of what `dataclasses` compiles: one function, or several of them in a tuple.
+    _, _, returned = text.rpartition("\n return ")
+    is_one = not returned.startswith("(")
+    names = [returned] if is_one else returned[1:-1].rstrip(",").split(",")
+    if not all(map(str.isidentifier, names)):
         exec(text, scope, found)  # noqa: S102
         return
-    names = returned["names"].rstrip(",").split(",")
-    is_one = not returned["several"]
 
     def create(*args: Any, **kwargs: Any) -> Any:
         compiled: list[Callable[..., Any]] = []

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 import sys
 import types
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,10 @@ class _Deferred(types.ModuleType):
     """Stands for a module, and loads it when the first of its attributes is asked for."""
 
     def __getattr__(self, attribute: str) -> Any:
+        parent, _, name = self.__name__.rpartition(".")
+        if parent and attribute == "__path__":
+            folders: Any = importlib.import_module(parent).__path__
+            return [f"{folder}{os.sep}{name}" for folder in folders]
         _withdraw(self)
         value = getattr(importlib.import_module(self.__name__), attribute)
         # The next access finds it without this detour.
@@ -32,6 +37,8 @@ class _Deferred(types.ModuleType):
 @contextlib.contextmanager
 def deferred(name: str) -> Iterator[None]:
     """Let `import name` in the block give a stand-in, unless the module is there already.
+
+    For a package inside of another one `import name.module` does not load the package either.
 
     The stand-in stays with the modules that imported it. All others, after the block or while it
     runs, get the module itself once anyone has used it.

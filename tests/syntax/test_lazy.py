@@ -79,3 +79,17 @@ def test_failure_in_the_block_leaves_nothing_behind(module: str) -> None:
     with pytest.raises(KeyError), deferred(module):
         raise KeyError
     assert module not in sys.modules
+
+
+def test_modules_of_a_package_in_another_one_do_not_load_it(module: str, tmp_path: Path) -> None:
+    inner = f"{module}.inner"
+    (tmp_path / module / "inner").mkdir()
+    (tmp_path / module / "inner" / "__init__.py").write_text("from .part import one\ntwo = 2\n")
+    (tmp_path / module / "inner" / "part.py").write_text("one = 1\n")
+    with deferred(inner):
+        assert imported(".inner.part").one == 1
+        stand_in = sys.modules[inner]
+        assert "two" not in vars(stand_in)
+        assert stand_in.two == 2
+        assert sys.modules[inner] is imported(".inner") is not stand_in
+    assert sys.modules[inner].one == 1

@@ -39,10 +39,26 @@ def _methods(owner: type, prefix: str) -> list[tuple[type[ast.AST], str]]:
 def maker(kind: type[cst.CSTNode], *given: str) -> Callable[..., Any]:
     """Return a function that makes a node from these fields, in this order.
 
-    All other fields have their defaults, each of which is one object for all nodes. Raises
-    TypeError where a field has none.
+    All other fields have their defaults, each of which is one object for all nodes. It is compiled
+    when it is first called: most programs have few kinds of nodes. Raises TypeError then where a
+    field has no default.
     """
-    values: dict[str, Any] = {"kind": kind, "unfinished": _unfinished(kind)}
+    scope: dict[str, Any] = {}
+    exec(_NOT_YET, scope)  # noqa: S102
+    make: Callable[..., Any] = scope["make"]
+    scope["compiled"] = functools.partial(_compiled, make, kind, given)
+    return make
+
+
+_NOT_YET = compile(
+    "def make(*given, **named): return compiled()(*given, **named)", __file__, "exec"
+)
+
+
+def _compiled(make: Any, kind: type[cst.CSTNode], given: tuple[str, ...]) -> Callable[..., Any]:
+    """Replace the code of a function by that which makes a node, and return the function."""
+    values = make.__globals__
+    values |= {"kind": kind, "unfinished": _unfinished(kind)}
     lines = [f"def make({', '.join(given)}):", "    node = unfinished()"]
     for field in dataclasses.fields(kind):
         name = field.name
@@ -51,8 +67,9 @@ def maker(kind: type[cst.CSTNode], *given: str) -> Callable[..., Any]:
         lines.append(f"    node.{name} = {name if name in given else f'default_{name}'}")
     lines += ["    node.__class__ = kind", "    return node"]
     exec("\n".join(lines), values)  # noqa: S102 - as dataclasses does it, from names of fields
-    make: Callable[..., Any] = values["make"]
-    return make
+    make.__code__ = values["make"].__code__
+    found: Callable[..., Any] = make
+    return found
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:
