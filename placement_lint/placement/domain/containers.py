@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from placement_lint.placement.domain.contents import leaves_of
 from placement_lint.placement.domain.keys import Key, sorted_items
 from placement_lint.placement.domain.values import (
     DOUBTFUL,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from collections.abc import Set as AbstractSet
 
+    from placement_lint.placement.domain.devices import Device
     from placement_lint.placement.domain.places import Place, Site
     from placement_lint.placement.domain.state import State, Variable
     from placement_lint.placement.domain.values import Atom, Instance
@@ -248,6 +250,35 @@ def with_item(container: Container, key: Key | None, held: Value) -> Container:
     return replace(container, items=None, element=join(*(items or ()), container.element, held))
 
 
+def with_assigned(container: Container, key: Key | None, held: Value) -> Container:
+    """Return a container after `container[key] = held`, which may be what a loop does to all."""
+    committed = _all_committed(held)
+    if committed and not has_item(container, key) and not _are_all(container, committed):
+        # As a loop that commits every item does.
+        return loosened(container)
+    return with_item(container, key, held)
+
+
+def _all_committed(held: Value) -> frozenset[Device | None]:
+    """Return the devices of a value that is nothing but committed arrays, or trees of such."""
+    leaves = [atom for leaf in leaves_of(held) for atom in leaf]
+    found = {atom.device for atom in leaves if isinstance(atom, Array) and atom.committed}
+    is_certain = all(isinstance(atom, Array) and atom.committed for atom in leaves)
+    return frozenset(found) if is_certain else frozenset()
+
+
+def _are_all(container: Container, devices: frozenset[Device | None]) -> bool:
+    """Return whether a container holds nothing but arrays that are committed to these devices,
+    and trees of such.
+    """
+    return all(
+        (found := _all_committed(sure)) and found <= devices
+        for part in container.parts()
+        for leaf in leaves_of(part)
+        if (sure := leaf - DOUBTFUL)
+    )
+
+
 def _unfolded(held: Value, site: Site | None) -> Value:
     """Return what a container of a site is to hold: a tree in the place of what it is in itself.
 
@@ -284,7 +315,7 @@ def merged(container: Container, other: Value) -> Container:
         return overlaid(container)
     atom = every[0] if len(every) == 1 else _one_of(every, container)
     if atom.element:
-        container = with_item(container, None, atom.element)
+        container = with_assigned(container, None, atom.element)
     for key, held in atom.items:
         container = with_item(container, key, held)
     return container

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -10,19 +11,19 @@ import libcst as cst
 from placement_lint.placement.domain.containers import (
     changed_holders,
     forget,
-    has_item,
     is_container,
     loosened,
     merged,
     of_items,
     once,
     unsure,
+    with_assigned,
     with_item,
     with_items_of,
     with_more,
     without_item,
 )
-from placement_lint.placement.domain.contents import as_tree, iterated_of, leaves_of, map_arrays
+from placement_lint.placement.domain.contents import as_tree, iterated_of, map_arrays
 from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.state import State, Variable, variable
 from placement_lint.placement.domain.values import (
@@ -50,7 +51,6 @@ from placement_lint.placement.engine.attribute_dicts import DICT
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.containers import Change
-    from placement_lint.placement.domain.devices import Device
     from placement_lint.placement.domain.places import Place, Site
     from placement_lint.placement.domain.values import Atom
     from placement_lint.placement.engine.protocols import Evaluator
@@ -252,14 +252,7 @@ class Targets:
             return
         if isinstance(keys[0], cst.Slice):
             held = iterated_of(held) or UNKNOWN
-        committed = _all_committed(held)
-
-        def stored(atom: Container) -> Container:
-            if committed and not has_item(atom, known) and not _are_all(atom, committed):
-                # As a loop that commits every item does.
-                return loosened(atom)
-            return with_item(atom, known, held)
-
+        stored = partial(with_assigned, key=known, held=held)
         if instances:
             self.change_items(instances, stored, state)
         if is_container(container):
@@ -452,26 +445,6 @@ def _as_dict(held: Value, key: str, item: Value) -> Value:
         else:
             found.add(with_item(atom, key, item) if isinstance(atom, Container) else atom)
     return limited(frozenset(found))
-
-
-def _all_committed(held: Value) -> frozenset[Device | None]:
-    """Return the devices of a value that is nothing but committed arrays, or trees of such."""
-    leaves = [atom for leaf in leaves_of(held) for atom in leaf]
-    found = {atom.device for atom in leaves if isinstance(atom, Array) and atom.committed}
-    is_certain = all(isinstance(atom, Array) and atom.committed for atom in leaves)
-    return frozenset(found) if is_certain else frozenset()
-
-
-def _are_all(container: Container, devices: frozenset[Device | None]) -> bool:
-    """Return whether a container holds nothing but arrays that are committed to these devices,
-    and trees of such.
-    """
-    return all(
-        (found := _all_committed(sure)) and found <= devices
-        for part in container.parts()
-        for leaf in leaves_of(part)
-        if (sure := leaf - DOUBTFUL)
-    )
 
 
 def _with_commit_at(array: Array, place: Place) -> Array:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
-from placement_lint.placement.domain.containers import merged
+from placement_lint.placement.domain.containers import (
+    loosened,
+    merged,
+    with_assigned,
+    with_item,
+)
 from placement_lint.placement.domain.contents import element_of, iterated_of, of_pairs
 from placement_lint.placement.domain.keys import Member
 from placement_lint.placement.domain.library_values import DeviceList, LibraryFunction
@@ -319,25 +325,24 @@ def next_(call: LibraryCall) -> Value:
     "weakref.WeakValueDictionary",
 )  # fmt: skip
 def dict_(call: LibraryCall) -> Value:
-    rest = [
-        element_of(call.argument(argument.value)) or UNKNOWN
-        for argument in call.node.args
-        if argument.star
-    ]
     first = call.arguments.get(0)
     held = NOTHING if first is None else call.argument(first)
     held = call.program.classes.collections.with_items(held, "__iter__", call.state)
     held = call.program.functions.consumed(held, call.state)
-    known = {
-        keyword: call.evaluate(argument) for keyword, argument in call.arguments.keywords.items()
-    }
+    # What is there twice is what comes last.
+    more: list[tuple[str | None, Value]] = []
+    for argument in call.node.args:
+        if argument.star:
+            more.append((None, call.argument(argument.value)))
+        elif argument.keyword is not None:
+            more.append((argument.keyword.value, call.evaluate(argument.value)))
     made: set[Atom] = set()
     for atom in of_pairs(held or value(Mapping((), NOTHING))):
         if not isinstance(atom, Mapping):
             continue
-        each = Mapping(atom.items, join(atom.element, *rest) if rest else atom.element)
-        for key, item in known.items():
-            each = each.with_item(key, item)
+        each: Container = Mapping(atom.items, atom.element)
+        for key, given in more:
+            each = merged(each, given) if key is None else with_item(each, key, given)
         made.add(each)
     return frozenset(made)
 
@@ -360,6 +365,28 @@ def read_only(call: LibraryCall) -> Value:
     held = call.values()
     first = call.arguments.get(0)
     return held[0] if len(held) == 1 and isinstance(first, cst.Dict) else UNKNOWN
+
+
+@models("builtins.dict.__setitem__", "builtins.list.__setitem__", "operator.setitem")
+def set_item(call: LibraryCall) -> Value:
+    held = call.values()
+    if len(held) == 3 and not call.arguments.is_open:
+        container, at = (argument.value for argument in call.node.args[:2])
+        key = call.on.subscripts.key(at, held[1])
+        change = functools.partial(with_assigned, key=key, held=held[2])
+        call.on.targets.change(container, held[0], change, call.state)
+    return PLAIN
+
+
+@models("builtins.dict.update")
+def update(call: LibraryCall) -> Value:
+    held = call.values()
+    if len(held) == 2 and not call.arguments.keywords and not call.arguments.is_open:
+        change = functools.partial(merged, other=of_pairs(held[1]))
+        call.on.targets.change(call.node.args[0].value, held[0], change, call.state)
+    elif held:
+        call.on.targets.change(call.node.args[0].value, held[0], loosened, call.state)
+    return PLAIN
 
 
 @models("builtins.dict.fromkeys")

@@ -17,6 +17,7 @@ from placement_lint.placement.domain.containers import (
     loosened,
     merged,
     view_of,
+    with_assigned,
     with_item,
     with_more,
     without_item,
@@ -450,7 +451,7 @@ class MethodCalls:
             at_key = self.on.subscripts.key(node.args[0].value, operands[0][1])
 
             def change(container: Container) -> Container:
-                return with_item(container, at_key, operands[1][1])
+                return with_assigned(container, at_key, operands[1][1])
 
         if change is not None and kept:
             self.on.targets.change_items(kept, change, state)
