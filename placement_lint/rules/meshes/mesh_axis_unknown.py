@@ -34,6 +34,7 @@ from placement_lint.semantic.enclosing import (
     passed_exits,
 )
 from placement_lint.syntax.calls import string_value
+from placement_lint.syntax.guards import is_main_guard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -139,7 +140,7 @@ class MeshAxisUnknown(Rule):
         unknown = [each for each in found if each is not None]
         if not unknown or is_asserted_to_fail(node, ctx) or is_caught(node, ctx, _CAUGHT):
             return
-        if _is_asked_before(node, ctx):
+        if _is_asked_before(node, ctx, about_axes=len(unknown) == len(calls)):
             return
         first = min(unknown, key=lambda each: (each.axis, each.text, each.names))
         if _literal(node, first.axis, ctx) is None and any(
@@ -248,15 +249,25 @@ def _missing(atom: Atom, known: frozenset[str]) -> tuple[Spec, str] | None:
     return None
 
 
-def _is_asked_before(node: cst.CSTNode, ctx: Context) -> bool:
-    """Return whether a condition around a call, or above it, asks for the axes of a mesh."""
-    around = (
-        ancestor.test
+def _is_asked_before(node: cst.CSTNode, ctx: Context, *, about_axes: bool) -> bool:
+    """Return whether a condition around a call, or above it, asks for the axes of a mesh.
+
+    `about_axes` False: or for anything, which may say which of several meshes has come.
+    """
+    around = [
+        ancestor
         for child, ancestor in ancestors_in_function(node, ctx)
-        if isinstance(ancestor, cst.If | cst.IfExp) and child is not ancestor.test
-    )
-    above = (each.test for each in passed_exits(node, ctx))
-    return any(_asks(test, ctx.module) for test in (*around, *above))
+        if isinstance(ancestor, cst.If | cst.IfExp | cst.MatchCase)
+        and child is not getattr(ancestor, "test", None)
+    ]
+    tests = [
+        each.test
+        for each in (*around, *passed_exits(node, ctx))
+        if isinstance(each, cst.If | cst.IfExp)
+    ]
+    if not about_axes and (len(around) > len(tests) or not all(map(is_main_guard, tests))):
+        return True
+    return any(_asks(test, ctx.module) for test in tests)
 
 
 def _asks(test: cst.CSTNode, facts: ModuleFacts) -> bool:
