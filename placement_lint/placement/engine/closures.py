@@ -24,6 +24,7 @@ from placement_lint.placement.domain.values import (
     Value,
     sole,
 )
+from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.places import Place
@@ -125,7 +126,7 @@ class Closures:
 
     def _closed_over(self, maker: Place) -> tuple[frozenset[str], frozenset[str]]:
         """Return the parameters of a function that functions inside of it read, and of these the
-        ones that are keys there: `table[name]`.
+        ones whose text matters there: `table[name]`.
         """
         found = self._names.get(maker)
         if found is None:
@@ -151,9 +152,22 @@ def _closed_over(module: Module, node: cst.CSTNode) -> tuple[frozenset[str], fro
         for use in module.names.uses(name, scope):
             if module.names.scope(use) is not scope:
                 names.add(name)
-                if isinstance(module.tree.parent(use), cst.Index):
+                parent = module.tree.parent(use)
+                if isinstance(parent, cst.Index) or _says_what_is_donated(parent):
                     keys.add(name)
     return frozenset(names), frozenset(keys)
+
+
+def _says_what_is_donated(around: cst.CSTNode | None) -> bool:
+    """Return whether a name is passed as what is donated: `donate_argnames=donate`."""
+    keyword = around.keyword if isinstance(around, cst.Arg) else None
+    if keyword is not None:
+        return keyword.value == "donate_argnames"
+    if not isinstance(around, cst.Assign) or len(around.targets) != 1:
+        return False
+    target = around.targets[0].target
+    index = target.slice[0].slice if isinstance(target, cst.Subscript) else None
+    return isinstance(index, cst.Index) and string_value(index.value) == "donate_argnames"
 
 
 def _kept(held: Value, *, is_key: bool) -> Value:

@@ -78,7 +78,7 @@ def _is_read_only(node: cst.BaseExpression) -> bool:
     return isinstance(node, cst.Name | cst.Attribute)
 
 
-def _first_devices(devices: DeviceList) -> tuple[Value, ...] | None:
+def first_devices(devices: DeviceList) -> tuple[Value, ...] | None:
     """Return the devices of a list, if it says how many there are: `jax.devices()[:2]`."""
     start, stop, step = devices.part
     if stop is None or stop < 0 or (start or 0) < 0 or step == 0:
@@ -241,7 +241,7 @@ class Iteration:
             held = self.program.functions.consumed(held, state)
         only = sole(held)
         if isinstance(only, DeviceList):
-            items = _first_devices(only)
+            items = first_devices(only)
         else:
             items = only.items if isinstance(only, Sequence) and only.views is None else None
         if not items or not 1 < len(items) <= _MOST_ROUNDS or len({*items}) == 1:
@@ -260,7 +260,7 @@ class Iteration:
             return None
         only = sole(self.on.evaluate(for_in.iter, state))
         if isinstance(only, DeviceList):
-            return _first_devices(only)
+            return first_devices(only)
         items = only.items if isinstance(only, Sequence) and only.views is None else None
         if not items or len(items) > _MOST_WORDS:
             return None

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from placement_lint.placement.engine.protocols import Interpreter
 
 
+_MOST_ROUNDS = 81
+"""Rounds of one loop in another, by which objects that a call gives are distinguished."""
+
+
 class Objects:
     """What is known of the objects of a program, but for what their attributes hold."""
 
@@ -126,7 +130,7 @@ class Objects:
             old = pending.pop()
             if old in renamed:
                 continue
-            renamed[old] = replace(old, through=call, nth=self._program.nth)
+            renamed[old] = replace(old, through=call, nth=_nth(self._program.nth, old.nth))
             for held in self._program.trees.fields(old, state).values():
                 pending += [each for each in objects_in(held) if each in made]
         self.superseded.update(renamed)
@@ -138,6 +142,11 @@ class Objects:
                 new, {name: with_objects(held, renamed) for name, held in fields.items()}, state
             )
         return with_objects(result, renamed)
+
+
+def _nth(outer: int, inner: int) -> int:
+    """Return in which round of two loops an object was made: of the call, and in what it calls."""
+    return outer * _MOST_ROUNDS + inner if inner < _MOST_ROUNDS else outer
 
 
 def _has_function(held: Value, depth: int = MAX_DEPTH) -> bool:

@@ -48,6 +48,7 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.arguments import CallArguments
+from placement_lint.placement.engine.iteration import first_devices
 from placement_lint.placement.overlays.higher_order import apply
 from placement_lint.placement.overlays.jax_devices import devices_of
 from placement_lint.placement.overlays.jax_sharding import array_of_devices, saw_bound_specs
@@ -256,6 +257,8 @@ def enumerate_(call: LibraryCall) -> Value:
         return UNKNOWN
     held = call.argument(first)
     items = _few(held)
+    if items is None and isinstance(devices := sole(held), DeviceList):
+        items = first_devices(devices)
     if items is not None:
         pairs = tuple(value(Sequence((PLAIN, item), join(PLAIN, item))) for item in items)
         return value(Sequence(pairs, join(*pairs)))
@@ -280,12 +283,43 @@ def zip_(call: LibraryCall) -> Value:
             parts.append(UNKNOWN if argument.star else call.iterated(argument.value, held))
     if call.arguments.is_open or not parts:
         return UNKNOWN
-    few = [_few(call.argument(argument.value)) for argument in call.node.args]
-    if all(few) and len({len(each or ()) for each in few}) == 1:
-        rows = zip(*filter(None, few), strict=True)
+    few = _zipped(call)
+    if few is not None:
+        rows = zip(*few, strict=False)
         items = tuple(value(Sequence(row, join(*row))) for row in rows)
         return value(Sequence(items, join(*items)))
     return value(Sequence(None, value(Sequence(tuple(parts), join(*parts)))))
+
+
+def _zipped(call: LibraryCall) -> list[tuple[Value, ...]] | None:
+    """Return the items of each of some short lists, of `jax.devices()` as many as the others have;
+    None where those of one are not known, or where none is left.
+    """
+    given = [call.argument(each.value) for each in call.node.args if each.keyword is None]
+    lists = [_few(_listed(call, held)) for held in given]
+    most = min((len(each) for each in lists if each is not None), default=_MOST_ZIPPED)
+    found: list[tuple[Value, ...]] = []
+    for held, items in zip(given, lists, strict=True):
+        each, devices = items, sole(held)
+        if each is None and isinstance(devices, DeviceList):
+            bounded = devices if devices.part[1] is not None else _bounded(devices, most)
+            each = first_devices(bounded)
+        if not each:
+            return None
+        found.append(each)
+    is_known = any(each is not None for each in lists)
+    return found if is_known else None
+
+
+def _listed(call: LibraryCall, held: Value) -> Value:
+    """Return what another `zip` gives; of generators no item is taken twice."""
+    is_lazy = isinstance(sole(held), Lazy)
+    return call.program.functions.consumed(held, call.state) if is_lazy else held
+
+
+def _bounded(devices: DeviceList, most: int) -> DeviceList:
+    start, _, step = devices.part
+    return replace(devices, part=(start, most, step)) if start is None and step is None else devices
 
 
 def _transposed(call: LibraryCall, given: cst.BaseExpression) -> Value:

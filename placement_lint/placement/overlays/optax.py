@@ -37,6 +37,8 @@ from placement_lint.placement.overlays.registry import ObjectCall, objects
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from placement_lint.placement.engine.arguments import Operand
+
 
 _WITH_MOMENTS = LIBRARY.optimizers_with_moments
 _OWN = ("optax.GradientTransformation", "optax.GradientTransformationExtraArgs")
@@ -161,10 +163,30 @@ def updates_of(call: ObjectCall) -> Value:
         return UNKNOWN
     updates = replaced(call, grads, call.operands)
     leaves = call.arrays_of(state)
+    if isinstance(call.receiver, Optimizer) and call.receiver.keeps_moments:
+        _saw_memories(call, grads, state)
     if not leaves or is_open(leaves):
         return several(updates, UNKNOWN)
     moved = call.computed([operand for operand in call.operands if operand[1] == state])
     return several(updates, tree_of(join(moved, call.created(is_small=True))))
+
+
+def _saw_memories(call: ObjectCall, grads: Value, state: Value) -> None:
+    """Remember moments in the memory of the host, each of which meets a gradient.
+
+    The counters beside them are scalars, which may be anywhere.
+    """
+    found: list[Operand] = []
+    for given in (grads, state):
+        place = next((index for index, held in call.operands if held == given), None)
+        leaves = call.arrays_of(given)
+        large = frozenset(a for a in leaves if not isinstance(a, Array) or not a.is_small)
+        if place is None or not large:
+            return
+        found.append((place, large))
+    if all(isinstance(a, Array) and a.sharding and a.sharding.is_of_host for a in found[1][1]):
+        at = call.on.index(call.node)
+        call.on.record.sharded_calls.saw_host_memory(at, found)
 
 
 def initialised(call: ObjectCall, optimizer: Value, params: Value) -> Value:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.prefilter.conditions import AnyOf, Pattern
-from placement_lint.rules.commitment.combining import COMBINING
+from placement_lint.rules.commitment.combining import COMBINING, COMBINING_TREES
+from placement_lint.rules.commitment.putting import TREE_MAPS
 from placement_lint.semantic.enclosing import failure_is_expected, is_caught
 from placement_lint.syntax.calls import Arguments
 
@@ -33,6 +34,7 @@ _NAMING = {
     "jax.sharding.TransferToMemoryKind": (0, "memory_kind"),
     "jax._src.sharding_impls.TransferToMemoryKind": (0, "memory_kind"),
 }
+_OPERATORS = frozenset(f"operator.{name}" for name in "add sub mul truediv".split())
 _FAILURES = frozenset({"builtins.BaseException", "builtins.Exception", "builtins.ValueError"})
 
 
@@ -54,17 +56,17 @@ def may_fail(node: cst.CSTNode, ctx: Context) -> bool:
 
 
 def on_host_memory(
-    ctx: Context,
+    ctx: Context, *, of_trees: bool = False
 ) -> Iterator[tuple[cst.CSTNode, frozenset[tuple[tuple[int, Value], ...]]]]:
     """Yield the operations on arrays in the memory of the host, with the operands of each
-    execution, in source order.
+    execution, in source order. `of_trees`: those on the leaves of trees as well.
     """
     if not ctx.may_say(_HOST):
         return
     seen = ctx.flow.record.sharded_calls.on_host_memory
     for index in sorted(seen):
         node = ctx.tree.nodes[index]
-        if _computes(node, ctx):
+        if _computes(node, ctx) or (of_trees and combines_trees(node, ctx)):
             yield node, frozenset(seen[index])
 
 
@@ -74,6 +76,25 @@ def _computes(node: cst.CSTNode, ctx: Context) -> bool:
         return True
     if isinstance(node, cst.Comparison):
         return not any(isinstance(c.operator, cst.In | cst.NotIn) for c in node.comparisons)
-    return isinstance(node, cst.Call) and (
-        ctx.called(node) in COMBINING or (ctx.called(node) or "").startswith("jax.numpy.")
-    )
+    if not isinstance(node, cst.Call):
+        return False
+    name = ctx.called(node) or ""
+    return name in COMBINING or name.startswith("jax.numpy.")
+
+
+def combines_trees(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether a call computes with each leaf of a tree, and the same leaf of another one:
+    `jax.tree.map(jnp.add, totals, grads)`, and an optimizer with its state.
+    """
+    if not isinstance(node, cst.Call):
+        return False
+    called = ctx.called(node)
+    if called in TREE_MAPS:
+        name = ctx.name(node.args[0].value) if len(node.args) > 2 else None
+        return name is not None and (name in COMBINING or name in _OPERATORS)
+    return called in COMBINING_TREES or _is_update(node)
+
+
+def _is_update(call: cst.Call) -> bool:
+    """Return whether a call may be of `tx.update`, of which the interpreter knows more."""
+    return isinstance(call.func, cst.Attribute) and call.func.attr.value == "update"

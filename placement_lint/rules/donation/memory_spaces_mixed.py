@@ -16,7 +16,12 @@ from placement_lint.rules.donation.dimensions import (
     made_with_dimensions,
     mapped_names,
 )
-from placement_lint.rules.donation.memory_kinds import SAYS_MEMORY, may_fail, on_host_memory
+from placement_lint.rules.donation.memory_kinds import (
+    SAYS_MEMORY,
+    combines_trees,
+    may_fail,
+    on_host_memory,
+)
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -101,8 +106,9 @@ class MemorySpacesMixed(Rule):
     needs = AllOf(Jax(), SAYS_MEMORY)
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
-        for operation, executions in on_host_memory(ctx):
-            found = [_mixed(dict(operands), ctx) for operands in executions]
+        for operation, executions in on_host_memory(ctx, of_trees=True):
+            of_trees = combines_trees(operation, ctx)
+            found = [_mixed(dict(each), ctx, of_trees=of_trees) for each in executions]
             known = [each for each in found if each is not None]
             if not known or may_fail(operation, ctx):
                 continue
@@ -118,9 +124,12 @@ class MemorySpacesMixed(Rule):
 
 
 def _mixed(
-    operands: dict[int, Value], ctx: Context
+    operands: dict[int, Value], ctx: Context, *, of_trees: bool
 ) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
-    """Return an operand that is in the memory of the host, and one that is not."""
+    """Return an operand that is in the memory of the host, and one that is not.
+
+    `of_trees`: each leaf of the one meets that of the other, which is of its shape.
+    """
     places: dict[cst.BaseExpression, bool] = {}
     split: set[cst.BaseExpression] = set()
     for index, held in operands.items():
@@ -141,7 +150,7 @@ def _mixed(
                 each in split or has_dimensions(each, ctx) or made_with_dimensions(each, ctx)
                 for each in (host, other)
             ]
-            if all(long) or (any(long) and are_alike(host, other, ctx)):
+            if all(long) or (any(long) and (of_trees or are_alike(host, other, ctx))):
                 return host, other
     return None
 

@@ -174,7 +174,10 @@ def _configured(mesh: Mesh, ctx: Context) -> Mesh:
         sizes = written_shape(Arguments(written).positional, there) if is_reshaped else None
     if sizes is None or len(sizes) != len(mesh.axes):
         return mesh
-    return replace(mesh, sizes=sizes)
+    # What the interpreter knows is so in this execution.
+    known = mesh.sizes or (None,) * len(sizes)
+    pairs = zip(known, sizes, strict=False)
+    return replace(mesh, sizes=tuple(other if one is None else one for one, other in pairs))
 
 
 def _ways(part: Part, mesh: Mesh) -> int | None:

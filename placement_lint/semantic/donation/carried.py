@@ -14,6 +14,7 @@ from placement_lint.placement.domain.values import (
     NONE,
     Array,
     Computation,
+    Function,
     Host,
     Mapping,
     Plain,
@@ -21,7 +22,7 @@ from placement_lint.placement.domain.values import (
     sole,
 )
 from placement_lint.semantic.donation.buffers import Nature
-from placement_lint.semantic.donation.callables import Donor
+from placement_lint.semantic.donation.callables import Defined, Donor
 from placement_lint.semantic.donation.choices import NOTHING
 from placement_lint.semantic.donation.outputs import DonationOutputs
 from placement_lint.semantic.donation.parameters import DonationParameters
@@ -150,9 +151,25 @@ class DonationsCarried(DonationParameters):
             made = self._made_by_call(atom.donated_by, atom.donation)
             if not made:
                 return NOTHING
-            given = len(atom.bound)
-            found.update(replace(each, given=given) for each in made if isinstance(each, Donor))
+            given, inner = len(atom.bound), self._inner(atom)
+            found.update(
+                replace(each, given=given, inner=each.inner or inner)
+                for each in made
+                if isinstance(each, Donor)
+            )
         return frozenset(found) if len(found) <= _MOST_DONORS else NOTHING
+
+    def _inner(self, atom: Computation) -> Defined | None:
+        """Return the function that is compiled, where a helper compiles what it is given."""
+        only = sole(atom.of)
+        if atom.bound or not isinstance(only, Function):
+            return None
+        facts = self.own.siblings.get(only.place.module)
+        node = None if facts is None else facts.tree.nodes[only.place.node]
+        if facts is None or not isinstance(node, cst.FunctionDef | cst.Lambda):
+            return None
+        self.add_file(facts)
+        return Defined(node)
 
     def _flow(self) -> Flow | None:
         facts = self.facts
