@@ -58,13 +58,12 @@ def may_say_something(code: bytes) -> bool:
 
     Without them, something may be found only by what the file imports from another one.
     """
-    lowered = code.lower()
-    return any(word in lowered for word in WORDS)
+    return any(map(code.lower().__contains__, WORDS))
 
 
 def may_fork(code: bytes) -> bool:
     """Return whether code may start processes, in which it matters what others have started."""
-    return any(word in code for word in FORKING)
+    return any(map(code.__contains__, FORKING))
 
 
 def has_long_lines(data: bytes) -> bool:

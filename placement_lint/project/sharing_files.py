@@ -19,12 +19,13 @@ from placement_lint.project.graph import closure
 from placement_lint.syntax.python_parser import python_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from placement_lint.files.source import Source
     from placement_lint.files.store import FileStore
 
 _SHARING = re.compile(rb"\bdevice_put\b|\b(?:make_mesh|Mesh)\s*\(")
+_PUT = "device_put"
 _MESHES = frozenset({"Mesh", "make_mesh"})
 _SPECS = frozenset({"P", "PartitionSpec"})
 _COMPILING = frozenset({
@@ -38,6 +39,7 @@ _NO_NODES = frozenset({type(None), bool, bytes, int, str, ast.Del, ast.Load, ast
 """Types of what is in the fields of nodes, and has nothing in it."""
 
 
+_Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
 Names: TypeAlias = "tuple[tuple[str, ...], tuple[str, ...]]"
 """The functions of a file that put arrays somewhere, and what a mesh comes by, sorted."""
 
@@ -210,16 +212,34 @@ class _Text:
     @cached_property
     def putting(self) -> frozenset[str]:
         """The functions of the file that put arrays somewhere."""
-        return self._doing(_puts)
+        return self._doing(_puts, {_PUT})
 
     @cached_property
     def meshes(self) -> frozenset[str]:
         """The functions and variables by which a mesh comes."""
-        return self._doing(_makes_mesh) | frozenset(_mesh_variables(self._tree))
+        if not any(word in self._source.text for word in _MESHES):
+            return _NOTHING
+        return self._doing(_makes_mesh, _MESHES) | frozenset(_mesh_variables(self._tree))
 
-    def _doing(self, does: Callable[[ast.AST], bool]) -> frozenset[str]:
-        """Return the functions at the top that do something, or use one that does."""
+    @cached_property
+    def _lines(self) -> list[str]:
+        return self._source.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+    def _says(self, function: _Function, words: Collection[str]) -> bool:
+        """Return whether there is one of some words in the lines of a function."""
+        start = min(each.lineno for each in (function, *function.decorator_list))
+        lines = self._lines[start - 1 : function.end_lineno]
+        return any(word in line for line in lines for word in words)
+
+    def _doing(self, does: Callable[[ast.AST], bool], words: Collection[str]) -> frozenset[str]:
+        """Return the functions at the top that do something, or use one that does.
+
+        `words`: what does it has one of them in its text.
+        """
         top = {each.name for each in self._tree.body if isinstance(each, _FUNCTIONS)}
+        last = {each.name: each for each in _functions(self._tree)} if top else {}
+        if not any(self._says(last[name], words) for name in top):
+            return _NOTHING
         nodes = self._nodes
         found = nodes.doing(does)
         doing = [name for name in top if nodes.functions[name] in found]
@@ -260,6 +280,18 @@ class _Text:
 
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_BLOCKS = frozenset({"body", "cases", "finalbody", "handlers", "orelse"})
+
+
+def _functions(tree: ast.Module) -> Iterator[_Function]:
+    """Yield the functions of a tree, in the order of `ast.walk`."""
+    pending: list[Any] = [tree]
+    for node in pending:
+        if isinstance(node, _FUNCTIONS):
+            yield node
+        for name in node._fields:
+            if name in _BLOCKS:
+                pending += getattr(node, name)
 
 
 def _names(node: ast.AST) -> Iterator[str]:
@@ -296,7 +328,7 @@ def _last(node: ast.expr) -> str:
 def _puts(node: ast.AST) -> bool:
     return (
         isinstance(node, ast.Call)
-        and _last(node.func) == "device_put"
+        and _last(node.func) == _PUT
         and len(node.args) + len(node.keywords) > 1
     )
 

@@ -123,12 +123,15 @@ class ImpossiblePlatformComparison(Rule):
         Jax(),
         Pattern(_NAMES),
         AnyOf(
-            # The name of a platform, with one that none has.
-            AnyOf(
-                _compared_with(_NEVER_GIVEN),
-                AllOf(Pattern(rb"\bcase\b", word=b"case"), Pattern(_NEVER_GIVEN)),
-                # Or with a name that is bound to it.
-                Pattern(rb"[A-Za-z_]\w{0,40}[ \t]{0,8}=[ \t(\[{]{0,8}" + _NEVER_GIVEN),
+            # The name of a platform, with one that none has: that is found faster by itself.
+            AllOf(
+                Pattern(_NEVER_GIVEN),
+                AnyOf(
+                    _compared_with(_NEVER_GIVEN),
+                    Pattern(rb"\bcase\b", word=b"case"),
+                    # Or with a name that is bound to it.
+                    Pattern(rb"[A-Za-z_]\w{0,40}[ \t]{0,8}=[ \t(\[{]{0,8}" + _NEVER_GIVEN),
+                ),
             ),
             # A device, or the text of one, with any.
             AllOf(_DEVICES, _compared_with(_NAMES)),
