@@ -18,7 +18,12 @@ from placement_lint.placement.engine.operations import seat_of
 from placement_lint.rules.commitment.combining import COMBINING, COMBINING_TREES
 from placement_lint.rules.commitment.dependence import EACH, needed_parts
 from placement_lint.rules.commitment.putting import TREE_MAPS
-from placement_lint.semantic.enclosing import failure_is_expected, is_caught
+from placement_lint.semantic.enclosing import (
+    ancestors_in_function,
+    failure_is_expected,
+    is_caught,
+    passed_exits,
+)
 from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.dotted import dotted
 
@@ -60,6 +65,7 @@ def clashes(ctx: Context) -> Iterator[Clash]:
         operands = list(seats.values())
         if not (
             len(operands) < 2
+            or (not mixture.always and _is_of_some_iterations(operation, ctx))
             or _may_fail(operation, ctx)
             or _is_excused_by_callers(operation, ctx, set())
             or _may_be_constants(operation, operands, ctx)
@@ -87,6 +93,21 @@ def outside_mesh(ctx: Context) -> Iterator[Clash]:
             or any(_is_reassigned(each, seat, operation, ctx) for seat, each in seats.items())
         ):
             yield Clash(operation, seats | mesh, mixture.always)
+
+
+def _is_of_some_iterations(operation: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether a condition in a loop chooses in which iterations an operation is done.
+
+    It may choose those in which the arrays are in one place.
+    """
+    is_chosen = False
+    for child, ancestor in ancestors_in_function(operation, ctx):
+        if isinstance(ancestor, cst.If | cst.IfExp | cst.MatchCase):
+            is_chosen |= child is not getattr(ancestor, "test", None)
+        elif isinstance(ancestor, cst.For | cst.While) and child is ancestor.body:
+            exits = passed_exits(operation, ctx)
+            return is_chosen or any(ancestor in ctx.ancestors(each) for each in exits)
+    return False
 
 
 def _computed_with(
