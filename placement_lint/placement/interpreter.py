@@ -39,7 +39,7 @@ from placement_lint.placement.engine.classes import Classes
 from placement_lint.placement.engine.context_managers import Suspensions
 from placement_lint.placement.engine.executions import ExecutionLedger
 from placement_lint.placement.engine.expressions import Expressions
-from placement_lint.placement.engine.fixture_values import BEFORE_EACH_TEST, FixtureValues
+from placement_lint.placement.engine.fixture_values import FixtureValues
 from placement_lint.placement.engine.functions import Functions
 from placement_lint.placement.engine.lifted_classes import note_lifted
 from placement_lint.placement.engine.linking import Linking
@@ -140,7 +140,7 @@ class Program:
         self.journeys = Journeys(self)
         self.memo = Memo(self)
         self.functions = Functions(self)
-        self._fixtures = FixtureValues(self)
+        self.fixtures = FixtureValues(self)
         self.trees = Trees(self)
         self.objects = Objects(self)
         self.module_scopes: set[object] = set()
@@ -302,10 +302,10 @@ class Program:
             if isinstance(_definer(module, node), cst.ClassDef):
                 continue
             state = self._outside(module)
-            if but and self._fixtures.typed.waits(module, node, state):
+            if but and self.fixtures.typed.waits(module, node, state):
                 continue
             self._unasked.add(place)
-            self.functions.execute(place, self._fixtures.given(module, node, state), state)
+            self.functions.execute(place, self.fixtures.given(module, node, state), state)
 
     def _is_executed(self, function: Place) -> bool:
         """Return whether a function was executed, if only in traced code.
@@ -391,10 +391,8 @@ class Program:
         initializer = self.classes.method(receiver.cls, "__init__")
         if initializer is not None:
             self.functions.call(initializer, {0: value(receiver)}, state, bound=True)
-        for name in BEFORE_EACH_TEST:
-            prepares = self.classes.method(receiver.cls, name)
-            if prepares is not None:
-                self._call_method(prepares, receiver, state)
+        for prepares in self.fixtures.before_each_test(receiver.cls):
+            self._call_method(prepares, receiver, state)
         return receiver, state
 
     def _run_classes(self, module: Module) -> None:
@@ -439,8 +437,8 @@ class Program:
         has_more = params is not None and params.star_kwarg is not None
         passed: dict[int | str, Value] = {0: value(receiver)}
         base = state.base
-        passed |= self._fixtures.given(self.module_of(function), node, state, passed[0]).items()
-        self.functions.call(
+        passed |= self.fixtures.given(self.module_of(function), node, state, passed[0]).items()
+        held = self.functions.call(
             function,
             passed,
             state,
@@ -448,6 +446,7 @@ class Program:
             rest=UNKNOWN if has_rest else None,
             more=UNKNOWN if has_more else None,
         )
+        self.fixtures.finish(function, held, state)
         state.base = base
 
     def _compile_methods(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
+from placement_lint.placement.domain.places import Place
+from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.values import NOTHING, arrays
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.record import Use
     from placement_lint.placement.domain.values import Array
     from placement_lint.placement.facts.module import Module
@@ -37,7 +38,7 @@ class Replacements:
 
     def __init__(self, modules: Mapping[str, Module]) -> None:
         self._modules = modules
-        self._known: dict[Place, frozenset[Place]] = {}
+        self._known: dict[tuple[Place, bool], frozenset[Place]] = {}
 
     @functools.cached_property
     def places(self) -> frozenset[Place]:
@@ -64,7 +65,11 @@ class Replacements:
             results = self._results(array.origin.created)
             # What copies the array away gives a result that is where the copy is.
             others = {other for other in stays if other.device != array.device}
-            instead = results & {other.origin.created for other in others if other.origin}
+            made = {other.origin.created for other in others if other.origin}
+            instead = results & made
+            if instead and not inside and others.isdisjoint(use.beside):
+                # Never both in one execution: two calls pass an array, and a part of it.
+                instead &= self._results(array.origin.created, of_parts=False)
             # Where a result is committed, nothing but its device says what it is the result of.
             pinned = {other for other in others if other.origin is None and other.committed}
             if pinned:
@@ -85,15 +90,30 @@ class Replacements:
                 derived.setdefault(source, set()).update(results)
         return derived
 
-    def _results(self, made: Place) -> frozenset[Place]:
-        """Return the operations that were given an array, or something that was computed of it."""
-        known = self._known.get(made)
+    @functools.cached_property
+    def _taking(self) -> frozenset[Place]:
+        """The operations that take a part of an array."""
+        return frozenset(
+            Place(module.name, operation)
+            for module in self._modules.values()
+            for use in module.record.uses.values()
+            if use.kind is UseKind.INDEXED
+            for operation in use.operations
+        )
+
+    def _results(self, made: Place, *, of_parts: bool = True) -> frozenset[Place]:
+        """Return the operations that were given an array, or something that was computed of it.
+
+        `of_parts`: also those that take a part, and what is computed of that.
+        """
+        known = self._known.get((made, of_parts))
         if known is None:
             found: set[Place] = set()
             pending = [made]
             while pending:
                 new = self._derived.get(pending.pop(), set()) - found
+                new = new if of_parts else new - self._taking
                 found |= new
                 pending += new
-            known = self._known[made] = frozenset(found)
+            known = self._known[made, of_parts] = frozenset(found)
         return known

@@ -32,7 +32,7 @@ class PytestFixture:
     is_automatic: bool
     """Whether it runs for every test that it is visible to."""
     is_alone: bool
-    """Whether it has one value, as far as its decorators say."""
+    """Whether it is what its function gives, as far as its decorators say."""
 
 
 def pytest_fixture(node: cst.FunctionDef, names: Names) -> PytestFixture | None:
@@ -45,11 +45,7 @@ def pytest_fixture(node: cst.FunctionDef, names: Names) -> PytestFixture | None:
         named = [each for each, _ in given if each is not None]
         name = string_value(named[0]) if named else node.name.value
         is_automatic = any(isinstance(auto, cst.Name) and auto.value == "True" for _, auto in given)
-        is_alone = (
-            len(node.decorators) == 1
-            and name is not None
-            and not any("params" in call.keywords for call in calls)
-        )
+        is_alone = len(node.decorators) == 1 and name is not None
         return PytestFixture(name or node.name.value, node, is_automatic, is_alone)
     return None
 
@@ -71,6 +67,26 @@ def parametrized(tree: Tree) -> Iterator[str]:
             names = Arguments(call).get(0, "argnames")
             for each in () if names is None else elements_or_self(names):
                 yield from (part.strip() for part in (string_value(each) or "").split(","))
+
+
+def names_given(function: cst.FunctionDef, parameter: str) -> list[str]:
+    """Return the texts that a test is given for a parameter, one after the other, by a mark:
+    `@pytest.mark.parametrize("name", ["small", "large"])`. Of anything else there are none.
+    """
+    for decorator in function.decorators:
+        call = decorator.decorator
+        if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute):
+            continue
+        arguments = Arguments(call)
+        listed = arguments.get(1, "argvalues")
+        if (
+            call.func.attr.value == "parametrize"
+            and string_value(arguments.get(0, "argnames")) == parameter
+            and isinstance(listed, cst.List | cst.Tuple)
+        ):
+            texts = [string_value(each.value) for each in listed.elements]
+            return [text for text in texts if text is not None] if None not in texts else []
+    return []
 
 
 def used_by_marks(tree: Tree) -> frozenset[str]:

@@ -51,6 +51,8 @@ class Use:
     """Those that are copied where a device that is chosen at run time comes out one way, and not
     where it comes out the other, and those that may be something else: they are reported only on
     demand."""
+    beside: frozenset[Array] = frozenset()
+    """What else the operand may be, in one execution, where it may be one of those."""
     always: bool = True
     """On every way that leads here the operand is one of these, and it is copied."""
     in_loop: bool = False
@@ -152,14 +154,17 @@ class Record:
         *,
         always: bool,
         in_loop: bool,
+        beside: Iterable[Array] = (),
     ) -> None:
-        """Remember a use: which arrays it copies, if any."""
+        """Remember a use: which arrays it copies, if any, and what else it may be `beside` them."""
         use = self.uses.get(node)
         if use is None:
             use = self.uses[node] = Use(node, kind)
         use.operations.add(operation)
         use.moved |= moved
         use.possible |= possible
+        if moved:
+            use.beside = use.beside.union(beside) - use.moved
         use.always &= always
         use.in_loop |= in_loop
 

@@ -11,13 +11,16 @@ import libcst as cst
 from placement_lint.files.test_paths import CONFTEST
 from placement_lint.placement.domain.contents import element_of
 from placement_lint.placement.domain.state import ANY_DEVICE, DefaultDevice
-from placement_lint.placement.domain.values import UNKNOWN, arrays
+from placement_lint.placement.domain.values import UNKNOWN, Plain, arrays, join
 from placement_lint.placement.engine.typed_objects import TypedObjects
+from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import is_generator
 from placement_lint.syntax.pytest_fixtures import (
     contexts_held,
     fixtures_among,
+    names_given,
     parametrized,
+    pytest_fixture,
     used_by_marks,
 )
 
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.facts.module import Module
     from placement_lint.syntax.pytest_fixtures import PytestFixture
 
-BEFORE_EACH_TEST = ("setUp", "setup_method")
+_BEFORE_EACH_TEST = ("setUp", "setup_method")
 """Methods that unittest and pytest call on the object of each test before they call that."""
 _MOST_NESTED = 6
 """Fixtures that each are given the value of another."""
@@ -75,6 +78,53 @@ class FixtureValues:
         typed = self.typed.given(module, node, state)
         return typed | self._of_fixtures(module, node, state, receiver)
 
+    def before_each_test(self, cls: Place) -> Iterator[Place]:
+        """Yield the methods of a class that are called before each test, on the object of that.
+
+        Those of a certain name, and the fixtures of the class that every test uses.
+        """
+        for name in _BEFORE_EACH_TEST:
+            method = self._program.classes.method(cls, name)
+            if method is not None:
+                yield method
+        for base in reversed(self._program.classes.bases(cls)):
+            module, node = self._program.module_of(base), self._program.node(base)
+            if isinstance(node, cst.ClassDef):
+                for fixture in self._fixtures(node, node.body.body, module).values():
+                    if fixture.is_automatic and fixture.is_alone:
+                        yield module.place(fixture.node)
+
+    def finish(self, function: Place, held: Value, state: State) -> None:
+        """Go to the end of a fixture that was called: what it `held` is for the tests."""
+        module, node = self._program.module_of(function), self._program.node(function)
+        if (
+            isinstance(node, cst.FunctionDef)
+            and is_generator(node, module.names)
+            and pytest_fixture(node, module.names) is not None
+        ):
+            self._program.functions.consumed(held, state)
+
+    def requested(self, module: Module, call: cst.Call, state: State) -> Value:
+        """Return what `request.getfixturevalue(name)` gives in a test."""
+        arguments = Arguments(call)
+        named = arguments.get(0, "argname")
+        test = module.tree.around(call, cst.FunctionDef)
+        names: list[str | None] = []
+        if isinstance(named, cst.Name) and test is not None:
+            names += names_given(test, named.value)
+        if named is not None and not names:
+            held = self._program.expressions(module).evaluate(named, state)
+            names += (atom.text if isinstance(atom, Plain) else None for atom in held)
+        cls = None if test is None else module.names.scope(test).node
+        asking = _Asking(module, cls if isinstance(cls, cst.ClassDef) else None, UNKNOWN)
+        found: list[Value] = []
+        for name in names:
+            provider = None if name is None else self._provider(asking, name, test)
+            if provider is None or self._meets_contexts(asking, provider[1].node):
+                return UNKNOWN
+            found.append(self._value(asking, *provider, state, _MOST_NESTED))
+        return join(*found) if found else UNKNOWN
+
     def _of_fixtures(
         self, module: Module, node: cst.FunctionDef, state: State, receiver: Value
     ) -> dict[str, Value]:
@@ -110,7 +160,7 @@ class FixtureValues:
         return found
 
     def _provider(
-        self, asking: _Asking, name: str, node: cst.FunctionDef
+        self, asking: _Asking, name: str, node: cst.FunctionDef | None
     ) -> tuple[Module, PytestFixture] | None:
         """Return the fixture that a name stands for in tests, and where it is.
 

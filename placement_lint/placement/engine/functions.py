@@ -275,7 +275,9 @@ class Functions:
             base = end.base if end.base != before else None
         # A context manager is left and entered by whoever uses it.
         is_context = resumption is not None or bool(frame.suspended)
-        changed = _changed_blocks(around, around if is_context else _blocks_at(end))
+        changed = _changed_blocks(
+            around, around if is_context else _blocks_after(end, (before, *around), frame)
+        )
         meshes = None if is_context else _changed_meshes(state.meshes, end)
         result = self._result(module, node, frame, state.meshes)
         before_this = self._program.now.results.get(place)
@@ -453,8 +455,18 @@ def _changed_meshes(before: MeshesInForce, end: State | None) -> MeshesInForce |
     return None if end is None or end.meshes == before else end.meshes
 
 
-def _blocks_at(end: State | None) -> tuple[DefaultDevice, ...]:
-    return () if end is None else end.blocks
+def _blocks_after(
+    end: State | None, around: tuple[DefaultDevice, ...], frame: Frame
+) -> tuple[DefaultDevice, ...]:
+    """Return the blocks in which a caller goes on; `around`: what was in force, innermost last.
+
+    What uses a generator that never ends goes on where that yields: under its block, if it is in
+    one.
+    """
+    if end is not None:
+        return end.blocks
+    is_elsewhere = any(each.defaults[0] != around[-1] for each in frame.yields)
+    return () if is_elsewhere else around[1:]
 
 
 def _changed_blocks(

@@ -336,6 +336,7 @@ class Operations:
             possible,
             always=always,
             in_loop=in_loop,
+            beside=found,
         )
 
     def _touch_all(

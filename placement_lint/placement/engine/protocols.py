@@ -267,6 +267,12 @@ class FunctionsProtocol(Protocol):
     def seen(self, key: Variable, variables: Variables) -> Value | None: ...
 
 
+class FixturesProtocol(Protocol):
+    """What pytest gives to tests."""
+
+    def requested(self, module: Module, call: cst.Call, state: State) -> Value: ...
+
+
 class Interpreter(Protocol):
     """The program: its modules, functions, classes and objects."""
 
@@ -309,6 +315,9 @@ class Interpreter(Protocol):
 
     @property
     def trees(self) -> TreesProtocol: ...
+
+    @property
+    def fixtures(self) -> FixturesProtocol: ...
 
     def assume_traced(self, held: Value, *, is_compiled: bool = ...) -> None: ...
 

@@ -309,6 +309,8 @@ class MethodCalls:
             return HOST
         if isinstance(atom, AnyTree):
             return tree_method(self.on, node, receiver, atom, name, operands, state)
+        if name == "getfixturevalue" and isinstance(atom, Anything):
+            return self.on.program.fixtures.requested(self.on.module, node, state)
         if name == "as_numpy_iterator":
             return value(Sequence(None, value(AnyTree(HOST))))
         if name in _TO_NUMPY and isinstance(atom, Anything):
@@ -347,7 +349,8 @@ class MethodCalls:
         if name in transfer.HOST_METHODS:
             if self.on.supposed is not None:
                 self.on.supposed.asked(name, own)
-            return PLAIN
+            where = value(*(TheDevice(array.device) for array in own))
+            return value(Sequence(None, where)) if name == "devices" else PLAIN
         equal = name in transfer.SAME_WHEN_EQUAL_METHODS
         if equal and is_own(receiver, node):
             return own

@@ -11,7 +11,7 @@ from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.prefilter.conditions import AllOf, ArgumentMatches, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.backend_guards import backend_of, is_guarded
-from placement_lint.rules.devices.queries import listed_argument, listed_platform
+from placement_lint.rules.devices.queries import listed_argument, listed_platform, texts_seen
 from placement_lint.syntax.calls import integer_value
 from placement_lint.syntax.definitions import texts_of
 
@@ -74,7 +74,8 @@ class BackendProbeUnguarded(Rule):
     `contextlib.suppress(RuntimeError)`. A call that is reached only after a comparison of
     `jax.default_backend()` or of a device's `.platform`. A call that is expected to raise, as in
     `pytest.raises`. Code that requires the devices, such as `jax.devices("gpu")[0]`, or stores how
-    many there are. `jax.devices("cpu")`, which always exists. A platform that is not a literal.
+    many there are. `jax.devices("cpu")`, which always exists. A platform that is not known,
+    such as one from the command line.
 
     ## Verified by
     The proof runs `if jax.devices("gpu"):` on a JAX without a GPU and gets the RuntimeError. After
@@ -89,13 +90,13 @@ class BackendProbeUnguarded(Rule):
     code, name = "JDP302", "backend-probe-unguarded"
     advice = "Compare `jax.default_backend()` with the name of the platform, or catch RuntimeError"
     severity, fix = Severity.ERROR, Applicability.UNSAFE
-    follows_arrays = False
-    # Something like a string, and not just "cpu"; or a name.
+    follows_callers = True
+    # Something like a string, and not just "cpu"; or a name, an attribute, an item of a table.
     needs = AllOf(
         Jax(),
         ArgumentMatches(
             ("jax.devices", "jax.local_devices"),
-            r"[\"'](?!cpu[\"'])[\w\\]|^\s*(?:backend\s*=\s*)?[A-Za-z_]\w*\s*$",
+            r"[\"'](?!cpu[\"'])[\w\\]|^\s*(?:backend\s*=\s*)?[A-Za-z_][\w\s.\[\]]*$",
         ),
     )
 
@@ -104,14 +105,16 @@ class BackendProbeUnguarded(Rule):
         asked = listed_argument(node, ctx)
         text = listed_platform(node, ctx)
         # A loop may go over the names of several.
+        question = _question(node, ctx) or _question_of_variable(node, ctx)
         platforms = _gone_through(asked, ctx) if text is None else [text]
+        if not platforms and question is not None and asked is not None:
+            platforms = [] if _is_chosen(asked, ctx) else texts_seen(asked, ctx)
         unguarded = (
             each for each in platforms if each != "cpu" and not is_guarded(node, each, ctx)
         )
         platform = next(unguarded, None)
         if platform is None:
             return
-        question = _question(node, ctx) or _question_of_variable(node, ctx)
         asking = None if question is not None else _asking_of_result(node, platform, ctx)
         if question is None and asking is None:
             return
@@ -155,13 +158,22 @@ def _gone_through(asked: cst.BaseExpression | None, ctx: Context) -> list[str]:
     if not isinstance(asked, cst.Name):
         return []
     texts = texts_of(asked, ctx.names)
-    comparisons = ctx.tree.every(cst.Comparison) if texts else ()
-    compared = any(
-        name.value == asked.value and not ctx.tree.is_inside(asked, each)
-        for each in comparisons
-        for name in ctx.tree.every(cst.Name, below=each)
-    )
-    return [] if compared else texts
+    return [] if not texts or _is_compared(asked, ctx) else texts
+
+
+def _is_chosen(asked: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether a variable that holds a platform is tested, or is given another one."""
+    if not isinstance(asked, cst.Name):
+        return False
+    return len(ctx.names.bindings(asked)) != 1 or _is_compared(asked, ctx)
+
+
+def _is_compared(asked: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether a variable that holds a platform is compared with anything."""
+    if not isinstance(asked, cst.Name):
+        return False
+    uses = (ctx.parent(use) for use in ctx.names.uses(asked.value, ctx.names.scope(asked)))
+    return any(isinstance(each, cst.Comparison | cst.ComparisonTarget) for each in uses)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from placement_lint.prefilter.conditions import (
     Uses,
 )
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.devices.queries import is_set_otherwise, names_device
+from placement_lint.rules.devices.queries import is_set_otherwise, names_device, texts_seen
 from placement_lint.rules.meshes.shardings import is_unknown_alone, may_know_devices
 from placement_lint.semantic.enclosing import is_asserted_to_fail
 from placement_lint.semantic.followed import followed
@@ -39,12 +39,20 @@ _BACKENDS = frozenset({
 _LISTS = frozenset({"jax.devices", "jax.local_devices"})
 _DEFAULT_BACKEND = "jax.default_backend"
 _GIVING_PLATFORMS = frozenset({"default_backend", "platform"})
+_KEEPING_DEVICES = frozenset({
+    "builtins.iter", "builtins.list", "builtins.sorted", "builtins.tuple",
+})  # fmt: skip
 _TEXTS = frozenset({"builtins.repr", "builtins.str"})
 # A device is written `CudaDevice(id=0)` or `cuda:0`, and a list of CPUs `[CpuDevice(id=0)]`.
 _NEVER_WRITTEN = frozenset({"gpu"})
 _NEVER_LISTED = frozenset({"cpu", "gpu"})
 _NAMES = rb"[\"'](?i:cpu|cuda|gpu|hip|nvidia|rocm|tpu)(?::\d+)?[\"']"
 _NEVER_GIVEN = _NAMES.replace(b"(?i:", rb"(?!(?:cpu|gpu|tpu)[\"'])(?i:", 1)
+_SPELLED_NAMES = frozenset({
+    spelled
+    for name in ("cpu", "cuda", "gpu", "hip", "nvidia", "rocm", "tpu")
+    for spelled in (name, name.upper(), name.capitalize())
+})  # fmt: skip
 _NUMBERED = re.compile(r".*:\d+")
 _DEVICES = AnyOf(Uses(*_LISTS), AllOf(ReadOfValue("device"), MAKES_ARRAYS))
 
@@ -149,9 +157,15 @@ class ImpossiblePlatformComparison(Rule):
                 if _text(literal, ctx) is not None:
                     _check_equality(node, subject, literal, ctx, always=always)
                     return
+            for subject, named in ((left, right), (right, left)):
+                if _may_name_platform(named, subject, ctx) and _text_seen(named, ctx) is not None:
+                    _check_equality(node, subject, named, ctx, always=always)
+                    return
         elif isinstance(operator, cst.In | cst.NotIn):
             if isinstance(right, cst.Tuple | cst.List | cst.Set):
                 _check_collection(node, left, right, ctx, always=always)
+            elif isinstance(right, cst.SetComp | cst.ListComp | cst.GeneratorExp):
+                _check_parts(node, left, right, ctx, always=always)
             elif _text(left, ctx) is not None:
                 _check_membership(node, left, right, ctx, always=always)
 
@@ -209,7 +223,10 @@ def _is_device(node: cst.BaseExpression, ctx: Context) -> bool:
         return ctx.flow.is_array(node.value)
     if isinstance(node, cst.Name) and _is_taken_from_devices(node, ctx):
         return True
-    if isinstance(followed(node, ctx), cst.Call):
+    if _is_of_array(node, ctx):
+        return True
+    made = followed(node, ctx)
+    if isinstance(made, cst.Call) and not _takes_item(made, ctx):
         # A sharding of one device is such a value as well.
         return False
     if not may_know_devices(ctx) or is_unknown_alone(node, ctx):
@@ -218,13 +235,60 @@ def _is_device(node: cst.BaseExpression, ctx: Context) -> bool:
     return bool(held) and all(isinstance(atom, values.TheDevice) for atom in held)
 
 
+def _takes_item(call: cst.Call, ctx: Context) -> bool:
+    """Return whether a call takes one thing of several: `next(iter(…))`, `x.devices().pop()`."""
+    if isinstance(call.func, cst.Attribute) and call.func.attr.value == "pop":
+        return True
+    return ctx.called(call) == "builtins.next"
+
+
+def _is_of_array(node: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether a device is taken of those of an array: `next(iter(x.devices()))`."""
+    only = ctx.names.sole_definition(node)
+    if isinstance(only, cst.Assign) and len(only.targets) == 1:
+        target = only.targets[0].target
+        if isinstance(target, cst.Tuple | cst.List) and len(target.elements) == 1:
+            return _are_of_array(only.value, ctx)
+    made = followed(node, ctx)
+    if isinstance(made, cst.Subscript):
+        made = made.value
+    elif not isinstance(made, cst.Call) or not _takes_item(made, ctx):
+        return False
+    elif isinstance(made.func, cst.Attribute) and made.func.attr.value == "pop":
+        made = made.func.value
+    elif made.args:
+        made = made.args[0].value
+    while isinstance(made, cst.Call) and ctx.called(made) in _KEEPING_DEVICES and made.args:
+        made = made.args[0].value
+    return _are_of_array(made, ctx)
+
+
+def _are_of_array(node: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether an expression is the set of devices of an array, or of its sharding."""
+    made = followed(node, ctx)
+    if isinstance(made, cst.Attribute) and made.attr.value == "device_set":
+        of = followed(made.value, ctx)
+        return (
+            isinstance(of, cst.Attribute)
+            and of.attr.value == "sharding"
+            and ctx.flow.is_array(of.value)
+        )
+    return (
+        isinstance(made, cst.Call)
+        and not made.args
+        and isinstance(made.func, cst.Attribute)
+        and made.func.attr.value == "devices"
+        and ctx.flow.is_array(made.func.value)
+    )
+
+
 def _is_taken_from_devices(node: cst.Name, ctx: Context) -> bool:
     """Return whether a name is the target of `for … in jax.devices()`, and of nothing else."""
     bindings = [binding.node for binding in ctx.names.bindings(node)]
     return bool(bindings) and all(
         isinstance(each, cst.For | cst.CompFor)
         and isinstance(each.target, cst.Name)
-        and ctx.called(followed(each.iter, ctx)) in _LISTS
+        and (ctx.called(followed(each.iter, ctx)) in _LISTS or _are_of_array(each.iter, ctx))
         for each in bindings
     )
 
@@ -252,6 +316,25 @@ def _is_choice(node: cst.CSTNode) -> bool:
 def _text(node: cst.BaseExpression, ctx: Context) -> str | None:
     """Return the text that an expression is: written there, or what a name is bound to once."""
     return string_value(followed(node, ctx) if isinstance(node, cst.Name) else node)
+
+
+def _may_name_platform(node: cst.BaseExpression, subject: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether an expression that is no text may stand for the name of a platform, where it
+    is compared with one, or with a device.
+    """
+    return (
+        isinstance(node, cst.Attribute | cst.Name | cst.Subscript)
+        and not isinstance(subject, cst.SimpleString)
+        and ctx.may_say(_SPELLED_NAMES)
+        and (_is_platform(subject, ctx) or _is_device(subject, ctx))
+    )
+
+
+def _text_seen(node: cst.BaseExpression, ctx: Context) -> str | None:
+    """Return the one text that an expression is, written there or wherever it comes from."""
+    text = _text(node, ctx)
+    seen = texts_seen(node, ctx) if text is None else ()
+    return seen[0] if len(seen) == 1 else text
 
 
 def _is_hedged(comparison: cst.Comparison, ctx: Context) -> bool:
@@ -284,7 +367,7 @@ def _check_equality(
     *,
     always: bool,
 ) -> None:
-    text = _text(literal, ctx) or ""
+    text = _text_seen(literal, ctx) or ""
     meant = meant_platform(text)
     if meant is not None and _is_platform(subject, ctx):
         if not _is_hedged(node, ctx):
@@ -314,6 +397,25 @@ def _check_collection(
     ctx.report(
         node, f"no platform of JAX is called {names}: it is {wanted}, so that {_always(always)}"
     )
+
+
+def _check_parts(
+    node: cst.Comparison,
+    literal: cst.BaseExpression,
+    made: cst.BaseSimpleComp,
+    ctx: Context,
+    *,
+    always: bool,
+) -> None:
+    """Check `"cuda" in {d.platform for d in jax.devices()}`."""
+    text = _text(literal, ctx) or ""
+    meant = meant_platform(text)
+    if meant is not None and _is_platform(made.elt, ctx) and not _is_hedged(node, ctx):
+        ctx.report(
+            node,
+            f"{_message(text, meant)}, so that {_always(always)}",
+            fix=_rename(literal, text, meant),
+        )
 
 
 def _check_membership(

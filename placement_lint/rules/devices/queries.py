@@ -62,6 +62,20 @@ def _set_attributes(facts: ModuleFacts) -> dict[str, list[cst.Attribute]]:
     return found
 
 
+def texts_seen(node: cst.BaseExpression, ctx: Context) -> list[str]:
+    """Return the texts that an expression may be, wherever they come from; none, where it may be
+    anything else.
+    """
+    from placement_lint.placement.domain.values import Plain
+
+    if not isinstance(node, cst.Attribute | cst.Name | cst.Subscript):
+        return []
+    held = ctx.flow.value(node)
+    texts = {atom.text for atom in held if isinstance(atom, Plain)}
+    found = sorted(text for text in texts if text is not None)
+    return [] if len(found) < len(held) or is_set_otherwise(node, ctx) else found
+
+
 def gives_default_devices(node: cst.BaseExpression, ctx: Context) -> str | None:
     """Return which call lists the devices of the default backend that an expression is, wherever
     the list comes from; None: it may be something else.

@@ -14,17 +14,20 @@ from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import in_host_block, is_pinned_to_cpu
 from placement_lint.rules.transfers.jitted_calls import jitted, loop_around, runs_in_each_iteration
 from placement_lint.semantic.elsewhere import effects_of
-from placement_lint.semantic.enclosing import is_in_test
+from placement_lint.semantic.enclosing import ancestors_in_function, is_in_test
 from placement_lint.semantic.followed import followed
+from placement_lint.semantic.functions import only_return
 from placement_lint.semantic.tracing import TracedFunctions
-from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import applied, named_function
+from placement_lint.syntax.calls import Arguments, elements_or_self
+from placement_lint.syntax.definitions import applied, function_of, named_function
+from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.rules.context import Context
     from placement_lint.rules.transfers.jitted_calls import Loop
+    from placement_lint.semantic.model import ModuleFacts
 
 _CONVERTING = frozenset({
     "builtins.float", "builtins.int", "jax.device_get", "numpy.array", "numpy.asarray",
@@ -33,6 +36,11 @@ _FETCHING = "jax.device_get"
 _PMAP = "jax.pmap"
 _READING_METHODS = frozenset({"item", "tolist"})
 # What takes a value to keep or to show it; any other call may need it to go on.
+_COLLECTING_METHODS = frozenset(
+    "add add_scalars log_dict log_metric log_scalar observe record report track update "
+    "write_metrics write_scalar write_scalars".split()
+)
+"""What keeps a value too, in an object that decides nothing in the loop."""
 _KEEPING_METHODS = frozenset(
     "add_scalar append debug extend info log log_metrics print scalar set_description set_postfix "
     "warning write writerow".split()
@@ -45,6 +53,8 @@ _PASSING_ON = frozenset({
     "builtins.dict", "builtins.float", "builtins.int", "builtins.round", "builtins.str",
     "numpy.array", "numpy.asarray", "numpy.max", "numpy.mean", "numpy.min", "numpy.sum",
 })  # fmt: skip
+_MOST_WRAPPERS = 2
+"""Functions that hand back what another one gives."""
 _MOST_NAMES = 3
 """Names of which each stands for what is computed from the next."""
 _CLOCKS = ("time.", "timeit.")
@@ -60,8 +70,8 @@ class HostSyncInLoop(Rule):
     only kept or shown: appended, summed up, stored in a list or a dictionary, logged, printed. It
     may be read for each item, as in `{k: float(v) for k, v in metrics.items()}` and
     `jax.tree.map(float, metrics)`. It also finds calls of functions, of any file, that do nothing
-    with JAX but `jax.device_get`. The compiled function may come from another file, or be one of
-    several that a function of the file returns.
+    with JAX but `jax.device_get`. The compiled function may come from another file, be one of
+    several that a function of the file returns, or be called by one that hands its result back.
 
     ## Why is this bad?
     JAX dispatches work to the device and returns at once, so that the host prepares the next step
@@ -211,14 +221,74 @@ def _whose_items(node: cst.BaseExpression) -> cst.BaseExpression | None:
     return node.func.value if node.func.attr.value in {"items", "values"} else None
 
 
-def _runs_on_device(call: cst.Call, ctx: Context) -> bool:
+def _runs_on_device(call: cst.Call, ctx: Context, wrappers: int = _MOST_WRAPPERS) -> bool:
     """Whether a call surely runs a compiled function, and that is not told to run on the CPU."""
     function = jitted(call.func, ctx)
     if function is not None:
         return not function.runs_on_host
+    if wrappers and _hands_back_results(call, ctx, wrappers - 1):
+        return True
     is_named = ctx.name(call.func) is not None or isinstance(call.func, cst.Attribute)
     effects = effects_of(call.func, ctx) if is_named else None
     return (effects is not None and effects.is_compiled) or _is_pmapped(call.func, ctx)
+
+
+def _hands_back_results(call: cst.Call, ctx: Context, wrappers: int) -> bool:
+    """Return whether a call is of a function of the file all of whose result is one of a compiled
+    function, which it always calls: `self.train_step(batch)`. That may be in so many wrappers.
+    """
+    if not isinstance(call.func, cst.Attribute | cst.Name):
+        return False
+    function = function_of(call.func, ctx.names)
+    if not isinstance(function, cst.FunctionDef) or function.decorators or function.asynchronous:
+        return False
+    known = ctx.module.fact(_known_wrappers)
+    key = (id(function), wrappers)
+    if key not in known:
+        known[key] = _returns_results(function, ctx, wrappers)
+    return known[key]
+
+
+def _known_wrappers(_facts: ModuleFacts) -> dict[tuple[int, int], bool]:
+    """Make the store of one file: which functions hand back what a compiled one gives."""
+    return {}
+
+
+def _returns_results(function: cst.FunctionDef, ctx: Context, wrappers: int) -> bool:
+    only = only_return(function, ctx)
+    if only is None:
+        return False
+    steps = {
+        id(each)
+        for each in ctx.tree.every(cst.Call, below=function.body)
+        if ctx.function(each) is function
+        and _is_unconditional(each, ctx)
+        and _runs_on_device(each, ctx, wrappers)
+    }
+    parts = elements_or_self(only)
+    if isinstance(only, cst.Dict):
+        parts = [each.value for each in only.elements]
+    return bool(steps and parts) and all(
+        _step_of(part, only, function, steps, ctx) is not None for part in parts
+    )
+
+
+def _is_unconditional(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether a function executes a node whenever it comes to its end."""
+    return not any(
+        isinstance(
+            around,
+            cst.BooleanOperation
+            | cst.For
+            | cst.If
+            | cst.IfExp
+            | cst.MatchCase
+            | cst.Try
+            | cst.TryStar
+            | cst.While,
+        )
+        for _, around in ancestors_in_function(node, ctx)
+    )
 
 
 def _is_pmapped(function: cst.BaseExpression, ctx: Context) -> bool:
@@ -310,13 +380,13 @@ def _only_fetches(function: cst.BaseExpression, ctx: Context) -> bool:
 def _step_of(
     what: cst.BaseExpression,
     read: cst.CSTNode,
-    loop: Loop,
+    loop: cst.CSTNode,
     steps: set[int],
     ctx: Context,
     names: int = _MOST_NAMES,
 ) -> cst.CSTNode | None:
     """Return the jitted call of the same iteration that an expression is a result of, or a
-    part of.
+    part of. `loop`: that, or a function.
     """
     while True:
         if isinstance(what, cst.Attribute) and what.attr.value in METADATA_ATTRIBUTES:
@@ -436,7 +506,7 @@ def _is_kept(node: cst.CSTNode, loop: Loop, ctx: Context, depth: int = 3) -> boo
         if isinstance(parent, cst.Expr):
             return _keeps(child, ctx)
         if isinstance(parent, cst.Call):
-            if _keeps(parent, ctx):
+            if _keeps(parent, ctx) or _collects(parent, loop, ctx):
                 return isinstance(ctx.parent(parent), cst.Expr)
             if ctx.called(parent) not in _PASSING_ON:
                 return False
@@ -482,6 +552,27 @@ def _keeps(call: cst.CSTNode, ctx: Context) -> bool:
     if name is not None:
         return name in _SHOWING or name.startswith(("absl.logging.", "logging."))
     return isinstance(call.func, cst.Attribute) and call.func.attr.value in _KEEPING_METHODS
+
+
+def _collects(call: cst.Call, loop: Loop, ctx: Context) -> bool:
+    """Return whether a call keeps what it is given in an object that decides nothing in the loop:
+    all else that the loop does with it is to call it as a statement, or in one.
+    """
+    receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
+    name = dotted(receiver) if receiver is not None else None
+    if name is None or not isinstance(call.func, cst.Attribute):
+        return False
+    if call.func.attr.value not in _COLLECTING_METHODS or ctx.called(call) is not None:
+        return False
+    head = name.partition(".")[0]
+    uses = (
+        each
+        for each in ctx.tree.every(cst.Attribute, cst.Name, below=loop)
+        if dotted(each) == name and not isinstance(ctx.parent(each), cst.NameItem)
+    )
+    return head not in _tested_names(loop, ctx) - {"self"} and all(
+        isinstance(ctx.statement(each), cst.Expr) for each in uses
+    )
 
 
 def _target_is_kept(
