@@ -46,12 +46,18 @@ from placement_lint.placement.facts.array_indices import is_of_array
 from placement_lint.syntax.calls import integer_value
 from placement_lint.syntax.definitions import is_key, texts_of
 from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.mesh_devices import Part
     from placement_lint.placement.domain.state import State
     from placement_lint.placement.engine.arguments import Operand
     from placement_lint.placement.engine.protocols import Evaluator
+    from placement_lint.syntax.names import Names
+
+
+_MOST_NAMES_IN_BOUNDS = 4
+"""Names in the bound of a slice that are followed."""
 
 
 class Subscripts:
@@ -108,10 +114,9 @@ class Subscripts:
             named, others = _asked_for_by_text(others)
             found |= named
             own = [atom for atom in others if isinstance(atom, Array)]
-        if is_text and any(isinstance(a, Host) and a.from_file for a in others):
-            # Of a file, a text gives all that is kept under it.
-            found |= (files := frozenset(a for a in others if isinstance(a, Host) and a.from_file))
-            others -= files
+        files = self._files_in(node, others, state, is_text=is_text)
+        found |= files
+        others -= files
         if is_slice and len(node.slice) == 1:
             lists = frozenset(atom for atom in others if isinstance(atom, Sequence))
             if lists:
@@ -145,6 +150,50 @@ class Subscripts:
             elif isinstance(atom, Class):
                 found |= self.on.program.classes.subscripted(atom.place, key, state)
         return frozenset(found)
+
+    def _files_in(
+        self, node: cst.Subscript, others: Value, state: State, *, is_text: bool
+    ) -> Value:
+        """Return what of some values is as large as a file after this: a text gives all that is
+        kept under it, and a slice perhaps most of it.
+        """
+        files = frozenset(atom for atom in others if _is_file(value(atom)))
+        is_kept = is_text or (files == others and self._is_share(node, state))
+        return files if files and is_kept else frozenset()
+
+    def _is_share(self, node: cst.Subscript, state: State) -> bool:
+        """Return whether a slice takes a share of a file, as large as all of it may be:
+        `data[: int(0.9 * len(data))]`, and what is left of it.
+        """
+        index = node.slice[0].slice
+        if len(node.slice) != 1 or not isinstance(index, cst.Slice) or index.step is not None:
+            return False
+        bounds = [bound for bound in (index.lower, index.upper) if bound is not None]
+        if len(bounds) != 1:
+            return False
+        names = self.on.names
+        bound = names.sole_value(bounds[0]) or bounds[0]
+        if (
+            index.lower is not None
+            and isinstance(bound, cst.BinaryOperation)
+            and isinstance(bound.operator, cst.Subtract)
+        ):
+            # So many items at the end.
+            return False
+        is_share, hops = False, 0
+        pending: list[cst.CSTNode] = [bound]
+        while pending:
+            part = pending.pop()
+            if isinstance(part, cst.Call) and names.qualified(part.func) == "builtins.min":
+                return False
+            of = _measured(part, names)
+            if of is not None:
+                is_share |= _is_file(self.on.evaluate(of, state))
+                continue
+            said = names.sole_value(part) if hops < _MOST_NAMES_IN_BOUNDS else None
+            hops += said is not None
+            pending += [said] if said is not None else children(part)
+        return is_share
 
     def _bounds(self, node: cst.Subscript, state: State) -> Part | None:
         """Return the bounds and the step of a slice; None where one of them is not known."""
@@ -305,6 +354,21 @@ def _is_whole(node: cst.Subscript) -> bool:
             isinstance(inner, cst.Tuple) and not inner.elements
         )
     return False
+
+
+def _is_file(held: Value) -> bool:
+    """Return whether a value is all of what a file of NumPy holds."""
+    return bool(held) and all(isinstance(atom, Host) and atom.from_file for atom in held)
+
+
+def _measured(node: cst.CSTNode, names: Names) -> cst.Name | cst.Attribute | None:
+    """Return the `x` of `len(x)`, `x.shape` and `x.size`."""
+    of: cst.CSTNode | None = None
+    if isinstance(node, cst.Attribute) and node.attr.value in {"shape", "size"}:
+        of = node.value
+    elif isinstance(node, cst.Call) and names.qualified(node.func) == "builtins.len" and node.args:
+        of = node.args[0].value
+    return of if isinstance(of, cst.Name | cst.Attribute) else None
 
 
 def _is_length(node: cst.BaseExpression, of: cst.BaseExpression) -> bool:

@@ -73,6 +73,8 @@ def is_dataset(call: cst.Call, loader_words: set[str], ctx: Context) -> bool:
             part = expression.slice[0].slice
             if isinstance(part, cst.Index):
                 said |= words(string_value(part.value) or "")
+        elif isinstance(expression, cst.DictElement):
+            said |= words(string_value(expression.key) or "")
     for name in targets:
         said |= words(name)
     by_function: set[str] = set()
