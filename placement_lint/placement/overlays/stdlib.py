@@ -113,6 +113,16 @@ def chained(call: LibraryCall) -> Value:
     return value(Sequence(None, call.iterated(given, inner)))
 
 
+@models("random.choice", "random.choices", "random.sample")
+def drawn(call: LibraryCall) -> Value:
+    """`random.sample(xs, n)`: some of several things, in any order; `random.choice(xs)`: one."""
+    held = call.values()
+    if not held or call.arguments.is_open or call.node.args[0].keyword is not None:
+        return UNKNOWN
+    element = call.element(call.node.args[0].value, held[0])
+    return element if call.name == "random.choice" else value(Sequence(None, element))
+
+
 @models("itertools.repeat")
 def repeated(call: LibraryCall) -> Value:
     held = call.values()
