@@ -12,7 +12,9 @@ from placement_lint.jaxmodel.donation import TREE_MAPS
 from placement_lint.jaxmodel.effects import Effect
 from placement_lint.jaxmodel.transfer import TABLE
 from placement_lint.placement.domain import values
+from placement_lint.placement.domain.contents import functions_in
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, differ
+from placement_lint.placement.domain.library_values import Executor
 from placement_lint.prefilter.conditions import AllOf, Jax, Says
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
@@ -72,6 +74,8 @@ _PLACING = frozenset({
     Effect.SAMPLE,
 })  # fmt: skip
 _OPTION = "jax_default_device"
+_MOST_CALLS = 2
+"""Methods of other objects that a worker calls, and that are followed."""
 
 
 class ConfigContextNotInherited(Rule):
@@ -192,6 +196,8 @@ class ConfigContextNotInherited(Rule):
             made = _first_array(worker, there)
             origin = _made_elsewhere(worker, there) if made is None else None
             found = None if made is None else (made, there)
+            if found is None and origin is None:
+                found = _first_of_values(worker, there, _MOST_CALLS)
             if found is not None or origin is not None:
                 break
         if found is None and origin is None:
@@ -345,7 +351,8 @@ def _is_pool(node: cst.BaseExpression, ctx: Context) -> bool:
     made = _made(node, ctx)
     name = ctx.called(made) if made is not None else None
     if made is None or name not in _POOLS:
-        return False
+        held = ctx.flow.value(node)
+        return bool(held) and all(isinstance(atom, Executor) for atom in held)
     arguments = Arguments(made)
     initializer = arguments.get(_POOLS[name or ""], "initializer")
     if initializer is None or arguments.is_open:
@@ -427,10 +434,31 @@ def _first_array(worker: cst.BaseExpression, ctx: Context) -> cst.CSTNode | None
     return None if function is None else _first_made(function, ctx)
 
 
-def _first_made(function: Function, ctx: Context) -> cst.CSTNode | None:
+def _first_of_values(
+    worker: cst.BaseExpression, ctx: Context, calls: int
+) -> tuple[cst.CSTNode, Context] | None:
+    """Return the first place at which what an expression surely is makes an array: functions and
+    methods of the program, wherever they come from. That may be by so many calls of others.
+    """
+    held = ctx.flow.value(worker)
+    places = [*functions_in(held)]
+    if len(places) < len(held):
+        return None
+    for place in places:
+        function, there = ctx.flow.program.node(place), ctx.beside(place.module)
+        if there is None or not isinstance(function, cst.FunctionDef | cst.Lambda):
+            continue
+        made = _first_made(function, there, calls)
+        if made is not None:
+            return made, there
+    return None
+
+
+def _first_made(function: Function, ctx: Context, others: int = 0) -> cst.CSTNode | None:
     """Return the first place at which a function makes an array on the default device.
 
-    In its body, or in what that calls, of the same file or, directly, of another one.
+    In its body, or in what that calls, of the same file or, directly, of another one; or by so
+    many calls of methods of `others`.
     """
     if isinstance(function, cst.FunctionDef) and any(
         ctx.is_call(decorator.decorator, _CONTEXT) for decorator in function.decorators
@@ -445,7 +473,14 @@ def _first_made(function: Function, ctx: Context) -> cst.CSTNode | None:
         if not _places(ctx.called(call)):
             if _made_elsewhere(call.func, ctx) is not None or _maps_placing(call, ctx):
                 return call
-        elif Arguments(call).get(None, "device") is None and not _is_put(call, ctx):
+            is_of_other = others and isinstance(call.func, cst.Attribute) and not ctx.called(call)
+            if is_of_other and _first_of_values(call.func, ctx, others - 1) is not None:
+                return call
+        elif (
+            Arguments(call).get(None, "device") is None
+            and not _is_put(call, ctx)
+            and not _runs_where_committed(call, ctx)
+        ):
             return call
     return None
 
@@ -469,6 +504,15 @@ def _places(name: str | None) -> bool:
     row = TABLE.get(name or "")
     is_jax = name is not None and name.startswith(("jax.", "safetensors.flax."))
     return is_jax and row is not None and row.effect in _PLACING
+
+
+def _runs_where_committed(call: cst.Call, ctx: Context) -> bool:
+    """Return whether an argument of a call is committed, so that it runs there."""
+    given = (ctx.flow.value(argument.value) for argument in call.args)
+    return any(
+        held and all(isinstance(atom, values.Array) and atom.committed for atom in held)
+        for held in given
+    )
 
 
 def _is_put(call: cst.Call, ctx: Context) -> bool:

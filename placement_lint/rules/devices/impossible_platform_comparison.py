@@ -164,8 +164,8 @@ class ImpossiblePlatformComparison(Rule):
         elif isinstance(operator, cst.In | cst.NotIn):
             if isinstance(right, cst.Tuple | cst.List | cst.Set):
                 _check_collection(node, left, right, ctx, always=always)
-            elif isinstance(right, cst.SetComp | cst.ListComp | cst.GeneratorExp):
-                _check_parts(node, left, right, ctx, always=always)
+            elif isinstance(made := followed(right, ctx), cst.BaseSimpleComp):
+                _check_parts(node, left, made, ctx, always=always)
             elif _text(left, ctx) is not None:
                 _check_membership(node, left, right, ctx, always=always)
 

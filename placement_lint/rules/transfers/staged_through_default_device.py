@@ -207,7 +207,9 @@ class StagedThroughDefaultDevice(Rule):
     def _check_put(self, node: cst.Call, ctx: Context) -> None:
         arguments = Arguments(node)
         operand, target = arguments.get(0, "x"), arguments.get(1, "device")
-        if operand is None or target is None or arguments.is_open:
+        # What is put for nothing is no copy that anybody wants: JDP204.
+        is_discarded = isinstance(ctx.parent(node), cst.Expr)
+        if operand is None or target is None or arguments.is_open or is_discarded:
             return
         for part in _parts(operand, ctx):
             self._check_operand(part, Putting(node, ctx, target, ctx), node, ctx)
