@@ -381,6 +381,8 @@ class Expressions:
                 state.suspended = True
             elif frame.resumption is not None:
                 state.resume(frame.resumption)
+            else:
+                frame.paused[self.index(node)] = state.copy()
         return UNKNOWN
 
     def walrus(self, node: cst.NamedExpr, state: State) -> Value:

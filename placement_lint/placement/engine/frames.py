@@ -41,6 +41,8 @@ class Frame:
     """The objects that the execution makes."""
     suspends: bool = False
     """It ends at its `yield`, until the context manager that it makes is left."""
+    paused: dict[int, State] = field(default_factory=dict)
+    """By `yield`, of any other generator, in which state it was there last."""
     suspended: list[State] = field(default_factory=list)
     """What holds there."""
     resumption: State | None = None

@@ -255,7 +255,7 @@ class Functions:
         else:
             frame.suspends = self._program.suspensions.splits(module, node)
         before, around = inner.base, inner.blocks
-        end = self._run_body(module, node, inner, frame)
+        end = self._run_body(module, node, inner, frame) or _paused(frame, (before, *around))
         suspended: dict[Variable, Value] | None = None
         if frame.suspended:
             end = meet([replace(each, suspended=False) for each in frame.suspended])
@@ -275,9 +275,7 @@ class Functions:
             base = end.base if end.base != before else None
         # A context manager is left and entered by whoever uses it.
         is_context = resumption is not None or bool(frame.suspended)
-        changed = _changed_blocks(
-            around, around if is_context else _blocks_after(end, (before, *around), frame)
-        )
+        changed = _changed_blocks(around, around if is_context or end is None else end.blocks)
         meshes = None if is_context else _changed_meshes(state.meshes, end)
         result = self._result(module, node, frame, state.meshes)
         before_this = self._program.now.results.get(place)
@@ -455,18 +453,17 @@ def _changed_meshes(before: MeshesInForce, end: State | None) -> MeshesInForce |
     return None if end is None or end.meshes == before else end.meshes
 
 
-def _blocks_after(
-    end: State | None, around: tuple[DefaultDevice, ...], frame: Frame
-) -> tuple[DefaultDevice, ...]:
-    """Return the blocks in which a caller goes on; `around`: what was in force, innermost last.
+def _paused(frame: Frame, around: tuple[DefaultDevice, ...]) -> State | None:
+    """Return the state in which what uses a generator that never ends goes on; None: there is none.
 
-    What uses a generator that never ends goes on where that yields: under its block, if it is in
-    one.
+    That is where it yields, and under its block, if it is in one. `around`: what was in force
+    where it was called, innermost last.
     """
+    end = meet([*frame.paused.values()])
     if end is not None:
-        return end.blocks
-    is_elsewhere = any(each.defaults[0] != around[-1] for each in frame.yields)
-    return () if is_elsewhere else around[1:]
+        is_elsewhere = any(each.defaults[0] != around[-1] for each in frame.yields)
+        end.blocks = () if is_elsewhere else around[1:]
+    return end
 
 
 def _changed_blocks(
