@@ -171,7 +171,11 @@ class Buffers:
         for keys, death in self.dead.get(part.root, {}).items():
             if keys[:count] == part.keys and len(keys) == count + 1 and not death.is_replaced:
                 self.dead[part.root] |= {keys: replace(death, is_replaced=True)}
-        for keys, each in self._below(part, frozenset()).items():
+        below = self._below(part, frozenset())
+        if len(below) > _MAX_LEAVES:
+            self.drop_parts(part)
+            below = {}
+        for keys, each in below.items():
             if self._has_dead(each, roots):
                 self.set_part(BufferPart(part.root, keys), new())
         base = self._base_of(part, roots)
