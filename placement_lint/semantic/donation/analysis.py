@@ -88,6 +88,11 @@ class Donations:
     def readings(self) -> Iterator[Reading]:
         # What one call is given twice is gone for the next one: that is no second mistake.
         refused = {id(each.call) for each in self._run.repeats.values()}
+        twice = {
+            (id(each.call), each.text)
+            for each in self._run.repeats.values()
+            if each.surety > Surety.MAYBE
+        }
         read = {id(each.node): each.donation for each in self._run.readings.values()}
         for each in self._run.readings.values():
             if self._is_read_there(each):
@@ -97,6 +102,9 @@ class Donations:
                 continue
             is_refused = refused & {id(each.donation), id(each.death.call)}
             if is_refused and (each.is_again or self._is_argument(each)):
+                continue
+            if (id(each.death.call), each.text) in twice:
+                # The call that was given it is refused: nothing is read after it.
                 continue
             if each.is_guarded and not each.is_again and id(each.node) in self._run.alive:
                 # In an iteration before this one it may have been replaced.
