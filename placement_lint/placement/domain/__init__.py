@@ -2,7 +2,8 @@
 
 - Values: `values` is a set of alternatives, and has the most important of these. Others are in
   `devices`, `keys`, `library_values`, `platform_names`, `sharding` and `transformations`. `sized`
-  limits them, `shared_values` keeps one of equal ones, `describe` puts them into words.
+  limits them, `shared_values` keeps one of equal ones, `ordering` takes them in one order,
+  `describe` puts them into words.
 - Containers: `containers` knows all names of one, `contents` what is in a value.
 - Where things are made: `places`.
 - One point of an execution: `state`, with the meshes in force (`mesh_contexts`, `mesh_devices`).

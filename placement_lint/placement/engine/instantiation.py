@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.libraries import method_of
+from placement_lint.placement.domain.ordering import in_order
 from placement_lint.placement.domain.values import (
     ANYTHING,
     NOTHING,
@@ -21,7 +22,6 @@ from placement_lint.placement.domain.values import (
     Sequence,
     Value,
     join,
-    order_of,
     value,
 )
 from placement_lint.placement.engine.arguments import CallArguments, sort_arguments
@@ -84,7 +84,7 @@ class Instantiation:
             isinstance(atom, Instance) and cls in program.classes.bases(atom.cls) for atom in made
         ):
             return None
-        for atom in sorted(made, key=order_of):
+        for atom in in_order(made):
             if isinstance(atom, Instance):
                 self._initialize(atom, node, passed, state, is_new=False)
         return made

@@ -22,6 +22,7 @@ from placement_lint.placement.domain.library_values import (
     Optimizer,
 )
 from placement_lint.placement.domain.mesh_contexts import LEFT_BEHIND
+from placement_lint.placement.domain.ordering import in_order
 from placement_lint.placement.domain.state import (
     SYSTEM,
     State,
@@ -66,7 +67,6 @@ from placement_lint.placement.domain.values import (
     is_unfollowed,
     join,
     limited,
-    order_of,
     sole,
     value,
 )
@@ -131,14 +131,14 @@ class ObjectCalls(SuperCalls):
                 laid_out.operands = [
                     (at, with_replaced_modules(each)) for at, each in laid_out.operands
                 ]
-            for atom in sorted(computations, key=order_of):
+            for atom in in_order(computations):
                 left = self._left(node, atom)
                 found |= self._computed(node, atom, laid_out, left, state)
         methods = {atom: method for atom in held if (method := self._library_method(atom, held))}
-        for called in sorted(methods, key=order_of):
+        for called in in_order(methods):
             found |= self.on.calls.library_method(node, methods[called], None, state)
         others = frozenset(held - computations - methods.keys())
-        for each in sorted(others, key=order_of) if len(others) > 1 else others:
+        for each in in_order(others):
             by_library = self.on.calls.kept_function(node, each, state)
             if by_library is not None:
                 found |= by_library
@@ -295,7 +295,7 @@ class ObjectCalls(SuperCalls):
         found: set[Atom] = set()
         several = len(held) > 1
         ends: list[State | None] = []
-        for atom in sorted(held, key=order_of) if several else held:
+        for atom in in_order(held):
             branch = state.copy() if several else state
             found |= self._atom_called(node, atom, passed, branch)
             ends.append(branch)

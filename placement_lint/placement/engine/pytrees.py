@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.placement.domain.contents import map_atoms
 from placement_lint.placement.domain.library_values import AbstractArray
+from placement_lint.placement.domain.ordering import in_order
 from placement_lint.placement.domain.sharding import Sharding, Spec
 from placement_lint.placement.domain.values import (
     ANYTHING,
@@ -31,7 +32,6 @@ from placement_lint.placement.domain.values import (
     Thread,
     join,
     limited,
-    order_of,
     value,
 )
 from placement_lint.placement.engine.pytree_classes import Pytrees
@@ -151,16 +151,15 @@ class _Rebuilding:
         found: set[Atom] = set()
         # It is one of them: apart, each would be taken for certain.
         arrays = frozenset(atom for atom in held if isinstance(atom, Array))
+        others = held - arrays if arrays else held
         # In the same order at every run.
-        for atom in held if len(held) == 1 else sorted(held, key=order_of):
+        for atom in in_order(others):
             if isinstance(atom, Container):
                 found.add(self._container(atom, depth - 1) if depth else ANYTHING)
             elif isinstance(atom, AnyTree):
                 found |= tree_like(atom, self.change(atom.leaf)) if atom.leaf else value(atom)
             elif isinstance(atom, Instance):
                 found |= self._object(atom, depth)
-            elif isinstance(atom, Array):
-                continue
             elif is_leaf(atom):
                 found |= self.change(value(atom))
             else:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import libcst as cst
 
 from placement_lint.jaxmodel.libraries import method_of
+from placement_lint.placement.domain.ordering import in_order
 from placement_lint.placement.domain.state import variable
 from placement_lint.placement.domain.values import (
     NONE,
@@ -18,7 +19,6 @@ from placement_lint.placement.domain.values import (
     Plain,
     Value,
     join,
-    order_of,
     sole,
 )
 from placement_lint.placement.engine.instantiation import Instantiation
@@ -78,7 +78,7 @@ class SuperCalls(Instantiation):
         if around is None or not receivers:
             return [(receivers, [])]
         ways: dict[Place | None, tuple[set[Atom], list[Place]]] = {}
-        for atom in sorted(receivers, key=order_of):
+        for atom in in_order(receivers):
             after = self._after(around, atom)
             ways.setdefault(self._first_method(after, name), (set(), after))[0].add(atom)
         return [(frozenset(atoms), after) for atoms, after in ways.values()]
@@ -138,10 +138,10 @@ class SuperCalls(Instantiation):
         objects = [atom for atom in receivers if isinstance(atom, Instance)]
         are_collections = [atom for atom in objects if classes.collections.kind(atom.cls)]
         if fields is not None:
-            for instance in sorted(objects, key=order_of):
+            for instance in in_order(objects):
                 self._set_fields(instance, fields, passed, state)
         else:
-            for instance in sorted(are_collections, key=order_of):
+            for instance in in_order(are_collections):
                 classes.collections.initialize(instance, passed, state)
         return bool(objects if fields is not None else are_collections)
 
@@ -161,7 +161,7 @@ class SuperCalls(Instantiation):
         """Call the method of the library that the class of an object derives from."""
         classes = self.on.program.classes
         found: list[Value] = []
-        for atom in sorted(receivers, key=order_of):
+        for atom in in_order(receivers):
             library = classes.library_class(atom.cls) if isinstance(atom, Instance) else None
             method = method_of(library or "", name)
             if method is None:

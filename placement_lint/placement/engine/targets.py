@@ -25,6 +25,7 @@ from placement_lint.placement.domain.containers import (
 )
 from placement_lint.placement.domain.contents import as_tree, iterated_of, map_arrays
 from placement_lint.placement.domain.library_values import DeviceList
+from placement_lint.placement.domain.ordering import in_order
 from placement_lint.placement.domain.state import State, Variable, variable
 from placement_lint.placement.domain.values import (
     ANYTHING,
@@ -43,7 +44,6 @@ from placement_lint.placement.domain.values import (
     Value,
     join,
     limited,
-    order_of,
     sole,
     value,
 )
@@ -350,7 +350,7 @@ class Targets:
     def change_items(self, instances: frozenset[Instance], change: Change, state: State) -> None:
         """Change what objects of classes that derive from `dict` or `list` hold as items."""
         change = once(change)
-        for instance in sorted(instances, key=order_of):
+        for instance in in_order(instances):
             kind = self.program.classes.collections.kind(instance.cls)
             if kind is None:
                 continue

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.jaxmodel.libraries.torch import LOADER
 from placement_lint.placement.domain.contents import iterated_of
+from placement_lint.placement.domain.ordering import in_order
 from placement_lint.placement.domain.state import ANY_DEVICE, DefaultDevice
 from placement_lint.placement.domain.values import (
     HOST,
@@ -24,7 +25,6 @@ from placement_lint.placement.domain.values import (
     Value,
     arrays,
     join,
-    order_of,
     sole,
     value,
 )
@@ -267,7 +267,7 @@ def _called_later(call: ObjectCall, function: Value, method: str, given: list[Va
     call.state.blocks = (*blocks, DefaultDevice(ANY_DEVICE, inherited=True))
     found = NOTHING
     with call.on.loop():
-        for atom in sorted(function, key=order_of):
+        for atom in in_order(function):
             if isinstance(atom, Instance):
                 found |= call.on.calls.objects.special(atom, method, given, call.state)
             else:

@@ -14,6 +14,7 @@ from placement_lint.jaxmodel.libraries.optax import (
     WRAPPING,
 )
 from placement_lint.placement.domain.library_values import Optimizer
+from placement_lint.placement.domain.ordering import in_order
 from placement_lint.placement.domain.values import (
     MAX_DEPTH,
     NONE,
@@ -26,7 +27,6 @@ from placement_lint.placement.domain.values import (
     Sequence,
     Value,
     join,
-    order_of,
     sole,
     value,
 )
@@ -85,7 +85,7 @@ def transformation(call: ObjectCall) -> Value:
 
 def _own_in(held: Value, depth: int = MAX_DEPTH) -> Iterator[Sequence]:
     """Yield the transformations that the program itself defines."""
-    for atom in sorted(held, key=order_of):
+    for atom in in_order(held):
         if isinstance(atom, Sequence) and atom.names == _FUNCTIONS:
             yield atom
         elif isinstance(atom, Mapping | Sequence) and depth:
@@ -94,7 +94,7 @@ def _own_in(held: Value, depth: int = MAX_DEPTH) -> Iterator[Sequence]:
 
 
 def _optimizers_in(held: Value, depth: int = MAX_DEPTH) -> Iterator[Optimizer]:
-    for atom in sorted(held, key=order_of):
+    for atom in in_order(held):
         if isinstance(atom, Optimizer):
             yield atom
         elif isinstance(atom, Mapping | Sequence) and depth:
