@@ -30,6 +30,15 @@ SHARING = frozenset({
 })  # fmt: skip
 """What gives its first argument, or a tree of the same arrays: their buffers are shared."""
 
+HANDING_ON: dict[str, frozenset[int | str]] = {
+    "functools.update_wrapper": frozenset({0, "wrapper"}),
+    "typing.assert_type": frozenset({0, "val"}),
+    "typing.cast": frozenset({1, "val"}),
+    "typing_extensions.assert_type": frozenset({0, "val"}),
+    "typing_extensions.cast": frozenset({1, "val"}),
+}
+"""What gives one of its arguments itself, perhaps a function, with that argument."""
+
 REGROUPING = frozenset({
     "builtins.dict", "builtins.list", "builtins.reversed", "builtins.tuple",
 })  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from placement_lint.jaxmodel.libraries.threads import THREAD
 from placement_lint.placement.domain.containers import MAX_ITEMS
 from placement_lint.placement.domain.contents import awaited
-from placement_lint.placement.domain.library_values import Executor, Getter
+from placement_lint.placement.domain.library_values import Executor, Getter, LibraryFunction
 from placement_lint.placement.domain.values import (
     NONE,
     NOTHING,
@@ -309,6 +309,20 @@ def cast(call: LibraryCall) -> Value:
     """`typing.cast(t, x)`: x itself."""
     given = call.arguments.get(1, "val")
     return UNKNOWN if given is None else call.argument(given)
+
+
+@models("functools.update_wrapper")
+def update_wrapper(call: LibraryCall) -> Value:
+    """`functools.update_wrapper(f, g)`: f itself, called as g is."""
+    given = call.arguments.get(0, "wrapper")
+    return UNKNOWN if given is None else call.argument(given)
+
+
+@models("functools.wraps")
+def wraps(call: LibraryCall) -> Value:
+    """`functools.wraps(g)`: what gives the function that it is called with."""
+    call.values()
+    return value(LibraryFunction("functools.update_wrapper"))
 
 
 @models("asyncio.run")

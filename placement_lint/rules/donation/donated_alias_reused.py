@@ -15,6 +15,7 @@ from placement_lint.syntax.spelling import needed
 if TYPE_CHECKING:
     from placement_lint.findings import Edit
     from placement_lint.rules.context import Context
+    from placement_lint.semantic.donation.readings import Reading
     from placement_lint.syntax.edits import Editor
 
 
@@ -92,15 +93,26 @@ class DonatedAliasReused(Rule):
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
         for each in readings(ctx, aliases=True):
-            text = each.death.text or "what was donated"
             ctx.report(
                 each.node,
-                f"`{each.text}` shares the buffer of `{text}`, which {deleted(each)}: it was "
-                f"{donated(each, ctx)}",
+                _message(each, ctx),
                 confidence=confidence(each.surety),
                 related=[(each.donation, ctx.module.path, "donated here")],
                 fix=_copied(each.node, ctx),
             )
+
+
+def _message(each: Reading, ctx: Context) -> str:
+    text = each.kept_as or each.death.text or "what was donated"
+    if each.is_again:
+        return (
+            f"`{each.text}` shares the buffer of `{text}`, which is donated to `{each.death.to}` "
+            "in each iteration: it is deleted from the second one on"
+        )
+    return (
+        f"`{each.text}` shares the buffer of `{text}`, which {deleted(each)}: it was "
+        f"{donated(each, ctx)}"
+    )
 
 
 def _copied(node: cst.CSTNode, ctx: Context) -> FixPlan | None:

@@ -63,7 +63,7 @@ class DonationCalls(DonationsCarried):
     def call(self, node: cst.Call) -> Things:
         """Return what a call gives."""
         targets, self.targets = self.targets, ()
-        name = self.names.qualified(node.func)
+        name = self.name_of_called(node)
         if name in DONATING:
             return self._compiled(node, name or "")
         if name == "functools.partial":

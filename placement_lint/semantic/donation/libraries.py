@@ -11,6 +11,7 @@ import libcst as cst
 from placement_lint.jaxmodel.donation import (
     ARRAYS,
     COPYING,
+    HANDING_ON,
     KEEPING,
     MAKING_RECORDS,
     METADATA,
@@ -146,6 +147,13 @@ class DonationLibraries(DonationExpressions):
 
     # -- libraries --------------------------------------------------------------------------------
 
+    def name_of_called(self, node: cst.Call) -> str | None:
+        """Return the qualified name of what a call runs; `functools.wraps(f)(g)` gives g."""
+        inner = node.func.func if isinstance(node.func, cst.Call) else None
+        if inner is not None and self.names.qualified(inner) == "functools.wraps":
+            return "functools.update_wrapper"
+        return self.names.qualified(node.func)
+
     def _library(self, node: cst.Call, name: str) -> Things:
         """Call a function of a library."""
         given = self._arguments(node)
@@ -153,6 +161,9 @@ class DonationLibraries(DonationExpressions):
         last = name.rpartition(".")[2]
         if name in TREE_MAPS:
             return self._tree_map(given)
+        if name in HANDING_ON:
+            handed = [each.things for each in given if each.at in HANDING_ON[name]]
+            return handed[0] if handed else self._unknown(node, given)
         if name == "jax.device_put" and first:
             return self._put(given, first)
         if name in SHARING and first:

@@ -54,6 +54,8 @@ class Reading:
     """A condition in a loop decides whether it is read."""
     inner: cst.CSTNode
     """Where it is read in the end, in a function that is called there perhaps."""
+    kept_as: str = ""
+    """The other name by which the buffer was kept that the name was bound to once more."""
 
 
 @dataclass(frozen=True)
@@ -341,7 +343,10 @@ class DonationReadings:
             seen = self._given_as(node, text, at)
             if seen and not _is_same(seen, death.text):
                 text, is_alias = seen, True
-        is_alias &= not self._is_late(node)
+        bound = self._late_name(node)
+        is_alias &= bound is None
+        kept_as = self._kept_as(bound, node) if bound is not None and text == death.text else ""
+        is_alias |= bool(kept_as)
         if self.is_third or (self.is_second and not is_again):
             # The iteration before may have raised, or been the last one.
             surety = min(surety, Surety.LIKELY)
@@ -361,6 +366,7 @@ class DonationReadings:
             is_inside=at is not node,
             is_guarded=is_guarded,
             inner=node,
+            kept_as=kept_as,
         )
         before = self.readings.get(id(at))
         if before is None or (before.surety, not before.is_again) < (surety, not is_again):
@@ -403,13 +409,28 @@ class DonationReadings:
             node = call
         return ""
 
-    def _is_late(self, node: cst.CSTNode) -> bool:
-        """Return whether a name was bound to what was donated before: it is the donor's own."""
+    def _late_name(self, node: cst.CSTNode) -> tuple[int, str] | None:
+        """Return the name, by frame, that is read, if it was bound to what was gone by then."""
         name = whole_of(node)
         if not isinstance(name, cst.Name) or not self.tree.contains(name):
-            return False
+            return None
         owner = self.names.owner(name.value, self.names.scope(name))
-        return owner is not None and (self.frames.get(id(owner), 0), name.value) in self.late
+        bound = (0 if owner is None else self.frames.get(id(owner), 0), name.value)
+        return bound if owner is not None and bound in self.late else None
+
+    def _kept_as(self, bound: tuple[int, str], node: cst.CSTNode) -> str:
+        """Return another name for what a name was bound to when it was gone; "": there is none."""
+        things = self.state.names.get(bound)
+        others = {
+            name
+            for (frame, name), held in self.state.names.items()
+            if frame == bound[0] and held == things and (frame, name) not in self.late
+        }
+        name = whole_of(node)
+        if not others and isinstance(name, cst.Name):
+            values = [each.value for each in self.names.bindings(name) if each.value is not None]
+            others = {dotted(each) for each in values if isinstance(each, cst.Attribute)} - {""}
+        return min(others - {bound[1]}, default="")
 
     def _donation(self, death: Death, shared: int) -> cst.Call:
         return death.stack[shared] if len(death.stack) > shared else death.call
