@@ -73,10 +73,11 @@ class ImpossiblePlatformComparison(Rule):
     """A comparison with a platform name that JAX never returns.
 
     ## What it does
-    Finds comparisons whose result is always the same: of `jax.default_backend()` or
-    `device.platform` with `"cuda"`, `"rocm"`, `"GPU"` or `"gpu:0"`; of a device itself with a
-    string (`jax.devices()[0] == "cpu"`, `x.device == "cpu"`, `"gpu" in jax.devices()`); and of the
-    text of devices (`"gpu" in str(jax.devices())`). Also as a `case` of a `match`.
+    Finds comparisons whose result is always the same, or is so on a GPU: of
+    `jax.default_backend()` or `device.platform` with `"cuda"`, `"rocm"`, `"GPU"` or `"gpu:0"`, also
+    among others where the GPU is left out (`in ("cuda", "tpu")`); of a device itself with a string
+    (`jax.devices()[0] == "cpu"`, `x.device == "cpu"`, `"gpu" in jax.devices()`); and of the text of
+    devices (`"gpu" in str(jax.devices())`). Also as a `case` of a `match`.
 
     ## Why is this bad?
     On a machine with a GPU of any vendor, both `jax.default_backend()` and `device.platform` are
@@ -105,7 +106,7 @@ class ImpossiblePlatformComparison(Rule):
     `jax.default_backend()`. No fix in a `match`.
 
     ## What it does not flag
-    Names of plug-ins (`"METAL"`, `"neuron"`). A name next to others of which one is possible: `in
+    Names of plug-ins (`"METAL"`, `"neuron"`). A name next to the one that is meant: `in
     ("gpu", "cuda")`, `== "gpu" or … == "cuda"`. `jax.devices("cuda")` and `JAX_PLATFORMS=cuda`,
     which are correct. `.platform` of an object that is not certainly a JAX device.
 
@@ -137,6 +138,8 @@ class ImpossiblePlatformComparison(Rule):
                 AnyOf(
                     _compared_with(_NEVER_GIVEN),
                     Pattern(rb"\bcase\b", word=b"case"),
+                    # Anywhere in a collection.
+                    Pattern(rb"\bin\b[\s\\(]*[(\[{]", word=b"in"),
                     # Or with a name that is bound to it.
                     Pattern(rb"[A-Za-z_]\w{0,40}[ \t]{0,8}=[ \t(\[{]{0,8}" + _NEVER_GIVEN),
                 ),
@@ -387,16 +390,28 @@ def _check_collection(
     always: bool,
 ) -> None:
     elements = collection.elements if isinstance(collection, cst.Tuple | cst.List | cst.Set) else ()
-    texts = [_text(element.value, ctx) for element in elements]
-    meant = [meant_platform(text or "") for text in texts]
-    if not texts or None in meant or not _is_platform(subject, ctx) or _is_hedged(node, ctx):
+    parts = [element.value for element in elements]
+    texts = [_text(part, ctx) for part in parts]
+    never = {
+        part: meant for part, text in zip(parts, texts, strict=True) if (meant := _meant(text))
+    }
+    missing = {part: meant for part, meant in never.items() if meant not in texts}
+    is_sure = bool(missing) and None not in texts
+    if not is_sure or not _is_platform(subject, ctx) or _is_hedged(node, ctx):
         return
-    platforms = sorted({each for each in meant if each is not None})
-    names = " or ".join(f'"{text}"' for text in texts)
+    platforms = sorted({*missing.values()})
+    names = " or ".join(f'"{_text(part, ctx)}"' for part in missing)
     wanted = " or ".join(f'"{each}"' for each in platforms)
-    ctx.report(
-        node, f"no platform of JAX is called {names}: it is {wanted}, so that {_always(always)}"
-    )
+    comes = f"so that {_always(always)}" if len(never) == len(parts) else "which is not among these"
+    plan = None
+    if len(missing) == 1 < len(parts):
+        [(part, meant)] = missing.items()
+        plan = _rename(part, _text(part, ctx) or "", meant)
+    ctx.report(node, f"no platform of JAX is called {names}: it is {wanted}, {comes}", fix=plan)
+
+
+def _meant(text: str | None) -> str | None:
+    return None if text is None else meant_platform(text)
 
 
 def _check_parts(
