@@ -1,4 +1,4 @@
-"""Begin an overlay: `python -m tests.new_overlay random.choice` writes a model and its test case.
+"""Begin an overlay: `python -m tests.new_overlay secrets.choice` writes a model and its test case.
 
 What it writes fails until each TODO is filled in; nothing else has to be touched. A second argument
 is the module of `overlays/` that the model goes to.
@@ -55,7 +55,7 @@ def module_of(name: str) -> str:
 def changes(name: str, module: str, top: Path) -> dict[Path, str]:
     """Return the files of a new overlay, with what is to be added to each. Raises ValueError."""
     if not _NAME.fullmatch(name):
-        msg = f"{name!r} is no qualified name, such as random.choice"
+        msg = f"{name!r} is no qualified name, such as secrets.choice"
         raise ValueError(msg)
     if name in models_by_name() or name in transfer.TABLE:
         msg = f"{name} has a model, or a row in the transfer table, already"

@@ -19,7 +19,7 @@ from tests.marks import RUNS_PROGRAMS
 if TYPE_CHECKING:
     from pathlib import Path
 
-NAME = "random.choice"
+NAME = "secrets.choice"
 SKELETON = """\
     held = call.values()
     raise NotImplementedError("TODO: what it does with arrays, and what it returns; else UNKNOWN")
@@ -72,7 +72,7 @@ def test_it_fails_until_it_is_filled_in(copy: Path, mark: str) -> None:
     ("name", "module"),
     [
         ("builtins.reversed", "builtins"),
-        ("random.choice", "stdlib"),
+        ("secrets.choice", "stdlib"),
         ("jax.numpy.todo", "jax_transfer"),
         ("more_itertools.chunked", "more_itertools"),
     ],
