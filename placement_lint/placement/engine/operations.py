@@ -414,6 +414,14 @@ def is_on_host(operands: abc.Iterable[tuple[int, Value]]) -> bool:
     return any(_is_of_host(array) for _, held in operands for array in arrays(held))
 
 
+def without_host_memory(held: Value) -> Value:
+    """Return a value of which it is not known any more that it is in the memory of the host."""
+    return frozenset(
+        replace(atom, sharding=None) if isinstance(atom, Array) and _is_of_host(atom) else atom
+        for atom in held
+    )
+
+
 def _is_of_host(array: Array) -> bool:
     return array.sharding is not None and array.sharding.is_of_host
 

@@ -76,7 +76,7 @@ from placement_lint.placement.engine.arguments import (
 )
 from placement_lint.placement.engine.getters import got
 from placement_lint.placement.engine.operand_layouts import GivenArguments, LaidOut
-from placement_lint.placement.engine.operations import is_on_host
+from placement_lint.placement.engine.operations import is_on_host, without_host_memory
 from placement_lint.placement.engine.placed_results import placed_results, places_of
 from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.engine.super_calls import SuperCalls
@@ -197,6 +197,8 @@ class ObjectCalls(SuperCalls):
         def placed(used: list[Operand], *, certain: bool, pins: Iterable[Value] = ()) -> Value:
             held = [*used, *closed, *((self._called_at(node), pin) for pin in pins)]
             made = self.on.computed(node, held, state, certain=certain, is_call=True)
+            # Which memory a result is in depends on what the function does with its arguments.
+            made = without_host_memory(made)
             if atom.moments is None:
                 return made
             # It takes the shapes of the parameters only, which say nothing of where it runs.

@@ -96,6 +96,8 @@ class Trace:
         self._place = f"{MADE_ON_TRACERS}{self.at.module}:{self.at.node}"
         self.is_followed = False
         """What the function does with its arguments is known."""
+        self._is_placed = False
+        """The call that compiles it says where its arguments or its results are."""
         self._trees = 0
         """How many trees were made of others: the objects in them differ."""
         self._originals: dict[Array, Atom] = {}
@@ -167,6 +169,7 @@ class Trace:
         passed = passed.given_before(computation.bound, computation.bound_by_name)
         made = self.call(computation.of, passed) if computation.of else UNKNOWN
         self.is_followed = made != UNKNOWN
+        self._is_placed = computation.places_arguments
         for step in computation.steps:
             made = self._step(step, made, passed)
         return made if computation.steps else UNKNOWN
@@ -190,10 +193,27 @@ class Trace:
             every = {a for leaf in self.leaves(made) for a in arrays(leaf)}
             self.handed_back.update(every)
             # A program that gives nothing but derivatives may take nothing of what is committed.
-            return made if every == {_GRADIENT} else self.rebuilt(made, computed)
+            if every == {_GRADIENT}:
+                return made
+            return self.rebuilt(made, computed if self._is_placed else self._computed)
         if step.structure is Structure.MAPPED:
             return self.rebuilt(made, self._stacked if step.is_plain else self._moved)
         return made
+
+    def _computed(self, leaf: Value) -> Value:
+        """Return what a compiled program gives of a leaf: what is in the memory of the host in it
+        comes out there.
+        """
+        put = [
+            atom
+            for atom in leaf
+            if isinstance(atom, Array)
+            and atom.committed
+            and atom.sharding is not None
+            and atom.sharding.is_of_host
+        ]
+        is_kept = put and len(put) == len(leaf)
+        return frozenset(replace(a, origin=None) for a in put) if is_kept else computed(leaf)
 
     def _aux(self, step: Step, made: Value) -> Value:
         return UNKNOWN if step.has_aux is None else element_of(made, 1) or UNKNOWN
