@@ -42,7 +42,7 @@ from placement_lint.placement.engine.expressions import Expressions
 from placement_lint.placement.engine.fixture_values import FixtureValues
 from placement_lint.placement.engine.functions import Functions
 from placement_lint.placement.engine.lifted_classes import note_lifted
-from placement_lint.placement.engine.linking import Linking
+from placement_lint.placement.engine.linking import Linking, SameModules
 from placement_lint.placement.engine.memo import Memo
 from placement_lint.placement.engine.objects import Objects
 from placement_lint.placement.engine.pytree_classes import takes_apart
@@ -80,6 +80,8 @@ class Program:
     """How many loops are around what is executed now, those of callers included."""
     repeats: int = 0
     """How many of them are not executed item by item."""
+    expects_failure: bool = False
+    """Whether what is executed now is there to fail: in `with pytest.raises(…)`."""
     nth: int = 0
     """The round of the loop around that is executed item by item: of this body, no caller's."""
 
@@ -299,7 +301,7 @@ class Program:
                 continue
             if id(node) in module.names.cells:
                 continue
-            if isinstance(_definer(module, node), cst.ClassDef):
+            if isinstance(module.names.scope(node).node, cst.ClassDef):
                 continue
             state = self._outside(module)
             if but and self.fixtures.typed.waits(module, node, state):
@@ -357,7 +359,7 @@ class Program:
                 or module.traced.is_handed_over(node)
                 or place in self._assumed_traced
             )
-            definer = _definer(module, node) if isinstance(node, cst.FunctionDef) else None
+            definer = module.names.scope(node).node if isinstance(node, cst.FunctionDef) else None
             is_method = isinstance(definer, cst.ClassDef)
             if is_method and self.follows_compiled and is_compiled:
                 # It is executed on an object, as the class's makers leave it.
@@ -365,18 +367,18 @@ class Program:
             if is_traced and place not in self._traced.executed:
                 with self.on_tracers(), self.compiling(is_compiled):
                     if isinstance(definer, cst.ClassDef):
-                        receiver, state = self._as_made(module, definer, self._happened)
+                        receiver, state = self._as_made(module.place(definer), self._happened)
                         self._call_method(place, receiver, state)
                     else:
                         self.functions.execute(place, {}, self._outside(module))
 
     def _as_made(
-        self, module: Module, node: cst.ClassDef, ledger: ExecutionLedger, *, each: bool = False
+        self, place: Place, ledger: ExecutionLedger, *, each: bool = False
     ) -> tuple[Instance, State]:
         """Return an object that stands for all that were made of a class (`each`: also for those
         in the place of which others came), and its attributes.
         """
-        place, state = module.place(node), self._outside(module)
+        state = self._outside(self.module_of(place))
         receiver = Instance(place, place)
         every = ledger.instances.get(place, {})
         made = every.keys() if each else every.keys() - self.objects.superseded
@@ -396,38 +398,57 @@ class Program:
         return receiver, state
 
     def _run_classes(self, module: Module) -> None:
-        """Execute the methods that nobody called, on an object as its class's makers left it."""
+        """Execute the methods that nobody called, on an object as its class's makers left it.
+
+        Those of an abstract class, of which there are no objects, on one of each class that
+        derives from it.
+        """
         for node in module.tree.every(cst.ClassDef):
-            receiver, state = self._as_made(module, node, self.now)
+            receiver, state = self._as_made(module.place(node), self.now)
             methods = [
                 child
                 for child in node.body.body
                 if isinstance(child, cst.FunctionDef) and child.name.value != "__init__"
             ]
-            uncalled = [
-                function
+            uncalled = {
+                function: method.name.value
                 for method in methods
                 if not self._is_executed(function := module.place(method))
                 and method not in module.traced
                 and not (method.name.value == "__call__" and self.classes.is_model(receiver.cls))
-            ]
-            later = state.copy()
-            for function in uncalled:
-                if function in self.now.executed:
-                    continue
-                self._unasked.add(function)
-                branch = state.copy()
-                if takes_apart(self.node(function)):
-                    # JAX takes objects apart to put others in their place.
-                    _, branch = self._as_made(module, node, self.now, each=True)
-                self._call_method(function, receiver, branch)
-                self.objects.keep_made(receiver, branch, later)
-            if later.variables.differences(state.variables):
-                # Who calls them may call them again, after one another.
-                for function in uncalled:
-                    if not takes_apart(self.node(function)):
-                        self._call_method(function, receiver, later.copy())
+            }
+            inherited: set[Place] = set()
+            for cls in self.classes.abstract.derived(receiver.cls) if uncalled else ():
+                found = (self.classes.method(cls, name) for name in uncalled.values())
+                own = [each for each in found if each is not None and each in uncalled]
+                self._run_methods(own, *self._as_made(cls, self.now), inherited)
+            later = self._run_methods([*uncalled], receiver, state, set())
             self._compile_methods(methods, module, receiver, later)
+
+    def _run_methods(
+        self, functions: list[Place], receiver: Instance, state: State, before: set[Place]
+    ) -> State:
+        """Execute methods of an object that nothing called by now, but for this `before`; return
+        what they may leave of it.
+        """
+        later = state.copy()
+        for function in functions:
+            if function in self.now.executed and function not in before:
+                continue
+            before.add(function)
+            self._unasked.add(function)
+            branch = state.copy()
+            if takes_apart(self.node(function)):
+                # JAX takes objects apart to put others in their place.
+                _, branch = self._as_made(receiver.cls, self.now, each=True)
+            self._call_method(function, receiver, branch)
+            self.objects.keep_made(receiver, branch, later)
+        if later.variables.differences(state.variables):
+            # Who calls them may call them again, after one another.
+            for function in functions:
+                if not takes_apart(self.node(function)):
+                    self._call_method(function, receiver, later.copy())
+        return later
 
     def _call_method(self, function: Place, receiver: Instance, state: State) -> None:
         """Execute a method of which it is not known what it is called with."""
@@ -586,7 +607,7 @@ class Program:
     def suppose(self, supposed: Supposition) -> Program:
         """Execute the program once more, with something supposed."""
         modules = [self.modules[name].again() for name in self._given]
-        program = Program(modules, _SameModules(self), supposed, follows=self._follows)
+        program = Program(modules, SameModules(self), supposed, follows=self._follows)
         program.run()
         supposed.finish()
         return program
@@ -668,30 +689,8 @@ class Program:
             self.now.keep(key, join(before or NOTHING, held) if is_other else held)
 
 
-class _SameModules:
-    """The modules of a program, for another execution of it."""
-
-    def __init__(self, program: Program) -> None:
-        self._program = program
-
-    def find(self, importer: str, qualified: str) -> tuple[str, str] | None:
-        return self._program.linking.find(importer, qualified)
-
-    def load(self, name: str) -> Module | None:
-        known = self._program.modules.get(name)
-        return None if known is None else known.again()
-
-
 def _is_public(name: str) -> bool:
     return not name.startswith("_") or (name.startswith("__") and name.endswith("__"))
-
-
-def _definer(module: Module, node: cst.FunctionDef) -> cst.CSTNode | None:
-    """Return the class or function that a function is directly defined in."""
-    for ancestor in module.tree.ancestors(node):
-        if isinstance(ancestor, cst.ClassDef | cst.FunctionDef):
-            return ancestor
-    return None
 
 
 def _still_entered(end: State) -> tuple[DefaultDevice, ...]:

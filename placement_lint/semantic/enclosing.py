@@ -6,22 +6,13 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.syntax.expected_failures import expects_failure
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from placement_lint.semantic.file_view import FileView
     from placement_lint.semantic.model import ModuleFacts
-
-_EXPECTS_FAILURE = (
-    "pytest.raises",
-    "pytest.warns",
-    "pytest.deprecated_call",
-    "unittest.TestCase.assertRaises",
-)
-_ASSERTING_METHODS = frozenset({
-    "assertRaises", "assertRaisesRegex", "assertWarns", "assertWarnsRegex",
-})  # fmt: skip
-
 
 # What JAX raises where a value is asked for while a function is traced, and nowhere else.
 _TRACER_ERRORS = frozenset(
@@ -56,18 +47,7 @@ def is_in_test(node: cst.CSTNode, ctx: FileView) -> bool:
 
 def is_asserted_to_fail(node: cst.CSTNode, ctx: FileView) -> bool:
     """Return whether a node is in `with pytest.raises(…)` or `with self.assertRaises(…)`."""
-    return any(
-        ctx.is_call(item.item, *_EXPECTS_FAILURE) or _is_asserting_method(item.item)
-        for item in ctx.with_items(node)
-    )
-
-
-def _is_asserting_method(context: cst.BaseExpression) -> bool:
-    return (
-        isinstance(context, cst.Call)
-        and isinstance(context.func, cst.Attribute)
-        and context.func.attr.value in _ASSERTING_METHODS
-    )
+    return any(expects_failure(item.item, ctx.names) for item in ctx.with_items(node))
 
 
 def enclosing_tries(node: cst.CSTNode, ctx: FileView) -> Iterator[cst.Try | cst.TryStar]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.config_states import CONFIG_CONTEXTS
 from placement_lint.syntax.calls import Arguments, elements_or_self, string_value
 from placement_lint.syntax.definitions import applied
 from placement_lint.syntax.tree import children
@@ -125,4 +126,6 @@ def contexts_held(node: cst.FunctionDef, names: Names) -> list[cst.BaseExpressio
 
 def _is_plain(manager: cst.BaseExpression, names: Names) -> bool:
     name = names.qualified(manager.func) if isinstance(manager, cst.Call) else None
-    return name == "open" or (name or "").partition(".")[0] in _PLAIN_MODULES
+    if name == "open" or (name or "").partition(".")[0] in _PLAIN_MODULES:
+        return True
+    return name in CONFIG_CONTEXTS and name != "jax.default_device"

@@ -42,6 +42,7 @@ from placement_lint.placement.domain.values import (
     sole,
     value,
 )
+from placement_lint.placement.engine.abstract_classes import AbstractClasses
 from placement_lint.placement.engine.collection_classes import CollectionClasses
 from placement_lint.placement.engine.meshes import mesh_attribute
 from placement_lint.placement.engine.narrowing import is_known
@@ -90,6 +91,7 @@ class Classes:
     def __init__(self, program: Interpreter) -> None:
         self._program = program
         self.collections = CollectionClasses(program)
+        self.abstract = AbstractClasses(program)
         self._bases: dict[Place, list[Place]] = {}
         self._named: dict[Place, list[Place]] = {}
         """The bases that classes name themselves."""

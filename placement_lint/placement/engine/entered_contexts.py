@@ -25,6 +25,7 @@ from placement_lint.placement.engine.contexts import (
     sets_mesh,
     with_choice,
 )
+from placement_lint.syntax.expected_failures import expects_failure
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.state import DefaultDevice, State
@@ -80,6 +81,11 @@ class EnteredContexts:
             and names.qualified(item.item.func) in {"contextlib.suppress", "pytest.raises"}
             for item in self._node.items
         )
+
+    def expect_failure(self) -> bool:
+        """Return whether the body is there to fail: `pytest.raises`."""
+        names = self._module.names
+        return any(expects_failure(item.item, names) for item in self._node.items)
 
     def may_hide_errors(self) -> bool:
         """Return whether the program itself says what becomes of an error in the body."""

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 CallKey: TypeAlias = (
     "tuple[tuple[tuple[str, Value], ...], tuple[DefaultDevice, ...], DefaultDevice, MeshesInForce,"
-    "bool, bool, bool]"
+    "bool, bool, bool, bool]"
 )
 """A way to call a function: with which arguments, under which default device and meshes, in a loop
-or not, and in one that is not executed item by item, compiled or not."""
+or not, and in one that is not executed item by item, compiled or not, there to fail or not."""
 
 
 NO_SITES: frozenset[Site] = frozenset()

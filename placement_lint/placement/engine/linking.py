@@ -61,6 +61,20 @@ class ModuleSources(Protocol):
         """Read a module; None where that cannot be done."""
 
 
+class SameModules:
+    """The modules of a program, for another execution of it."""
+
+    def __init__(self, program: Interpreter) -> None:
+        self._program = program
+
+    def find(self, importer: str, qualified: str) -> tuple[str, str] | None:
+        return self._program.linking.find(importer, qualified)
+
+    def load(self, name: str) -> Module | None:
+        known = self._program.modules.get(name)
+        return None if known is None else known.again()
+
+
 class Linking:
     """Follows the names that modules of a program import of one another, and assign to there."""
 

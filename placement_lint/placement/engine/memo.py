@@ -319,6 +319,7 @@ class Memo:
             self._program.loop_depth > 0,
             self._program.repeats > 0,
             self._program.running is Running.COMPILED,
+            self._program.expects_failure,
         )
 
     def _widen(self, place: Place, bindings: dict[str, Value]) -> dict[str, Value]:

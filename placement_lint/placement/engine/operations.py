@@ -82,6 +82,8 @@ class Operations:
         self.at_once: abc.Callable[[], Record | None] = lambda: None
         """Where uses are recorded of arrays that traced code takes from outside, while it runs
         operation by operation."""
+        self.is_to_fail: abc.Callable[[], bool] = lambda: False
+        """Whether what runs now is there to fail."""
         self.later: frozenset[int] = frozenset()
         """Operands that were evaluated earlier than what is done to them now, perhaps for nothing:
         not every way that leads to them leads here."""
@@ -151,7 +153,8 @@ class Operations:
                 open_to_more = True
         if any(_is_of_host(array) for found in every for array in found):
             self.record.sharded_calls.saw_host_memory(node, operands[:judged])
-        if sum(map(bool, every)) > 1 or len(pinned) > 1:
+        is_joined = sum(map(bool, every)) > 1 or len(pinned) > 1
+        if is_joined and not self.is_to_fail():
             self.record.saw_operands(node, self._mixed(operands[:judged]), operands)
         because: dict[Device | None, set[Causes]] = {}
         if self.supposed is not None:

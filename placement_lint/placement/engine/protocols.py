@@ -278,6 +278,7 @@ class Interpreter(Protocol):
 
     loop_depth: int
     repeats: int
+    expects_failure: bool
     nth: int
 
     @property

@@ -515,7 +515,10 @@ class Statements:
         raised: State | None = None
         if follows_errors:
             self._guarded.append([state.copy()])
+        before = self.program.expects_failure
+        self.program.expects_failure = before or contexts.expect_failure()
         after = self.suite(node.body, state)
+        self.program.expects_failure = before
         if follows_errors:
             raised = meet(_thinned(self._guarded.pop()))
             if self._guarded and raised is not None:
