@@ -78,6 +78,7 @@ def _before_the_rest(call: LibraryCall) -> tuple[Part, ...] | None:
     left = [(each.star, each.value) for each in reversed(call.node.args)]
     while left:
         star, node = left.pop()
+        node = _sum_of(node, call) if star else node
         if star and isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
             left += [(star, node.right), (star, node.left)]
             continue
@@ -92,6 +93,24 @@ def _before_the_rest(call: LibraryCall) -> tuple[Part, ...] | None:
             return None if left or only.element != NONE else tuple(found)
         found += map(_part, only.items)
     return tuple(found)
+
+
+def _sum_of(node: cst.BaseExpression, call: LibraryCall) -> cst.BaseExpression:
+    """Return the sum that a name stands for which nothing but stars read; else the node itself.
+
+    `parts = ["data"] + [None] * n`, and `P(*parts)`: nothing has changed the list by then.
+    """
+    names, tree = call.on.names, call.on.tree
+    written = names.sole_value(node) if isinstance(node, cst.Name) else None
+    if not isinstance(node, cst.Name) or not isinstance(written, cst.BinaryOperation):
+        return node
+    scope = names.scope(node)
+    if names.scope(written) is not scope:
+        return node
+    uses = [tree.parent(use) for use in names.uses(node.value, scope)]
+    is_read = all(isinstance(use, cst.AssignTarget) or getattr(use, "star", "") for use in uses)
+    is_same = all(len(names.bindings(each)) <= 1 for each in tree.every(cst.Name, below=written))
+    return written if is_read and is_same else node
 
 
 def _part(held: Value) -> Part:
