@@ -31,7 +31,7 @@ class AbstractClasses:
     def derived(self, cls: Place) -> list[Place]:
         """Return the classes that derive from an abstract class and are not abstract themselves.
 
-        None, where the class is not abstract, or where there are too many.
+        The list is empty where the class is not abstract, and where too many derive from it.
         """
         if not self._is_abstract(cls):
             return []

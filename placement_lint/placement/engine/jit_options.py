@@ -1,4 +1,4 @@
-"""What a call of `jax.jit` is told by `**options`, and what to donate."""
+"""The arguments of a call of `jax.jit`: `**options`, and those about donation."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def donation_of(
     index: Callable[[cst.CSTNode], int],
     options: dict[str, Value] | None,
 ) -> tuple[tuple[str, Value], ...]:
-    """Return what this call is told to donate and to take as static, by the keyword.
+    """Return what this call is to donate and to take as static, by the keyword.
 
     What is written out as a tuple is not among the operands, and is the same for each call.
     """

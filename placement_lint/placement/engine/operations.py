@@ -151,7 +151,7 @@ class Operations:
                 isinstance(atom, Anything | External) for atom in held
             ):
                 open_to_more = True
-        if any(_is_of_host(array) for found in every for array in found):
+        if any(is_of_host(array) for found in every for array in found):
             self.record.sharded_calls.saw_host_memory(node, operands[:judged])
         is_joined = sum(map(bool, every)) > 1 or len(pinned) > 1
         if is_joined and not self.is_to_fail():
@@ -414,18 +414,19 @@ class Operations:
 
 def is_on_host(operands: abc.Iterable[tuple[int, Value]]) -> bool:
     """Return whether one of the operands is, or holds, an array in the memory of the host."""
-    return any(_is_of_host(array) for _, held in operands for array in arrays(held))
+    return any(is_of_host(array) for _, held in operands for array in arrays(held))
 
 
 def without_host_memory(held: Value) -> Value:
     """Return a value of which it is not known any more that it is in the memory of the host."""
     return frozenset(
-        replace(atom, sharding=None) if isinstance(atom, Array) and _is_of_host(atom) else atom
+        replace(atom, sharding=None) if isinstance(atom, Array) and is_of_host(atom) else atom
         for atom in held
     )
 
 
-def _is_of_host(array: Array) -> bool:
+def is_of_host(array: Array) -> bool:
+    """Return whether an array is in the memory of the host of an accelerator, by its sharding."""
     return array.sharding is not None and array.sharding.is_of_host
 
 

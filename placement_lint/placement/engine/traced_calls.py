@@ -39,6 +39,7 @@ from placement_lint.placement.domain.values import (
     limited,
     value,
 )
+from placement_lint.placement.engine.operations import is_of_host
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -204,14 +205,7 @@ class Trace:
         """Return what a compiled program gives of a leaf: what is in the memory of the host in it
         comes out there.
         """
-        put = [
-            atom
-            for atom in leaf
-            if isinstance(atom, Array)
-            and atom.committed
-            and atom.sharding is not None
-            and atom.sharding.is_of_host
-        ]
+        put = [a for a in leaf if isinstance(a, Array) and a.committed and is_of_host(a)]
         is_kept = put and len(put) == len(leaf)
         return frozenset(replace(a, origin=None) for a in put) if is_kept else computed(leaf)
 

@@ -30,6 +30,7 @@ from placement_lint.placement.domain.values import (
     sole,
     value,
 )
+from placement_lint.placement.engine.operations import is_of_host
 from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.overlays.parameters import is_open, replaced, several
 from placement_lint.placement.overlays.registry import ObjectCall, objects
@@ -184,7 +185,7 @@ def _saw_memories(call: ObjectCall, grads: Value, state: Value) -> None:
         if place is None or not large:
             return
         found.append((place, large))
-    if all(isinstance(a, Array) and a.sharding and a.sharding.is_of_host for a in found[1][1]):
+    if all(isinstance(a, Array) and is_of_host(a) for a in found[1][1]):
         at = call.on.index(call.node)
         call.on.record.sharded_calls.saw_host_memory(at, found)
 

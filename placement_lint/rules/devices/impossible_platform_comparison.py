@@ -362,6 +362,21 @@ def _always(value: bool) -> str:
     return f"this is always {value}"
 
 
+def _report_name(
+    node: cst.Comparison,
+    literal: cst.BaseExpression,
+    text: str,
+    meant: str,
+    ctx: Context,
+    *,
+    always: bool,
+) -> None:
+    """Report a comparison with a name that no platform has, unless another one hedges it."""
+    if not _is_hedged(node, ctx):
+        message = f"{_message(text, meant)}, so that {_always(always)}"
+        ctx.report(node, message, fix=_rename(literal, text, meant))
+
+
 def _check_equality(
     node: cst.Comparison,
     subject: cst.BaseExpression,
@@ -373,9 +388,7 @@ def _check_equality(
     text = _text_seen(literal, ctx) or ""
     meant = meant_platform(text)
     if meant is not None and _is_platform(subject, ctx):
-        if not _is_hedged(node, ctx):
-            message = f"{_message(text, meant)}, so that {_always(always)}"
-            ctx.report(node, message, fix=_rename(literal, text, meant))
+        _report_name(node, literal, text, meant, ctx, always=always)
     elif (meant or text in PLATFORMS) and _is_device(subject, ctx):
         message = f"a device is never equal to a string: {_always(always)}"
         ctx.report(node, message, fix=_ask_platform(subject, literal, text, meant))
@@ -392,9 +405,8 @@ def _check_collection(
     elements = collection.elements if isinstance(collection, cst.Tuple | cst.List | cst.Set) else ()
     parts = [element.value for element in elements]
     texts = [_text(part, ctx) for part in parts]
-    never = {
-        part: meant for part, text in zip(parts, texts, strict=True) if (meant := _meant(text))
-    }
+    named = zip(parts, texts, strict=True)
+    never = {part: meant for part, text in named if (meant := meant_platform(text or ""))}
     missing = {part: meant for part, meant in never.items() if meant not in texts}
     is_sure = bool(missing) and None not in texts
     if not is_sure or not _is_platform(subject, ctx) or _is_hedged(node, ctx):
@@ -410,10 +422,6 @@ def _check_collection(
     ctx.report(node, f"no platform of JAX is called {names}: it is {wanted}, {comes}", fix=plan)
 
 
-def _meant(text: str | None) -> str | None:
-    return None if text is None else meant_platform(text)
-
-
 def _check_parts(
     node: cst.Comparison,
     literal: cst.BaseExpression,
@@ -425,12 +433,8 @@ def _check_parts(
     """Check `"cuda" in {d.platform for d in jax.devices()}`."""
     text = _text(literal, ctx) or ""
     meant = meant_platform(text)
-    if meant is not None and _is_platform(made.elt, ctx) and not _is_hedged(node, ctx):
-        ctx.report(
-            node,
-            f"{_message(text, meant)}, so that {_always(always)}",
-            fix=_rename(literal, text, meant),
-        )
+    if meant is not None and _is_platform(made.elt, ctx):
+        _report_name(node, literal, text, meant, ctx, always=always)
 
 
 def _check_membership(
