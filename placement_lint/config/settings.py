@@ -98,9 +98,11 @@ class Settings:
 
     @property
     def names_rules(self) -> bool:
-        """Whether a word in them names rules, or is meant to."""
+        """Whether a word in them names rules, or is meant to, or they say that none is meant."""
+        if self.select is not None or self.fixable is not None:
+            return True
         lists = (
-            *(self.select, self.extend_select, self.ignore, self.extend_ignore, self.fixable),
+            *(self.extend_select, self.ignore, self.extend_ignore),
             *(self.unfixable, self.extend_safe_fixes, self.extend_unsafe_fixes),
         )
         tables = (self.per_file_ignores, self.extend_per_file_ignores, self.severity)

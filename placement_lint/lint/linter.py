@@ -6,6 +6,7 @@ neither.
 
 from __future__ import annotations
 
+import functools
 import time
 from typing import TYPE_CHECKING
 
@@ -82,7 +83,7 @@ class Linter:
         self._tell = tell
         self._prepare = prepare
         self._by_file: FileQueries | None = None
-        self._requests: dict[tuple[int, int], tuple[Settings, Request]] = {}
+        self._requests: dict[object, tuple[Settings, Request]] = {}
 
     def begin(self, unsaved: Mapping[str, bytes] | None = None) -> None:
         """Take files as they are from now on, and some as they are in an editor."""
@@ -95,10 +96,11 @@ class Linter:
             self.files = files = sorted(dict.fromkeys(files))
         cache = self._cache
         if cache is None:
-            if self._nothing_can_fire():
+            candidates = self._candidates()
+            if candidates == frozenset():
                 return empty_outcome(len(self.files), time.perf_counter() - started)
             self._prepare()
-            return self._checked(None)
+            return self._checked(None, candidates)
         digests = SettingsDigests(self.settings_for, self.store)
         here = None if self._here is None else digests.of_settings(self._here, "", None)
         surroundings = [self._folders, here, packages_around(self.files)]
@@ -106,12 +108,13 @@ class Linter:
             outcome = cache.recall(self.files, surroundings, digests, self.store, started)
         if outcome is not None:
             return outcome
-        if self._nothing_can_fire():
+        candidates = self._candidates()
+        if candidates == frozenset():
             return empty_outcome(len(self.files), time.perf_counter() - started)
         self._prepare()
         with timed(CACHE):
             previous = cache.previous(surroundings, digests, self.store)
-        outcome = self._checked(previous)
+        outcome = self._checked(previous, candidates)
         with timed(CACHE):
             cache.keep(surroundings, previous, outcome)
         return outcome
@@ -167,13 +170,16 @@ class Linter:
         """Return where the nodes of a file stand; None where it cannot be parsed."""
         return self._queries(()).editor(path)
 
-    def _checked(self, previous: PreviousRun | None) -> Outcome:
+    def _checked(self, previous: PreviousRun | None, candidates: frozenset[str] | None) -> Outcome:
         with timed(IMPORTING):
             from placement_lint.lint.run import check_files
 
+        if self._fix is not FixMode.NONE:
+            # What a fix writes may be what another rule looks for.
+            candidates = None
         return check_files(
             self.files,
-            self._request,
+            functools.partial(self._request, candidates=candidates),
             jobs=self._jobs,
             fix=self._fix,
             previous=previous,
@@ -182,25 +188,28 @@ class Linter:
             store=self.store,
         )
 
-    def _nothing_can_fire(self) -> bool:
-        """Return whether no rule needs to be imported to see that there is nothing to find."""
+    def _candidates(self) -> frozenset[str] | None:
+        """Return the modules of the rules that may find something; None: that is not known.
+
+        No rule is imported for it.
+        """
         if self.store.is_lasting or self._reveal:
-            return False
+            return None
         settings = map(self.settings_for, one_in_each(self.files).values())
         if any(each.names_rules or each.models for each in settings):
-            return False
+            return None
         with timed(FILTER):
-            from placement_lint.prefilter.quick_look import nothing_can_fire
+            from placement_lint.prefilter.quick_look import candidates
 
-            return nothing_can_fire(self.files, self.store)
+            return candidates(self.files, self.store)
 
-    def _request(self, path: str) -> Request:
+    def _request(self, path: str, candidates: frozenset[str] | None = None) -> Request:
         from placement_lint.lint.file_results import Sight
         from placement_lint.lint.run import request_for
 
         settings = self.settings_for(path)
         seconds = 0 if self._cache is None else self._cache.most_seconds(path)
-        key = id(settings), seconds
+        key = id(settings), seconds, candidates
         known = self._requests.get(key)
         if known is not None and known[0] is settings:
             return known[1]
@@ -212,6 +221,7 @@ class Linter:
             sight=Sight.WHOLE if self._folders else Sight.IMPORTS,
             most_seconds=seconds,
             offers_fixes=self._offers_fixes,
+            candidates=candidates,
         )
         if not (settings.per_file_ignores or settings.extend_per_file_ignores):
             self._requests[key] = settings, request

@@ -19,7 +19,7 @@ from placement_lint.limits.budget import (
     spending,
     using,
 )
-from placement_lint.lint.file_results import FileOptions, Sight, unfinished
+from placement_lint.lint.file_results import ABOUT_COMMENTS, FileOptions, Sight, unfinished
 from placement_lint.lint.fixes.write_back import written
 from placement_lint.lint.gc_pause import collection_paused
 from placement_lint.lint.progress import ProgressCount, no_progress
@@ -38,6 +38,7 @@ from placement_lint.lint.schedule import (
 from placement_lint.lint.select_files import Selection
 from placement_lint.lint.tasks import CheckedFile, Request, Task, failure
 from placement_lint.project.project import Project
+from placement_lint.rules.registry import rules_in
 from placement_lint.rules.selection import select_rules
 from placement_lint.rules.treatment import treatment_of
 from placement_lint.syntax.deep_stack import run_deep
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from placement_lint.lint.incremental.revision import PreviousRun
     from placement_lint.lint.progress import Tell
     from placement_lint.lint.schedule import CheckedComponent, ComponentTask
+    from placement_lint.rules.base import Rule
 
 PARALLEL_BYTES = 500_000
 """What is worth starting processes for: they take some 0.4 s to be ready, and a file some 2.5 µs a
@@ -343,16 +345,19 @@ def request_for(
     respect_noqa: bool = True,
     most_seconds: int = 0,
     offers_fixes: bool = True,
+    candidates: frozenset[str] | None = None,
 ) -> Request:
     """Return how a file is checked by its settings. Raises UnknownSelectorError for a wrong one.
 
     `most_seconds` is the most that it may take, whatever the settings say; 0: what they say.
+    `candidates` are the modules of the rules that may find something in it, where that is known and
+    no setting names a rule: the others are not imported.
     """
     seconds = settings.file_time_limit
     if most_seconds:
         seconds = min(seconds or most_seconds, most_seconds)
     options = FileOptions(
-        rules=select_rules(settings, path),
+        rules=_rules(settings, path, candidates),
         accelerator=settings.accelerator,
         target_jax=settings.target_jax,
         models=rows_of(settings.models),
@@ -365,3 +370,16 @@ def request_for(
         time_limit=seconds,
     )
     return Request(options, settings.unsafe_fixes)
+
+
+def _rules(
+    settings: Settings, path: str, candidates: frozenset[str] | None
+) -> tuple[type[Rule], ...]:
+    if candidates:
+        rules = rules_in(candidates)
+        about_comments = not set(ABOUT_COMMENTS).isdisjoint(rules)
+        # What is noted of a file depends on whether any rule asks where arrays are, and what a
+        # comment silences on what all of them find.
+        if not about_comments and any(rule.follows_arrays for rule in rules):
+            return rules
+    return select_rules(settings, path)

@@ -1,8 +1,9 @@
-"""A few files in which no rule can find anything, told before a rule is imported.
+"""The rules that can find anything in a few files, known before a rule is imported.
 
 A commit hook gets the files that were changed, and most of those that have to do with JAX hold
-nothing of what the rules look for. What each rule needs of a file is in `needed.txt`, written by
-`python -m placement_lint.rules.needed`: to import the rules takes longer than all else.
+nothing of what the rules look for; the others hold something of a few. What each rule needs of a
+file is in `needed.txt`, written by `python -m placement_lint.rules.needed`: to import all rules
+takes longer than to ask what is written there.
 """
 
 from __future__ import annotations
@@ -19,37 +20,46 @@ from placement_lint.prefilter.written_needs import read_need
 from placement_lint.syntax.python_parser import may_be_broken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from placement_lint.files.store import FileStore
     from placement_lint.prefilter.conditions import Needs
 
 FILE = os.path.join(os.path.dirname(__file__), "needed.txt")
-"""For each rule that is on by default, what it needs."""
+"""For each rule that is on by default, its code, its module and what it needs."""
 
 MOST_FILES = 20
 MOST_BYTES = 200_000
 """More is worth remembering, and may take more than it saves."""
 
 
-def nothing_can_fire(files: Sequence[str], store: FileStore) -> bool:
-    """Return whether no rule that is on by default finds anything; False where one may.
+def candidates(files: Sequence[str], store: FileStore) -> frozenset[str] | None:
+    """Return the modules of the rules that are on by default and may find something in the files.
 
-    Also where it takes more to tell: where files may import from one another, say, or cannot be
+    None where it takes more to tell: where files may import from one another, say, or cannot be
     parsed.
     """
     if len(files) > MOST_FILES:
-        return False
+        return None
     try:
         texts = {path: store.read(path) for path in files}
     except UnreadableError:
         # That is a finding.
-        return False
+        return None
     if sum(map(len, texts.values())) > MOST_BYTES or _may_import_each_other(texts):
-        return False
-    return all(is_simple(path, data) for path, data in texts.items()) and not any(
-        _may_fire(path, data) for path, data in texts.items()
-    )
+        return None
+    if not all(is_simple(path, data) for path, data in texts.items()):
+        return None
+    found: set[str] = set()
+    for path, data in texts.items():
+        if not may_say_something(data):
+            continue
+        text = FileText(data, jax=JAX in data, path=path)
+        able = {module for module, need in _needs() if text.meets(need)}
+        if not able and text.jax and may_be_broken(Source(path, data.decode())):
+            return None
+        found |= able
+    return frozenset(found)
 
 
 def _may_import_each_other(texts: dict[str, bytes]) -> bool:
@@ -63,27 +73,8 @@ def _may_import_each_other(texts: dict[str, bytes]) -> bool:
     )
 
 
-def _may_fire(path: str, data: bytes) -> bool:
-    if not may_say_something(data):
-        return False
-    text = FileText(data, jax=JAX in data, path=path)
-    if any(text.meets(need) for need in _needs()):
-        return True
-    return text.jax and may_be_broken(Source(path, data.decode()))
-
-
-def _needs() -> Iterator[Needs]:
-    """Yield what each rule needs, read as far as it is asked for."""
-    for line in _lines():
-        yield _need(line)
-
-
 @functools.cache
-def _lines() -> tuple[str, ...]:
+def _needs() -> tuple[tuple[str, Needs], ...]:
     with open(FILE, encoding="utf-8") as file:
-        return tuple(line.partition("\t")[2] for line in file)
-
-
-@functools.cache
-def _need(line: str) -> Needs:
-    return read_need(line)
+        rows = [line.split("\t", 2) for line in file]
+    return tuple((module, read_need(need)) for _, module, need in rows)

@@ -14,7 +14,7 @@ from placement_lint.rules.registry import all_rules
 def lines() -> str:
     """Return what the file is to hold: for each rule that is on by default, what it needs."""
     return "".join(
-        f"{rule.code}\t{write_need(rule.needs)}\n"
+        f"{rule.code}\t{rule.__module__}\t{write_need(rule.needs)}\n"
         for rule in all_rules()
         if not rule.pedantic and not isinstance(rule.needs, Never)
     )

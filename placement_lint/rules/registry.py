@@ -6,11 +6,15 @@ import contextlib
 import functools
 import importlib
 import pkgutil
+from typing import TYPE_CHECKING
 
 import placement_lint.rules
 from placement_lint.rules.base import Rule
 from placement_lint.syntax.lazy import deferred
 from placement_lint.timing import IMPORTING, timed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _FOR_PARSED_FILES = {
     "placement_lint.rules.context",
@@ -28,17 +32,29 @@ _FOR_FILES_THAT_PASS = (
 @functools.cache
 def all_rules() -> tuple[type[Rule], ...]:
     """Return every rule, sorted by code."""
+    modules = pkgutil.walk_packages(
+        placement_lint.rules.__path__, placement_lint.rules.__name__ + "."
+    )
+    # What a rule sees of a file is imported with the first file that is parsed.
+    _import(module.name for module in modules if module.name not in _FOR_PARSED_FILES)
+    return tuple(sorted(_concrete(Rule), key=lambda rule: rule.code))
+
+
+@functools.cache
+def rules_in(modules: frozenset[str]) -> tuple[type[Rule], ...]:
+    """Return the rules that some modules define, sorted by code, without importing the others."""
+    _import(sorted(modules))
+    rules = (rule for rule in _concrete(Rule) if rule.__module__ in modules)
+    return tuple(sorted(rules, key=lambda rule: rule.code))
+
+
+def _import(modules: Iterable[str]) -> None:
     with contextlib.ExitStack() as stack:
         for name in _FOR_FILES_THAT_PASS:
             stack.enter_context(deferred(name))
-        for module in pkgutil.walk_packages(
-            placement_lint.rules.__path__, placement_lint.rules.__name__ + "."
-        ):
-            # What a rule sees of a file is imported with the first file that is parsed.
-            if module.name not in _FOR_PARSED_FILES:
-                with timed(IMPORTING):
-                    importlib.import_module(module.name)
-    return tuple(sorted(_concrete(Rule), key=lambda rule: rule.code))
+        for module in modules:
+            with timed(IMPORTING):
+                importlib.import_module(module)
 
 
 def _concrete(base: type[Rule]) -> list[type[Rule]]:

@@ -50,6 +50,8 @@ class Treatment:
 
 def treatment_of(settings: Settings) -> Treatment | None:
     """Return what settings make of findings; None: nothing. Raises UnknownSelectorError."""
+    if not settings.names_rules:
+        return None
     return _treatment(
         settings.fixable,
         settings.unfixable,

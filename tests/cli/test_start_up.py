@@ -133,3 +133,14 @@ def test_no_rule_is_imported_where_none_can_find_anything(tmp_path: Path) -> Non
         assert "libcst" not in loaded
         assert len(ours(loaded)) <= 76
     assert "libcst" not in loaded
+
+
+def test_only_rules_that_can_find_something_are_imported(tmp_path: Path) -> None:
+    """A commit hook waits for the import of each of them."""
+    file = tmp_path / "code.py"
+    file.write_text("import jax\n\njax.device_put(1)\n")
+    for more in (["--no-cache"], ["--cache-dir", str(tmp_path / "cache")]):
+        loaded = imported_by(str(file), "--isolated", *more)
+        assert "placement_lint.rules.commitment.device_put_discarded" in loaded
+        assert not {name for name in loaded if name.startswith("placement_lint.rules.donation.")}
+        assert len([name for name in loaded if name.startswith("placement_lint.rules.")]) <= 40

@@ -1,4 +1,4 @@
-"""A few files are passed over without importing a rule only where no rule would find anything."""
+"""Of a few files it is known, before a rule is imported, which rules may find something in them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 
 from placement_lint.cli import main
+from placement_lint.config.settings import Settings
 from placement_lint.files.store import FileStore
+from placement_lint.lint.linter import Linter
+from placement_lint.lint.results import FixMode, Outcome
 from placement_lint.prefilter import quick_look
-from placement_lint.prefilter.quick_look import nothing_can_fire
-from placement_lint.rules.registry import all_rules
-from tests.fixture_cases import all_cases
+from placement_lint.prefilter.quick_look import candidates
+from placement_lint.rules.registry import all_rules, rule_by_code
+from tests.fixture_cases import Case, all_cases
 
 QUIET = """\
 import jax
@@ -41,7 +44,7 @@ def nothing(folder: Path, **texts: str | bytes) -> bool:
         path = folder / f"{name}.py"
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         paths.append(str(path))
-    return nothing_can_fire(paths, FileStore())
+    return candidates(paths, FileStore()) == frozenset()
 
 
 def test_what_uses_nothing_of_the_rules_is_passed_over(tmp_path: Path) -> None:
@@ -84,18 +87,68 @@ def test_many_files_and_long_ones_are_worth_remembering(
 
 
 def test_what_cannot_be_read_is_a_finding(tmp_path: Path) -> None:
-    assert not nothing_can_fire([str(tmp_path / "gone.py")], FileStore())
+    assert candidates([str(tmp_path / "gone.py")], FileStore()) is None
 
 
-def test_no_case_with_a_finding_is_passed_over(tmp_path: Path) -> None:
-    store = FileStore()
+def flagged_cases() -> list[Case]:
     pedantic = {rule.code for rule in all_rules() if rule.pedantic}
-    flagged = [case for case in all_cases() if case.before.findings and case.code not in pedantic]
-    assert len(flagged) > 500
-    for case in flagged:
-        path = str(tmp_path / "case.py")
+    cases = [case for case in all_cases() if case.before.findings and case.code not in pedantic]
+    assert len(cases) > 500
+    return cases
+
+
+def test_what_finds_something_in_a_case_is_a_candidate(tmp_path: Path) -> None:
+    store = FileStore()
+    path = str(tmp_path / "case.py")
+    for case in flagged_cases():
         store.replace({path: case.before.text.encode()})
-        assert not nothing_can_fire([path], store), case.name
+        found = candidates([path], store)
+        module = rule_by_code(case.code).__module__
+        assert found is None or module in found, case.name
+
+
+def test_candidates_find_what_all_rules_find(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each eleventh case, and with it the fixes, the places that are named and the suppressions."""
+    path = str(tmp_path / "case.py")
+
+    def outcome(text: str) -> Outcome:
+        Path(path).write_text(text)
+        return Linter(lambda _: Settings()).check([path])
+
+    restricted = 0
+    for case in flagged_cases()[::11]:
+        found = outcome(case.before.text)
+        known = candidates([path], FileStore())
+        restricted += known is not None and len(known) < 40
+        with monkeypatch.context() as patch:
+            patch.setattr(quick_look, "MOST_FILES", 0)
+            assert found.findings == outcome(case.before.text).findings, case.name
+    assert restricted > 40
+
+
+def test_what_a_comment_silences_is_asked_of_all_rules(tmp_path: Path) -> None:
+    path = tmp_path / "code.py"
+    path.write_text(LOUD + "    return x  # noqa: JDP101\n")
+    found = Linter(lambda _: Settings()).check([str(path)]).findings
+    assert [finding.code for finding in found] == ["JDP204", "JDP902"]
+
+
+def test_what_a_fix_writes_is_checked_by_all_rules(tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    def requests(mode: FixMode) -> int:
+        path = tmp_path / "code.py"
+        path.write_text(LOUD)
+        linter = Linter(lambda _: Settings(), fix=mode)
+        linter.check([str(path)])
+        ((_, request),) = linter._requests.values()
+        return len(request.options.rules)
+
+    asked += [requests(FixMode.NONE), requests(FixMode.DIFF)]
+    by_default = [rule for rule in all_rules() if not rule.pedantic]
+    assert asked[0] < len(by_default) == asked[1]
 
 
 @pytest.mark.parametrize("options", [["--no-cache"], ["--no-cache", "--diff"], []])
@@ -123,8 +176,11 @@ def test_rules_that_are_asked_for_are_asked(
     def never(*_: object) -> bool:
         raise AssertionError
 
-    monkeypatch.setattr(quick_look, "nothing_can_fire", never)
+    monkeypatch.setattr(quick_look, "candidates", never)
     assert main(["quiet.py", "--isolated", "--no-cache", "--select", "ALL"]) in {0, 1}
     assert main(["quiet.py", "--isolated", "--no-cache", "--ignore", "JDP201"]) == 0
+    Path("pyproject.toml").write_text("[tool.placement-lint]\nselect = []\n")
+    Path("loud.py").write_text(LOUD)
+    assert main(["loud.py", "--no-cache"]) == 0
     assert main(["quiet.py", "--isolated", "--reveal"]) == 0
     capsys.readouterr()
