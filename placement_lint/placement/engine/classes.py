@@ -277,7 +277,7 @@ class Classes:
         module, node = self._program.module_of(function), self._program.node(function)
         if isinstance(node, cst.FunctionDef):
             kind = method_kind(module, node)
-            closure = self._decorated(function)
+            closure = self._decorated(function, state)
             if isinstance(closure, Closure):
                 return value(
                     replace(closure, receiver=value(cls)) if kind == "classmethod" else closure
@@ -316,7 +316,7 @@ class Classes:
         module, node = self._program.module_of(function), self._program.node(function)
         if isinstance(node, cst.FunctionDef) and is_property(module, node):
             return self._program.functions.call(function, {0: value(instance)}, state, bound=True)
-        closure = self._decorated(function)
+        closure = self._decorated(function, state)
         if isinstance(closure, Instance):
             getter = self.method(closure.cls, "__get__")
             given = (value(closure), value(instance), value(Class(instance.cls)))
@@ -386,10 +386,11 @@ class Classes:
         arguments: dict[int | str, Value] = dict(enumerate(given))
         return self._program.functions.call(function, arguments, state, bound=True)
 
-    def _decorated(self, function: Place) -> Closure | Instance | None:
+    def _decorated(self, function: Place, state: State) -> Closure | Instance | None:
         """Return what a decorator of the program makes of a method; None: what calls it alike.
 
-        An object with a `__get__` stands for what that gives.
+        An object with a `__get__` stands for what that gives. Where that takes what variables
+        hold, such as a decorator that is a method of an object, these are those of `state`.
         """
         if function not in self._closures:
             self._closures[function] = None
@@ -397,12 +398,14 @@ class Classes:
             if isinstance(node, cst.FunctionDef) and not all(
                 keeps_signature(module, each) for each in node.decorators
             ):
-                calls = self._program.expressions(module).calls
-                held = sole(calls.objects.decorated(node, initial_state()))
-                if isinstance(held, Closure) or (
-                    isinstance(held, Instance) and self.method(held.cls, "__get__") is not None
-                ):
-                    self._closures[function] = held
+                objects = self._program.expressions(module).calls.objects
+                for known in (initial_state(), state.copy()):
+                    held = sole(objects.decorated(node, known))
+                    if isinstance(held, Closure) or (
+                        isinstance(held, Instance) and self.method(held.cls, "__get__") is not None
+                    ):
+                        self._closures[function] = held
+                        break
         return self._closures[function]
 
     def as_annotated(self, cls: Place, name: str, held: Value) -> Value:

@@ -19,12 +19,16 @@ from placement_lint.placement.domain.values import (
     Closure,
     Computation,
     Function,
+    Instance,
+    Method,
     Partial,
     Plain,
     Value,
     sole,
+    value,
 )
 from placement_lint.syntax.calls import string_value
+from placement_lint.syntax.definitions import class_of_method
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.places import Place
@@ -55,19 +59,35 @@ class Closures:
         )
         return self._with_closed(made, maker, closed)
 
-    def decorated(self, made: Atom, given: Value) -> Atom:
+    def decorated(self, made: Atom, given: Value, by: Value) -> Atom:
         """Return what a decorator gave that was given a function; in whose body it is.
 
         Where that has nothing to do with placements, it does not matter which function it calls.
+        `by`: the decorator; of a bound method or an object that is called, the object counts too.
         """
         if not isinstance(made, Function):
             return made
         module, node = self._program.module_of(made.place), self._program.node(made.place)
         around = module.tree.around(node, cst.FunctionDef)
-        if around is None or not module.puts_arrays(node):
+        if around is None:
             return made
+        decorator = sole(by)
+        receiver = decorator.receiver if isinstance(decorator, Method) else decorator
+        is_method = isinstance(decorator, Method | Instance)
+        is_needed = module.puts_arrays(node) or (is_method and _enters_something(module, node))
+        if not is_needed:
+            return made
+        closed = [given]
+        is_bound = class_of_method(around, module.names) is not None
+        if is_bound:
+            if not is_method or receiver is None:
+                return made
+            closed.insert(0, value(receiver))
         params = [*around.params.posonly_params, *around.params.params]
-        return Closure(made.place, ((params[0].name.value, given),)) if params else made
+        names = [each.name.value for each in params]
+        if len(names) < len(closed):
+            return made
+        return Closure(made.place, tuple(zip(names, closed, strict=False)))
 
     def inherited(self, made: Value, closure: Closure) -> Value:
         """Return what the call of a closure gave: functions in it close over the same."""
@@ -176,3 +196,8 @@ def _kept(held: Value, *, is_key: bool) -> Value:
     if not isinstance(only, Plain) or only.text is None:
         return held
     return held if is_key or only.text in PLATFORMS else PLAIN
+
+
+def _enters_something(module: Module, function: cst.CSTNode) -> bool:
+    """Return whether a function has a block of a context: `with self:`."""
+    return next(iter(module.tree.every(cst.With, below=function)), None) is not None

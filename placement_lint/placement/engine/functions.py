@@ -41,10 +41,11 @@ from placement_lint.placement.domain.values import (
 )
 from placement_lint.placement.engine.arguments import bind_parameters, parameters_as_annotated
 from placement_lint.placement.engine.closures import Closures
+from placement_lint.placement.engine.context_decorators import ContextDecorators
 from placement_lint.placement.engine.executions import NO_OBJECTS, NO_SITES, Execution, Reads
 from placement_lint.placement.engine.frames import Frame
 from placement_lint.placement.engine.statements import Statements
-from placement_lint.placement.facts.decorators import decorator_name, is_left_open, makes_context
+from placement_lint.placement.facts.decorators import is_left_open, makes_context
 from placement_lint.syntax.names import BindingKind
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ class Functions:
         self._stored: dict[Place, frozenset[int | str]] = {}
         self._shared = SharedValues()
         self.closures = Closures(program)
+        self.context_decorators = ContextDecorators(program)
 
     @contextlib.contextmanager
     def from_outside(self) -> Iterator[None]:
@@ -238,18 +240,18 @@ class Functions:
         inner = State(
             state.base.for_callee(), state.seen_by_callee(), variables, meshes=state.meshes
         )
+        is_decorated = False
         if state.blocks and isinstance(node, cst.FunctionDef) and _runs_later(module, node):
             # Its body runs where it is consumed, perhaps outside of the block.
             inner.blocks = (DefaultDevice(ANY_DEVICE, inherited=True),)
         if isinstance(node, cst.FunctionDef):
-            decorated = _decorated_default(module, node, inner, self._program)
-            if decorated is not None:
-                inner.blocks = (decorated,)
+            is_decorated = self.context_decorators.entered(module, node, inner)
         bindings = bindings or parameters_as_annotated(module, node.params)
         self._bind_locals(module, scope, bindings, inner)
         own = _scopes_inside(module, node)
         frame = Frame(place, Variables(entered), own, len(inner.blocks))
         self._program.reach.enter(frame, bindings, state)
+        frame.touches |= is_decorated
         if resumption is not None:
             frame.resumption = resumption[0]
         else:
@@ -479,26 +481,6 @@ def _changed_blocks(
     if shared == len(before):
         return frozenset(), entered
     return before[shared].owners or None, entered
-
-
-def _decorated_default(
-    module: Module, node: cst.FunctionDef, state: State, program: Interpreter
-) -> DefaultDevice | None:
-    """Return the default device of `@jax.default_device(d)`; None without it.
-
-    It has no effect on the body of a generator or of an `async def`; nor does anything say on
-    whose default device such a body runs.
-    """
-    for decorator in node.decorators:
-        if decorator_name(module, decorator) == "jax.default_device":
-            if node.asynchronous is not None or module.is_generator(node):
-                return DefaultDevice(ANY_DEVICE)
-            held = program.expressions(module).evaluate(decorator.decorator, state.copy())
-            for atom in held:
-                if isinstance(atom, DefaultDeviceContext):
-                    return DefaultDevice(atom.devices, atom.expression)
-            return DefaultDevice(ANY_DEVICE)
-    return None
 
 
 def _context(yields: list[Yielded], entered: MeshesInForce) -> Value:

@@ -624,7 +624,9 @@ class ObjectCalls(SuperCalls):
 
     def decorated(self, node: cst.FunctionDef, state: State) -> Value:
         """Return what a function is after decorators of the program, or of libraries."""
-        held = value(Function(self.on.module.place(node)))
+        place = self.on.module.place(node)
+        itself = Function(place)
+        held = value(itself)
         for decorator in reversed(node.decorators):
             if keeps_signature(self.on.module, decorator):
                 continue
@@ -633,12 +635,15 @@ class ObjectCalls(SuperCalls):
             if by_library is not None:
                 held = by_library
                 continue
-            by_program = self._by_decorator(decorator, node, given, state)
+            by = self.on.evaluate(decorator.decorator, state)
+            functions = self.on.program.functions
+            if sole(held) == itself and functions.context_decorators.note(place, decorator, by):
+                continue
+            by_program = self._by_decorator(decorator, by, node, given, state)
             if by_program is None:
                 return UNKNOWN
             before, held = held, by_program
-            closures = self.on.program.functions.closures
-            held = frozenset(closures.decorated(atom, before) for atom in held)
+            held = frozenset(functions.closures.decorated(atom, before, by) for atom in held)
         return held
 
     def decorated_class(self, node: cst.ClassDef, state: State) -> Value:
@@ -648,7 +653,8 @@ class ObjectCalls(SuperCalls):
         for decorator in reversed(node.decorators):
             if self.on.program.classes.keeps_class(self.on.module, decorator):
                 continue
-            by_program = self._by_decorator(decorator, node, CallArguments([held]), state)
+            by = self.on.evaluate(decorator.decorator, state)
+            by_program = self._by_decorator(decorator, by, node, CallArguments([held]), state)
             if by_program is None:
                 return UNKNOWN
             held = by_program
@@ -657,6 +663,7 @@ class ObjectCalls(SuperCalls):
     def _by_decorator(
         self,
         decorator: cst.Decorator,
+        held: Value,
         node: cst.FunctionDef | cst.ClassDef,
         given: CallArguments,
         state: State,
@@ -665,18 +672,22 @@ class ObjectCalls(SuperCalls):
 
         A class decorates functions only: what it makes of a class is no class.
         """
-        held = self.on.evaluate(decorator.decorator, state)
         if self.on.module.puts_arrays(node):
             held = self.read(decorator.decorator, held, state)
         is_function = isinstance(node, cst.FunctionDef)
         called = [atom.function if isinstance(atom, Partial) else atom for atom in held]
         if not held or not all(
             isinstance(atom, Closure | Function | Method)
-            or (is_function and isinstance(atom, Class))
+            or (is_function and (isinstance(atom, Class) or self._is_callable(atom)))
             for atom in called
         ):
             return None
         return self.called_with(decorator.decorator, held, given, state)
+
+    def _is_callable(self, atom: Atom) -> bool:
+        """Return whether an atom is an object of the program that says what calling it does."""
+        classes = self.on.program.classes
+        return isinstance(atom, Instance) and classes.method(atom.cls, "__call__") is not None
 
 
 _ITEMS = frozenset({"__getitem__", "__setitem__"})

@@ -146,9 +146,15 @@ class ClosuresProtocol(Protocol):
 
     def given(self, maker: Place, bindings: dict[str, Value], made: Value) -> Value: ...
 
-    def decorated(self, made: Atom, given: Value) -> Atom: ...
+    def decorated(self, made: Atom, given: Value, by: Value) -> Atom: ...
 
     def inherited(self, made: Value, closure: Closure) -> Value: ...
+
+
+class ContextDecoratorsProtocol(Protocol):
+    """The functions that contexts decorate."""
+
+    def note(self, function: Place, decorator: cst.Decorator, held: Value) -> bool: ...
 
 
 class ObjectsProtocol(Protocol):
@@ -219,6 +225,9 @@ class FunctionsProtocol(Protocol):
 
     @property
     def closures(self) -> ClosuresProtocol: ...
+
+    @property
+    def context_decorators(self) -> ContextDecoratorsProtocol: ...
 
     def call(
         self,

@@ -20,7 +20,7 @@ from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
 from placement_lint.semantic.config_contexts import context_of
 from placement_lint.semantic.elsewhere import effects_of, method_effects
-from placement_lint.semantic.followed import followed
+from placement_lint.semantic.followed import bound_before, followed
 from placement_lint.semantic.functions import calls_inside
 from placement_lint.semantic.object_classes import called_method
 from placement_lint.semantic.own_attributes import own_attribute
@@ -76,6 +76,9 @@ _PLACING = frozenset({
 _OPTION = "jax_default_device"
 _MOST_CALLS = 2
 """Methods of other objects that a worker calls, and that are followed."""
+
+
+_COPYING = frozenset({"builtins.list", "builtins.tuple"})
 
 
 class ConfigContextNotInherited(Rule):
@@ -227,7 +230,16 @@ def _maker(call: cst.Call, ctx: Context) -> str | None:
 
 
 def _made(node: cst.BaseExpression, ctx: Context) -> cst.Call | None:
-    """Return the call that made an object: itself, or what a name was bound to, also by `with`."""
+    """Return the call that made an object: itself, or what a name was bound to, also by `with`.
+
+    Of what a loop draws from a list, the call that made an item of it.
+    """
+    if isinstance(node, cst.Name):
+        only = ctx.names.sole_definition(node)
+        drawn = only if isinstance(only, cst.CompFor) else bound_before(node, ctx)
+        if isinstance(drawn, cst.For | cst.CompFor):
+            return _made_item(drawn.iter, ctx) if isinstance(drawn.target, cst.Name) else None
+        node = drawn or node
     node = followed(node, ctx)
     if isinstance(node, cst.Attribute):
         node = own_attribute(node, ctx) or node
@@ -239,6 +251,36 @@ def _made(node: cst.BaseExpression, ctx: Context) -> cst.Call | None:
     is_entered = isinstance(node.func, cst.Attribute) and node.func.attr.value == "enter_context"
     entered = Arguments(node).get(0, "cm") if is_entered else None
     return entered if isinstance(entered, cst.Call) else node
+
+
+def _made_item(listed: cst.BaseExpression, ctx: Context) -> cst.Call | None:
+    """Return the call that made an item of a list: in a comprehension, a display, or `append`."""
+    name = listed
+    listed = followed(listed, ctx)
+    is_copied = isinstance(listed, cst.Call) and ctx.called(listed) in _COPYING
+    if isinstance(listed, cst.Call) and is_copied and listed.args:
+        listed = listed.args[0].value
+    if isinstance(listed, cst.ListComp | cst.GeneratorExp):
+        return listed.elt if isinstance(listed.elt, cst.Call) else None
+    if not isinstance(listed, cst.List | cst.Tuple):
+        return None
+    items = [each.value for each in listed.elements]
+    if not items and isinstance(name, cst.Name):
+        owner = ctx.names.owner(name.value, ctx.names.scope(name))
+        uses = ctx.names.uses(name.value, owner) if owner is not None else []
+        items = [item for use in uses if (item := _appended(use, ctx)) is not None]
+    first = items[0] if items else None
+    made = bound_before(first, ctx) if isinstance(first, cst.Name) else first
+    return made if isinstance(made, cst.Call) else None
+
+
+def _appended(name: cst.Name, ctx: Context) -> cst.BaseExpression | None:
+    """Return what is appended to a list here."""
+    method = ctx.parent(name)
+    call = ctx.parent(method) if isinstance(method, cst.Attribute) else None
+    if not isinstance(method, cst.Attribute) or method.attr.value != "append":
+        return None
+    return call.args[0].value if isinstance(call, cst.Call) and len(call.args) == 1 else None
 
 
 def _started(call: cst.Call, ctx: Context) -> Iterator[cst.BaseExpression]:

@@ -17,9 +17,16 @@ from placement_lint.semantic.elsewhere import effects_of
 from placement_lint.semantic.enclosing import ancestors_in_function, is_in_test
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.functions import only_return
+from placement_lint.semantic.object_classes import called_method
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments, elements_or_self
-from placement_lint.syntax.definitions import applied, function_of, named_function
+from placement_lint.syntax.definitions import (
+    applied,
+    class_of_method,
+    function_of,
+    is_generator,
+    named_function,
+)
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -29,13 +36,14 @@ if TYPE_CHECKING:
     from placement_lint.rules.transfers.jitted_calls import Loop
     from placement_lint.semantic.model import ModuleFacts
 
+    Around = Loop | cst.FunctionDef
+
 _CONVERTING = frozenset({
     "builtins.float", "builtins.int", "jax.device_get", "numpy.array", "numpy.asarray",
 })  # fmt: skip
 _FETCHING = "jax.device_get"
 _PMAP = "jax.pmap"
 _READING_METHODS = frozenset({"item", "tolist"})
-# What takes a value to keep or to show it; any other call may need it to go on.
 _COLLECTING_METHODS = frozenset(
     "add add_scalars log_dict log_metric log_scalar observe record report track update "
     "write_metrics write_scalar write_scalars".split()
@@ -70,8 +78,10 @@ class HostSyncInLoop(Rule):
     only kept or shown: appended, summed up, stored in a list or a dictionary, logged, printed. It
     may be read for each item, as in `{k: float(v) for k, v in metrics.items()}` and
     `jax.tree.map(float, metrics)`. It also finds calls of functions, of any file, that do nothing
-    with JAX but `jax.device_get`. The compiled function may come from another file, be one of
-    several that a function of the file returns, or be called by one that hands its result back.
+    with JAX but `jax.device_get`, and statements that call a function of the same file which reads
+    its argument, only to keep or to show it. The compiled function may come from another file, be
+    one of several that a function of the file returns, or be called by one that hands its result
+    back.
 
     ## Why is this bad?
     JAX dispatches work to the device and returns at once, so that the host prepares the next step
@@ -185,7 +195,8 @@ def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
     for each in in_each_iteration:
         for what in _read(each, ctx):
             step = _step_of(what, each, loop, steps, ctx)
-            if step is None or not _is_kept(each, loop, ctx):
+            is_kept = _is_kept(each, loop, ctx) or _is_kept_by_callee(each, loop, ctx)
+            if step is None or not is_kept:
                 continue
             steps.discard(id(step))
             ctx.report(
@@ -331,7 +342,16 @@ def _reads_clock(inside: tuple[cst.CSTNode, ...], ctx: Context) -> bool:
 def _read(
     node: cst.Call | cst.FormattedStringExpression, ctx: Context
 ) -> Iterator[cst.BaseExpression]:
-    """Yield what a node turns into numbers or text on the host."""
+    """Yield what a node turns into numbers or text on the host, or a function that it calls."""
+    yield from _read_here(node, ctx)
+    if isinstance(node, cst.Call):
+        yield from _read_by_callee(node, ctx)
+
+
+def _read_here(
+    node: cst.Call | cst.FormattedStringExpression, ctx: Context
+) -> Iterator[cst.BaseExpression]:
+    """Yield what a node itself turns into numbers or text on the host."""
     if isinstance(node, cst.FormattedStringExpression):
         yield node.expression
         return
@@ -346,6 +366,54 @@ def _read(
         yield node.func.value
     elif len(node.args) == 1 and _only_fetches(node.func, ctx):
         yield from Arguments(node).positional
+
+
+def _read_by_callee(node: cst.Call, ctx: Context) -> Iterator[cst.BaseExpression]:
+    """Yield what a call as a statement gives to a function that only keeps or shows it."""
+    if not isinstance(ctx.parent(node), cst.Expr) or ctx.called(node) is not None:
+        return
+    function = function_of(node.func, ctx.names) or called_method(node.func, ctx)
+    if not isinstance(function, cst.FunctionDef) or function.decorators:
+        return
+    if function.asynchronous is not None or is_generator(function, ctx.names):
+        return
+    parameters = [each.name.value for each in function.params.params]
+    if class_of_method(function, ctx.names) is not None:
+        parameters = parameters[1:]
+    for argument in node.args:
+        name = argument.keyword.value if argument.keyword is not None else None
+        if name is None and not argument.star and parameters:
+            name, *parameters = parameters
+        if name in _kept_parameters(function, ctx):
+            yield argument.value
+
+
+def _kept_parameters(function: cst.FunctionDef, ctx: Context) -> set[str | None]:
+    """Return the parameters that a function always reads on the host, to keep or to show them."""
+    known = ctx.module.fact(_known_readers)
+    if id(function) not in known:
+        kept = {
+            _root(what)
+            for each in ctx.tree.every(cst.Call, cst.FormattedStringExpression, below=function.body)
+            for what in _read_here(each, ctx)
+            if _is_unconditional(each, ctx) and _is_kept(each, function, ctx)
+        }
+        known[id(function)] = kept - _tested_names(function, ctx) - {None}
+    return known[id(function)]
+
+
+def _known_readers(_facts: ModuleFacts) -> dict[int, set[str | None]]:
+    """Make the store of one file: which parameters of a function it reads to keep them."""
+    return {}
+
+
+def _root(node: cst.BaseExpression) -> str | None:
+    """Return the name at the beginning of `metrics["loss"].mean`."""
+    while isinstance(node, cst.Attribute | cst.Subscript):
+        if isinstance(node, cst.Attribute) and node.attr.value in METADATA_ATTRIBUTES:
+            return None
+        node = node.value
+    return node.value if isinstance(node, cst.Name) else None
 
 
 def _converts(function: cst.BaseExpression, ctx: Context) -> bool:
@@ -453,7 +521,7 @@ def _is_computation(call: cst.Call, ctx: Context) -> bool:
     return row is not None and row.effect in {Effect.COMPUTE, Effect.CONVERT, Effect.COPY}
 
 
-def _tested_names(loop: Loop, ctx: Context) -> set[str]:
+def _tested_names(loop: Around, ctx: Context) -> set[str]:
     """Return the names that a loop tests to decide something: it waits for those in any case."""
     tests = [
         each.test
@@ -495,7 +563,7 @@ def _bound_names(call: cst.Call, ctx: Context) -> set[str]:
     }
 
 
-def _is_kept(node: cst.CSTNode, loop: Loop, ctx: Context, depth: int = 3) -> bool:
+def _is_kept(node: cst.CSTNode, loop: Around, ctx: Context, depth: int = 3) -> bool:
     """Return whether what an expression gives is surely only kept or shown."""
     if depth == 0:
         return False
@@ -554,15 +622,20 @@ def _keeps(call: cst.CSTNode, ctx: Context) -> bool:
     return isinstance(call.func, cst.Attribute) and call.func.attr.value in _KEEPING_METHODS
 
 
-def _collects(call: cst.Call, loop: Loop, ctx: Context) -> bool:
+def _collects(call: cst.Call, loop: Around, ctx: Context) -> bool:
     """Return whether a call keeps what it is given in an object that decides nothing in the loop:
     all else that the loop does with it is to call it as a statement, or in one.
     """
-    receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
-    name = dotted(receiver) if receiver is not None else None
-    if name is None or not isinstance(call.func, cst.Attribute):
+    if not isinstance(call.func, cst.Attribute) or ctx.called(call) is not None:
         return False
-    if call.func.attr.value not in _COLLECTING_METHODS or ctx.called(call) is not None:
+    is_collecting = call.func.attr.value in _COLLECTING_METHODS
+    return is_collecting and _is_only_called(call.func.value, loop, ctx)
+
+
+def _is_only_called(receiver: cst.BaseExpression, loop: Around, ctx: Context) -> bool:
+    """Return whether all that a loop does with an object is to call it, in statements."""
+    name = dotted(receiver)
+    if name is None:
         return False
     head = name.partition(".")[0]
     uses = (
@@ -575,10 +648,24 @@ def _collects(call: cst.Call, loop: Loop, ctx: Context) -> bool:
     )
 
 
+def _is_kept_by_callee(node: cst.CSTNode, loop: Loop, ctx: Context) -> bool:
+    """Return whether what a call's own function reads decides nothing in the loop, in which its
+    object may only be called in statements.
+    """
+    if not isinstance(node, cst.Call) or next(_read_by_callee(node, ctx), None) is None:
+        return False
+    receiver = node.func.value if isinstance(node.func, cst.Attribute) else None
+    is_own = isinstance(receiver, cst.Name) and receiver.value == "self"
+    given = {_root(argument.value) for argument in node.args} | ({"self"} if is_own else set())
+    if not given.isdisjoint(_tested_names(loop, ctx)):
+        return False
+    return receiver is None or is_own or _is_only_called(receiver, loop, ctx)
+
+
 def _target_is_kept(
     target: cst.BaseExpression,
     statement: cst.CSTNode,
-    loop: Loop,
+    loop: Around,
     ctx: Context,
     depth: int,
 ) -> bool:

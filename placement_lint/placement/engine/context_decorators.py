@@ -1,0 +1,83 @@
+"""Contexts that decorate functions of the program: `@on_cpu()`, `@Placed(device)`.
+
+Each call of such a function runs in the block of the context, as `@jax.default_device(d)` does it.
+A function that a context decorates is called as it was before; what it enters is known here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from placement_lint.placement.domain.state import ANY_DEVICE, DefaultDevice
+from placement_lint.placement.domain.values import DefaultDeviceContext, Instance, PlainContext
+from placement_lint.placement.engine.contexts import entered_default
+from placement_lint.placement.facts.decorators import decorator_name
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.domain.state import State
+    from placement_lint.placement.domain.values import Value
+    from placement_lint.placement.engine.protocols import Interpreter
+    from placement_lint.placement.facts.module import Module
+
+_DECORATING = "contextlib.ContextDecorator"
+
+
+class ContextDecorators:
+    """The functions of a program that contexts decorate, and by which of their decorators."""
+
+    def __init__(self, program: Interpreter) -> None:
+        self._program = program
+        self._found: dict[Place, dict[int, cst.Decorator]] = {}
+
+    def note(self, function: Place, decorator: cst.Decorator, held: Value) -> bool:
+        """Return whether a decorator is a context, and remember it as one of that function."""
+        if not held or not all(
+            isinstance(atom, DefaultDeviceContext | PlainContext)
+            or (isinstance(atom, Instance) and self._decorates(atom.cls))
+            for atom in held
+        ):
+            return False
+        self._found.setdefault(function, {})[id(decorator)] = decorator
+        return True
+
+    def _decorates(self, cls: Place) -> bool:
+        """Return whether objects of a class are contexts that may decorate functions."""
+        classes = self._program.classes
+        return (
+            _DECORATING in classes.base_names(cls)
+            and classes.method(cls, "__enter__") is not None
+            and classes.method(cls, "__call__") is None
+        )
+
+    def entered(self, module: Module, node: cst.FunctionDef, state: State) -> bool:
+        """Enter what decorates a function, whose body is about to run; tell whether that is
+        anything.
+
+        It has no effect on the body of a generator or of an `async def`; nor does anything say on
+        whose default device such a body runs.
+        """
+        noted = self._found.get(module.place(node), {})
+        blocks = state.blocks
+        for decorator in node.decorators:
+            if id(decorator) not in noted and decorator_name(module, decorator) != (
+                "jax.default_device"
+            ):
+                continue
+            if node.asynchronous is not None or module.is_generator(node):
+                state.blocks = (DefaultDevice(ANY_DEVICE),)
+                return True
+            expressions = self._program.expressions(module)
+            held = expressions.evaluate(decorator.decorator, state)
+            objects = expressions.calls.objects
+            objects.entered_value(held, state)
+            entered = entered_default(held)
+            if id(decorator) not in noted and not any(
+                isinstance(atom, DefaultDeviceContext) for atom in held
+            ):
+                entered = DefaultDevice(ANY_DEVICE)
+            if entered is not None:
+                state.blocks = (*state.blocks, entered)
+        return state.blocks is not blocks
