@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 _MOST_PLACES = 1_000
 """Expressions that the search for one way visits: beyond them, the way is not known."""
+_MOST_KNOWN = 32
+"""Places of which is kept where each expression has their arrays from."""
 _STORING_METHODS = frozenset({
     "add", "append", "appendleft", "extend", "insert", "put", "put_nowait", "setdefault", "update",
 })  # fmt: skip
@@ -68,6 +70,9 @@ class Journeys:
         self._program = program
         self._holders: frozenset[Instance] = frozenset()
         """The objects that are followed as if they were the array which they hold."""
+        self._known: dict[tuple[Place, frozenset[Instance]], dict[Place, list[_Before]]] = {}
+        """Where what was made at a place came from, of each expression that was on a way: the ways
+        of one array to its uses have most of them in common."""
 
     def of(self, made: Place, use: Place) -> list[JourneyStep] | None:
         """Return the steps from the expression that made or committed an array to a use of it.
@@ -84,22 +89,23 @@ class Journeys:
 
     def _holding(self, made: Place) -> frozenset[Instance]:
         """Return the objects of which an attribute holds an array that was made there."""
-        return frozenset(
-            owner
-            for (owner, _), held in self._program.now.final.items()
-            if isinstance(owner, Instance) and _is_from(made, held)
-        )
+        return frozenset(owner for owner, _ in self._held_in.get(made, ()))
 
     def _shortest(self, made: Place, use: Place) -> list[JourneyStep] | None:
         came_to: dict[Place, tuple[Place, JourneyStep | None] | None] = {use: None}
         pending = deque([use])
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        known = self._known.setdefault((made, self._holders), {})
         while pending:
             place = pending.popleft()
             if place == made:
                 return [*_steps(place, came_to)]
             if len(came_to) > _MOST_PLACES:
                 return None
-            for before, step in self._before(place, made):
+            if place not in known:
+                known[place] = [*self._before(place, made)]
+            for before, step in known[place]:
                 if before not in came_to:
                     came_to[before] = (place, step)
                     pending.append(before)
@@ -214,11 +220,7 @@ class Journeys:
 
     def _put_into_objects(self, made: Place) -> Iterator[_Before]:
         """Yield what is stored in the attributes of the objects that are followed."""
-        names = {
-            name
-            for (owner, name), held in self._program.now.final.items()
-            if owner in self._holders and _is_from(made, held)
-        }
+        names = {name for _, name in self._held_in.get(made, ())}
         for name in sorted(names):
             yield from self._stored_as(name, made)
 
@@ -275,6 +277,18 @@ class Journeys:
                     )
 
     # -- what leads where, found once -------------------------------------------------------------
+
+    @functools.cached_property
+    def _held_in(self) -> dict[Place, set[tuple[Instance, str]]]:
+        """For each place where an array was made or committed: the attributes that hold it."""
+        found: dict[Place, set[tuple[Instance, str]]] = {}
+        for (owner, name), held in self._program.now.final.items():
+            if isinstance(owner, Instance):
+                for array in arrays(held):
+                    made = () if array.origin is None else (array.origin.created,)
+                    for place in (*array.via, *made):
+                        found.setdefault(place, set()).add((owner, name))
+        return found
 
     @functools.cached_property
     def _callers(self) -> dict[Place, list[tuple[Module, cst.Call]]]:

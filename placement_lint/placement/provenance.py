@@ -28,6 +28,17 @@ class Provenance:
         """What comes in the place of arrays."""
         return Replacements(self._modules)
 
+    @functools.cached_property
+    def device_expressions(self) -> dict[Place, Place | None]:
+        """For each expression that makes arrays which are copied, the one that names a device."""
+        return {
+            array.origin.commit_at: array.origin.device
+            for module in self._modules.values()
+            for use in module.record.uses.values()
+            for array in use.moved
+            if array.origin is not None
+        }
+
 
 class Replacements:
     """What is computed of the arrays of a program and comes in their place: they are copied once.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,10 +11,17 @@ from placement_lint.files.source import Source
 from placement_lint.lint.check_file import lint_source
 from placement_lint.lint.file_results import FileOptions
 from placement_lint.placement.interpreter import Program
+from placement_lint.placement.journeys import Journeys
 from placement_lint.rules.commitment.device_put_without_device import DevicePutWithoutDevice
+from placement_lint.rules.commitment.uncommitted_array_indexed import UncommittedArrayIndexed
+from placement_lint.rules.commitment.uncommitted_array_moved import UncommittedArrayMoved
+from tests.counting import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from placement_lint.findings import Applicability
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.engine.supposition import Supposition
 
 OPTIONS = FileOptions((DevicePutWithoutDevice,))
@@ -83,3 +91,48 @@ def test_few_are_committed_alone(executions: list[int]) -> None:
     text = "".join(MEETING.replace("f(", f"f{i}(") for i in range(20))
     assert len(fixes(text)) == 40
     assert len(executions) <= 30
+
+
+STEP = """\
+def step_{i:03}(batch, rate=0.1):
+    total = jnp.sum(batch) * rate
+    for part in range(3):
+        total = total + batch[part].mean()
+    return step_{after:03}(batch, rate) if rate > 1 else total
+"""
+USING = FileOptions((UncommittedArrayIndexed, UncommittedArrayMoved))
+
+
+def steps(count: int) -> str:
+    """Give functions that hand one array on, each to the next one, and compute with it."""
+    body = "".join(STEP.format(i=i, after=i + 1) for i in range(count))
+    return f"{HEAD}with jax.default_device(cpu):\n    data = jnp.ones(8)\n{body}step_000(data)\n"
+
+
+def test_what_no_part_that_is_put_back_helps_is_executed_twice(executions: list[int]) -> None:
+    found = lint_source(Source("a.py", steps(8)), USING).findings
+    assert len(found) == 16
+    assert all(each.fix is not None and "runs on the host" in each.fix.message for each in found)
+    assert executions == [1, 1]
+
+
+def test_ways_and_fixes_of_many_uses_of_one_array_take_their_share(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each was searched for by itself, through all that was recorded."""
+    looked: Counter[tuple[Place, Place]] = Counter()
+    before = Journeys._before
+
+    def noted(journeys: Journeys, place: Place, made: Place) -> Iterator[object]:
+        looked[place, made] += 1
+        return before(journeys, place, made)
+
+    monkeypatch.setattr(Journeys, "_before", noted)
+    work = []
+    for count in (16, 64):
+        looked.clear()
+        with counted() as calls:
+            lint_source(Source("a.py", steps(count)), USING)
+        work.append(calls.made)
+        assert {*looked.values()} == {1}
+    assert work[1] < 4.2 * work[0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import libcst as cst
 
@@ -39,6 +39,7 @@ _MOST_NODES = 400_000
 """Nodes of the syntax trees of a program that is executed again: beyond, it would take too long."""
 _KEEPING = (cst.BaseSmallStatement, cst.FunctionDef, cst.Lambda, cst.NamedExpr)
 """Nodes around an expression beyond which what it gives may be under a name."""
+_Effect = TypeVar("_Effect")
 _WHERE_UNCERTAIN = frozenset({Consequence.RETYPED, Consequence.UNSEEN})
 
 
@@ -194,6 +195,8 @@ class Commitments:
         put_back = {taking for taking, is_read in self._takings.items() if not is_read}
         for _ in range(_MAX_ROUNDS):
             trial = self._try(taken, put_back)
+            if self._committed.keys() <= trial.hopeless:
+                break
             before = len(taken) + len(put_back)
             for taking in trial.blamed:
                 stays = taking not in taken and self._stays[taking.place.module](taking)
@@ -246,11 +249,33 @@ class _Trial:
             joined = places.union(*(self._groups.get(place, places) for place in places))
             self._groups.update(dict.fromkeys(joined, joined))
 
+    @functools.cached_property
+    def _served_to(self) -> dict[Place, set[Taking]]:
+        """For each expression, the operations that take parts of what it makes."""
+        return _by_place(self._served)
+
+    @functools.cached_property
+    def _found_of(self) -> dict[Place, set[Consequence]]:
+        """For each expression, what comes of committing it."""
+        return _by_place(self._found)
+
     @property
     def blamed(self) -> set[Taking]:
         """The operations that take parts of which something comes."""
         every = (causes for found in self._found.values() for causes in found)
         return {cause for causes in every for cause in causes if isinstance(cause, Taking)}
+
+    @property
+    def hopeless(self) -> set[Place]:
+        """The expressions of which something comes, whatever parts of their arrays are put back."""
+        return {
+            place
+            for consequence, every in self._found.items()
+            if consequence not in _WHERE_UNCERTAIN
+            for causes in every
+            if not any(isinstance(cause, Taking) for cause in causes)
+            for place in _places(causes)
+        }
 
     def is_apart(self, place: Place) -> bool:
         """Return whether an expression's arrays met none of another one that is committed."""
@@ -262,19 +287,24 @@ class _Trial:
 
     def returned(self, group: frozenset[Place]) -> frozenset[Taking]:
         """Return the operations that take parts of what a group makes, and are put back."""
-        return frozenset(
-            taking
-            for taking, every in self._served.items()
-            if any(not group.isdisjoint(causes) for causes in every)
-        )
+        return frozenset[Taking]().union(*(self._served_to.get(place, ()) for place in group))
 
     def consequences(self, group: frozenset[Place]) -> frozenset[Consequence]:
         """Return what comes of committing a group."""
-        return frozenset(
-            consequence
-            for consequence, every in self._found.items()
-            if any(not group.isdisjoint(causes) for causes in every)
-        )
+        return frozenset[Consequence]().union(*(self._found_of.get(place, ()) for place in group))
+
+
+def _by_place(found: Mapping[_Effect, Iterable[Causes]]) -> dict[Place, set[_Effect]]:
+    """Return, for each expression that is a cause of something, what it is a cause of."""
+    effects: dict[Causes, set[_Effect]] = {}
+    for effect, every in found.items():
+        for causes in every:
+            effects.setdefault(causes, set()).add(effect)
+    by_place: dict[Place, set[_Effect]] = {}
+    for causes, of_them in effects.items():
+        for place in _places(causes):
+            by_place.setdefault(place, set()).update(of_them)
+    return by_place
 
 
 def _places(causes: Causes) -> Iterator[Place]:

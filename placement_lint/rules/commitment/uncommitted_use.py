@@ -174,7 +174,7 @@ def _commit(arrays: list[Array], ctx: Context) -> FixPlan | None:
         commitment, returned = ctx.flow.commitment(arrays, alone=True), []
     if commitment is None:
         return None
-    named = _device_expressions(ctx)
+    named = ctx.flow.program.provenance.device_expressions
     calls: list[Around] = []
     level = Applicability.UNSAFE if commitment.consequences else Applicability.SAFE
     for place in sorted(commitment.committed):
@@ -192,19 +192,6 @@ def _commit(arrays: list[Array], ctx: Context) -> FixPlan | None:
     calls += returned
     what = f"Commit the array where it is made{effects(commitment)}"
     return FixPlan(level, what, lambda editor: written(calls, editor), imports=imports_of(calls))
-
-
-def _device_expressions(ctx: Context) -> dict[Place, Place | None]:
-    """Return, for each expression that makes arrays which are copied, the one that names a
-    device.
-    """
-    return {
-        array.origin.commit_at: array.origin.device
-        for module in ctx.flow.program.modules.values()
-        for use in module.record.uses.values()
-        for array in use.moved
-        if array.origin is not None
-    }
 
 
 def _is_expression(node: cst.CSTNode) -> bool:
