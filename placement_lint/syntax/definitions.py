@@ -59,12 +59,15 @@ def class_named(node: cst.CSTNode | None, names: Names) -> cst.ClassDef | None:
 def texts_of(node: cst.Name, names: Names) -> list[str]:
     """Return the texts that a variable goes through: `for name in ("images", "labels")`.
 
-    They are written in the loop itself, in what a name in it was assigned, or in the default of a
-    parameter. Of anything else there are none.
+    They are written in the loop itself, in what a name in it was assigned, in the default of a
+    parameter, or in what pytest passes to a test: `@pytest.mark.parametrize("name", ["gpu"])`. Of
+    anything else there are none.
     """
     bound = names.sole_definition(node)
     is_loop = isinstance(bound, cst.For | cst.CompFor) and isinstance(bound.target, cst.Name)
     listed = bound.iter if is_loop and isinstance(bound, cst.For | cst.CompFor) else None
+    if isinstance(bound, cst.Param):
+        listed = _parametrized(node, names)
     if isinstance(listed, cst.Name):
         first = names.sole_binding(listed)
         listed = None if first is None else first.value
@@ -76,6 +79,19 @@ def texts_of(node: cst.Name, names: Names) -> list[str]:
     return [text for text in texts if text is not None] if None not in texts else []
 
 
+def _parametrized(node: cst.Name, names: Names) -> cst.BaseExpression | None:
+    """Return the values of a parameter that `pytest.mark.parametrize` passes, one after another."""
+    function = names.tree.around(node, cst.FunctionDef)
+    for decorator in () if function is None else function.decorators:
+        call = decorator.decorator
+        if isinstance(call, cst.Call) and names.qualified(call.func) == _PARAMETRIZE:
+            given = [argument.value for argument in call.args if not argument.star]
+            if len(given) > 1 and string_value(given[0]) == node.value:
+                return given[1]
+    return None
+
+
+_PARAMETRIZE = "pytest.mark.parametrize"
 _MAX_KEY_STEPS = 4
 """Calls around what is iterated: `sorted(set(params.keys()))`."""
 _KEEPING_ITEMS = frozenset({

@@ -302,7 +302,9 @@ class Classes:
             return self.as_annotated(instance.cls, name, held)
         function = self.method(instance.cls, name)
         if function is None:
-            inherited = _bound(self.class_variable(instance.cls, name, state), instance)
+            is_field = any(name in self._own_annotations(c) for c in self.bases(instance.cls))
+            held = self.class_variable(instance.cls, name, state)
+            inherited = _bound(held, instance, is_field=is_field)
             described = self._described(instance, name, inherited, state)
             if described is not None:
                 return described
@@ -575,14 +577,21 @@ def _method(atom: Sequence | AnyTree, name: str) -> str | None:
     return method_of(atom.library if isinstance(atom, Sequence) else atom.cls, name)
 
 
-def _bound(held: Value, instance: Instance) -> Value:
-    """Return what a class has by a name, as an object gives it: methods are bound to it."""
-    return frozenset(
-        replace(atom, function=Method(atom.function.place, instance), is_method=False)
-        if isinstance(atom, Partial) and atom.is_method and isinstance(atom.function, Function)
-        else atom
-        for atom in held
-    )
+def _bound(held: Value, instance: Instance, *, is_field: bool) -> Value:
+    """Return what a class has by a name, as an object gives it: methods are bound to it.
+
+    `is_field`: it is the default of a field, which an object has itself.
+    """
+    bound: set[Atom] = set()
+    for atom in held:
+        if isinstance(atom, Partial) and atom.is_method and isinstance(atom.function, Function):
+            method = Method(atom.function.place, instance)
+            bound.add(replace(atom, function=method, is_method=False))
+        elif isinstance(atom, Function) and not is_field:
+            bound.add(Method(atom.place, instance))
+        else:
+            bound.add(atom)
+    return frozenset(bound)
 
 
 def _members(node: cst.ClassDef) -> list[cst.CSTNode]:

@@ -60,6 +60,10 @@ _MOST_NAMES_IN_BOUNDS = 4
 """Names in the bound of a slice that are followed."""
 
 
+_GRIDS = frozenset({"jax.numpy.mgrid", "jax.numpy.ogrid"})
+"""What makes an array, or a list of arrays, of the slices in the brackets: `jnp.mgrid[:3, :3]`."""
+
+
 class Subscripts:
     """Evaluates the subscripts of one body."""
 
@@ -68,6 +72,14 @@ class Subscripts:
 
     def subscript(self, node: cst.Subscript, state: State) -> Value:
         """Index: of a container, what it holds; of an array, a copy of all of it."""
+        name = self.on.names.qualified(node.value) if _is_grid(node.value) else None
+        if name not in _GRIDS:
+            return self._taken(node, state)
+        made = self.on.operations.created(self.on.index(node), state)
+        return made if name == "jax.numpy.mgrid" else value(Sequence(None, made))
+
+    def _taken(self, node: cst.Subscript, state: State) -> Value:
+        """Return what an index takes of what is before the brackets."""
         # Nothing comes of indexing None.
         held = self.on.evaluate(node.value, state)
         held = held - NONE or held
@@ -329,6 +341,11 @@ def _part_of_grid(grid: DeviceGrid, node: cst.Subscript, part: Part | None) -> D
         is_slice = isinstance(node.slice[0].slice, cst.Slice)
         return DeviceGrid(None, (None,) if is_slice else None)
     return DeviceGrid(None if grid.devices is None else grid.devices.sliced(part), (None,))
+
+
+def _is_grid(node: cst.BaseExpression) -> bool:
+    """Return whether an expression is named like what makes coordinates of its slices."""
+    return isinstance(node, cst.Attribute) and node.attr.value in {"mgrid", "ogrid"}
 
 
 def _is_array(index: Value) -> bool:

@@ -573,6 +573,14 @@ def partial_method(call: LibraryCall) -> Value:
     return value(Partial(only, tuple(passed.positional[1:]), keywords, is_method=True))
 
 
+@models("builtins.staticmethod")
+def static_method(call: LibraryCall) -> Value:
+    """`staticmethod(f)`: what an object gives without being bound to it."""
+    held = call.values()
+    only = sole(held[0]) if len(held) == 1 else None
+    return value(Partial(only, (), ())) if isinstance(only, Function) else UNKNOWN
+
+
 @models("functools.partial")
 def partial(call: LibraryCall) -> Value:
     """`functools.partial(f, …)`: of a transformation, a decorator; of a computation, one."""

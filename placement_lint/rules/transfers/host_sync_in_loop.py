@@ -12,16 +12,19 @@ from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES, Effect
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Identifier, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import in_host_block, is_pinned_to_cpu
-from placement_lint.rules.transfers.jitted_calls import jitted, loop_around, runs_in_each_iteration
+from placement_lint.rules.transfers.jitted_calls import (
+    is_pmapped,
+    jitted,
+    loop_around,
+    runs_in_each_iteration,
+)
 from placement_lint.semantic.elsewhere import effects_of
 from placement_lint.semantic.enclosing import ancestors_in_function, is_in_test
-from placement_lint.semantic.followed import followed
 from placement_lint.semantic.functions import only_return
 from placement_lint.semantic.object_classes import called_method
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments, elements_or_self
 from placement_lint.syntax.definitions import (
-    applied,
     class_of_method,
     function_of,
     is_generator,
@@ -42,7 +45,6 @@ _CONVERTING = frozenset({
     "builtins.float", "builtins.int", "jax.device_get", "numpy.array", "numpy.asarray",
 })  # fmt: skip
 _FETCHING = "jax.device_get"
-_PMAP = "jax.pmap"
 _READING_METHODS = frozenset({"item", "tolist"})
 _COLLECTING_METHODS = frozenset(
     "add add_scalars log_dict log_metric log_scalar observe record report track update "
@@ -61,6 +63,10 @@ _PASSING_ON = frozenset({
     "builtins.dict", "builtins.float", "builtins.int", "builtins.round", "builtins.str",
     "numpy.array", "numpy.asarray", "numpy.max", "numpy.mean", "numpy.min", "numpy.sum",
 })  # fmt: skip
+_MORE_OF_NUMPY = frozenset(
+    "astype copy flatten item max mean min ravel round squeeze std sum tolist".split()
+)
+"""Methods of what was read, which is an array of NumPy then."""
 _MOST_WRAPPERS = 2
 """Functions that hand back what another one gives."""
 _MOST_NAMES = 3
@@ -241,7 +247,7 @@ def _runs_on_device(call: cst.Call, ctx: Context, wrappers: int = _MOST_WRAPPERS
         return True
     is_named = ctx.name(call.func) is not None or isinstance(call.func, cst.Attribute)
     effects = effects_of(call.func, ctx) if is_named else None
-    return (effects is not None and effects.is_compiled) or _is_pmapped(call.func, ctx)
+    return (effects is not None and effects.is_compiled) or is_pmapped(call.func, ctx)
 
 
 def _hands_back_results(call: cst.Call, ctx: Context, wrappers: int) -> bool:
@@ -299,22 +305,6 @@ def _is_unconditional(node: cst.CSTNode, ctx: Context) -> bool:
             | cst.While,
         )
         for _, around in ancestors_in_function(node, ctx)
-    )
-
-
-def _is_pmapped(function: cst.BaseExpression, ctx: Context) -> bool:
-    """Return whether a function surely is one that `jax.pmap` gives, on devices of its choice."""
-    made = followed(function, ctx)
-    if not isinstance(made, cst.Call):
-        defined = named_function(function, ctx.names)
-        if not isinstance(defined, cst.FunctionDef) or len(defined.decorators) != 1:
-            return False
-        made = defined.decorators[0].decorator
-    elif ctx.called(made) != _PMAP:
-        return False
-    of, calls = applied(made, ctx.names)
-    return ctx.name(of) == _PMAP and not any(
-        each.is_open or {"backend", "devices"} & each.keywords.keys() for each in calls
     )
 
 
@@ -573,10 +563,13 @@ def _is_kept(node: cst.CSTNode, loop: Around, ctx: Context, depth: int = 3) -> b
             return isinstance(parent, cst.ListComp | cst.DictComp)
         if isinstance(parent, cst.Expr):
             return _keeps(child, ctx)
-        if isinstance(parent, cst.Call):
+        if isinstance(parent, cst.Call) and parent.func is not child:
             if _keeps(parent, ctx) or _collects(parent, loop, ctx):
                 return isinstance(ctx.parent(parent), cst.Expr)
             if ctx.called(parent) not in _PASSING_ON:
+                return False
+        elif isinstance(parent, cst.Attribute):
+            if parent.attr.value not in _MORE_OF_NUMPY:
                 return False
         elif isinstance(parent, cst.AugAssign):
             return _target_is_kept(parent.target, parent, loop, ctx, depth)
@@ -592,6 +585,7 @@ def _is_kept(node: cst.CSTNode, loop: Around, ctx: Context, depth: int = 3) -> b
             parent,
             cst.Arg
             | cst.BinaryOperation
+            | cst.Call
             | cst.Comparison
             | cst.ComparisonTarget
             | cst.Dict

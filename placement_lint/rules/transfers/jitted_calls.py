@@ -12,11 +12,11 @@ import libcst as cst
 
 from placement_lint.rules.devices.queries import is_cpu_device
 from placement_lint.semantic.enclosing import ancestors_in_function
-from placement_lint.semantic.followed import assigned_value
+from placement_lint.semantic.followed import assigned_value, followed
 from placement_lint.semantic.functions import only_return
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import Arguments, elements_or_self, integer_value, string_value
-from placement_lint.syntax.definitions import function_of, only_caches
+from placement_lint.syntax.definitions import applied, function_of, named_function, only_caches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -324,3 +324,19 @@ def _parameters(function: Function | None) -> list[str]:
         return []
     parameters = [*function.params.posonly_params, *function.params.params]
     return [each.name.value for each in parameters]
+
+
+def is_pmapped(function: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether a function surely is one that `jax.pmap` gives, on devices of its choice."""
+    made = followed(function, ctx)
+    if not isinstance(made, cst.Call):
+        defined = named_function(function, ctx.names)
+        if not isinstance(defined, cst.FunctionDef) or len(defined.decorators) != 1:
+            return False
+        made = defined.decorators[0].decorator
+    elif ctx.called(made) != "jax.pmap":
+        return False
+    of, calls = applied(made, ctx.names)
+    return ctx.name(of) == "jax.pmap" and not any(
+        each.is_open or {"backend", "devices"} & each.keywords.keys() for each in calls
+    )

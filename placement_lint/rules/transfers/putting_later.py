@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain import values
+from placement_lint.placement.domain import contents, values
 from placement_lint.rules.transfers.putting_functions import function_called
 from placement_lint.semantic.functions import only_return
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import named_function
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
 
@@ -70,6 +72,45 @@ def returned_by(
         return None
     only = only_return(found[0], found[1])
     return None if only is None else (creator_of(only, found[1]), found[1])
+
+
+def leaves_made(tree: cst.BaseExpression, ctx: Context) -> Iterator[cst.Call]:
+    """Yield the calls that make the leaves of a tree, such as a dict that a function fills.
+
+    None where a leaf may be something else, or where the function keeps anything elsewhere.
+    """
+    function = ctx.function(tree)
+    if not isinstance(function, cst.FunctionDef) or _keeps_elsewhere(function, ctx):
+        return
+    places: set[int] = set()
+    for leaf in contents.leaves_of(ctx.flow.tree_of(tree)):
+        for atom in leaf:
+            if not isinstance(atom, values.Array) or atom.origin is None or atom.committed:
+                return
+            created = atom.origin.created
+            if created.module != ctx.flow.module.name:
+                return
+            places.add(created.node)
+    for place in sorted(places):
+        made = ctx.tree.nodes[place]
+        if isinstance(made, cst.Call) and ctx.tree.is_inside(made, function):
+            yield made
+
+
+def _keeps_elsewhere(function: cst.FunctionDef, ctx: Context) -> bool:
+    """Return whether a function stores anything in what it did not make: a cache, an object."""
+    for node in ctx.tree.every(cst.AssignTarget, cst.Global, cst.Nonlocal, below=function.body):
+        if not isinstance(node, cst.AssignTarget):
+            return True
+        root: cst.CSTNode = node.target
+        while isinstance(root, cst.Attribute | cst.Subscript):
+            root = root.value
+        if root is node.target:
+            continue
+        bound = ctx.names.sole_value(root)
+        if bound is None or not ctx.tree.is_inside(bound, function):
+            return True
+    return False
 
 
 def _changed(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:

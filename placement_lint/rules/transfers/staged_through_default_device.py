@@ -32,6 +32,7 @@ from placement_lint.rules.transfers.putting_functions import Putting, given_to_p
 from placement_lint.rules.transfers.putting_later import (
     creator_of,
     is_assigned,
+    leaves_made,
     made_before,
     returned_by,
 )
@@ -247,7 +248,8 @@ class StagedThroughDefaultDevice(Rule):
         returned, there = returned_by(made, ctx) or (None, ctx)
         if returned is not None and _is_display(returned, there):
             # One of its arrays is enough.
-            found = (creator_of(part, there) for part in _parts(returned, there))
+            found = [creator_of(part, there) for part in _parts(returned, there)]
+            found += leaves_made(returned, there)
             returned = next((each for each in found if _is_made(each, put, there)), None)
             if returned is None:
                 return
@@ -506,9 +508,9 @@ def _parts(operand: cst.BaseExpression, ctx: Context) -> list[cst.BaseExpression
 
 
 def _is_display(node: cst.BaseExpression | None, ctx: Context) -> bool:
-    """Return whether an expression writes out a tree: a dict, a list, an object by its fields."""
-    is_tree = isinstance(node, cst.Dict | cst.DictComp | cst.List | cst.ListComp | cst.Tuple)
-    return is_tree or _is_record(node, ctx)
+    """Return whether an expression writes out a tree, or is a name of what may be one."""
+    trees = cst.Dict | cst.DictComp | cst.List | cst.ListComp | cst.Name | cst.Tuple
+    return isinstance(node, trees) or _is_record(node, ctx)
 
 
 def _is_record(node: cst.BaseExpression | None, ctx: Context) -> TypeGuard[cst.Call]:
