@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from placement_lint.syntax.tree import Tree
 
 _MAKERS = frozenset({"pytest.fixture", "pytest_asyncio.fixture"})
+PLUGINS = "pytest_plugins"
+"""What a module names further modules by, whose fixtures its tests are given too."""
 _PLAIN_MODULES = frozenset({"builtins", "h5py", "io", "os", "pathlib", "pytest", "tempfile", "time",
                             "unittest", "warnings", "zipfile"})  # fmt: skip
 """Libraries of which no context manager has to do with JAX."""
@@ -59,6 +61,14 @@ def fixtures_among(statements: Iterable[cst.CSTNode], names: Names) -> dict[str,
         if isinstance(statement, cst.FunctionDef)
     )
     return {each.name: each for each in found if each is not None}
+
+
+def plugins_named(value: cst.BaseExpression) -> Iterator[str]:
+    """Yield the names of the modules in what is assigned to `pytest_plugins`."""
+    for each in elements_or_self(value):
+        name = string_value(each)
+        if name is not None:
+            yield name
 
 
 def parametrized(tree: Tree) -> Iterator[str]:

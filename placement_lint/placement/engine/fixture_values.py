@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.files.test_paths import CONFTEST
 from placement_lint.placement.domain.contents import element_of
 from placement_lint.placement.domain.state import ANY_DEVICE, DefaultDevice
 from placement_lint.placement.domain.values import UNKNOWN, Plain, arrays, join
 from placement_lint.placement.engine.typed_objects import TypedObjects
+from placement_lint.placement.engine.visible_fixtures import VisibleFixtures
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import is_generator
 from placement_lint.syntax.pytest_fixtures import (
     contexts_held,
-    fixtures_among,
     names_given,
     parametrized,
     pytest_fixture,
@@ -25,12 +23,13 @@ from placement_lint.syntax.pytest_fixtures import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.state import State
     from placement_lint.placement.domain.values import Value
     from placement_lint.placement.engine.protocols import Interpreter
+    from placement_lint.placement.engine.visible_fixtures import Provided
     from placement_lint.placement.facts.module import Module
     from placement_lint.syntax.pytest_fixtures import PytestFixture
 
@@ -38,8 +37,6 @@ _BEFORE_EACH_TEST = ("setUp", "setup_method")
 """Methods that unittest and pytest call on the object of each test before they call that."""
 _MOST_NESTED = 6
 """Fixtures that each are given the value of another."""
-_MOST_FOLDERS = 6
-"""Folders above that of a test whose `conftest.py` is asked."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +55,7 @@ class FixtureValues:
     def __init__(self, program: Interpreter) -> None:
         self._program = program
         self.typed = TypedObjects(program)
-        self._found: dict[object, dict[str, PytestFixture]] = {}
-        self._seen: dict[str, tuple[Module, ...]] = {}
+        self._visible = VisibleFixtures(program)
         self._values: dict[tuple[str, object, Place, DefaultDevice], Value] = {}
         self._elsewhere: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
         self._holding: dict[cst.FunctionDef, bool] = {}
@@ -90,7 +86,7 @@ class FixtureValues:
         for base in reversed(self._program.classes.bases(cls)):
             module, node = self._program.module_of(base), self._program.node(base)
             if isinstance(node, cst.ClassDef):
-                for fixture in self._fixtures(node, node.body.body, module).values():
+                for fixture in self._visible.among(node, node.body.body, module).values():
                     if fixture.is_automatic and fixture.is_alone:
                         yield module.place(fixture.node)
 
@@ -141,12 +137,11 @@ class FixtureValues:
             state.base = DefaultDevice(ANY_DEVICE)
         return self._given(asking, node, state, _MOST_NESTED)
 
-    def _visible_to(self, asking: _Asking) -> Iterator[tuple[Module, dict[str, PytestFixture]]]:
+    def _visible_to(self, asking: _Asking) -> Iterator[Provided]:
         """Yield the fixtures that tests may be given, the nearest first, each with its file."""
         module, cls = asking.module, asking.cls
-        yield module, {} if cls is None else self._fixtures(cls, cls.body.body, module)
-        for each in self._visible(module):
-            yield each, self._fixtures(each.name, each.tree.module.body, each)
+        yield module, {} if cls is None else self._visible.among(cls, cls.body.body, module)
+        yield from self._visible.of_file(module)
 
     def _given(
         self, asking: _Asking, node: cst.FunctionDef, state: State, nested: int
@@ -217,30 +212,6 @@ class FixtureValues:
                 if provider is not None:
                     pending.append((provider[0], provider[1].node))
         return False
-
-    # -- which fixtures there are ---------------------------------------------------------------
-
-    def _fixtures(
-        self, key: object, statements: Iterable[cst.CSTNode], module: Module
-    ) -> dict[str, PytestFixture]:
-        """Return the fixtures that are defined in a file, or in a class of it, by their names."""
-        if key not in self._found:
-            self._found[key] = fixtures_among(statements, module.names)
-        return self._found[key]
-
-    def _visible(self, module: Module) -> tuple[Module, ...]:
-        """Return a file, and the `conftest.py` files that serve it, the nearest first."""
-        if module.name not in self._seen:
-            found = [module]
-            for level in range(1, _MOST_FOLDERS + 1):
-                at = self._program.linking.find(module.name, "." * level + "conftest")
-                if at is None or at[1] or Path(at[0]).name != CONFTEST:
-                    continue
-                conftest = self._program.modules.get(at[0])
-                if conftest is not None and conftest is not module:
-                    found.append(conftest)
-            self._seen[module.name] = (*found,)
-        return self._seen[module.name]
 
     def _marks(self, module: Module) -> tuple[frozenset[str], frozenset[str]]:
         """Return the names of parameters that tests of a file are given in another way, and the

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
-from placement_lint.files.test_paths import CONFTEST
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, is_host
 from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.places import NOWHERE
@@ -198,10 +196,9 @@ class Reach:
             (name, self._program.linking.variable_of(module, scope, name, state))
             for name in bindings
         ]
-        if Path(module.name).name == CONFTEST:
-            # Tests are given what the functions of its fixtures give.
-            fixtures = fixtures_among(module.tree.module.body, module.names).values()
-            leaving += ((each.name, value(Function(module.place(each.node)))) for each in fixtures)
+        # Tests are given what the functions of fixtures give.
+        fixtures = fixtures_among(module.tree.module.body, module.names).values()
+        leaving += ((each.name, value(Function(module.place(each.node)))) for each in fixtures)
         for name, held in leaving:
             others = [atom for atom in held if not isinstance(atom, Class)]
             if any(self._lets_out(atom) for atom in others):
