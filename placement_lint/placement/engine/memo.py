@@ -298,14 +298,14 @@ class Memo:
 
     def _alike(self, place: Place, key: CallKey) -> list[Execution]:
         """Return the executions of a function for any data where a key has unknown arguments."""
-        shape = dict(key[0])
+        shape, around = dict(key[0]), key[1:]
         return [
             execution
-            for (given, *others), executions in self._program.now.memo[place].items()
-            if (*others,) == key[1:]
+            for known, executions in self._program.now.memo[place].items()
+            if known[1:] == around
             and all(
                 held == shape[name] or (shape[name] == UNKNOWN and is_data(held))
-                for name, held in given
+                for name, held in known[0]
             )
             for execution in executions
         ]

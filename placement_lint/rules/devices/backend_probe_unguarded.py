@@ -103,11 +103,13 @@ class BackendProbeUnguarded(Rule):
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         """Check `jax.devices("gpu")`."""
         asked = listed_argument(node, ctx)
+        if asked is None:
+            return
         text = listed_platform(node, ctx)
         # A loop may go over the names of several.
         question = _question(node, ctx) or _question_of_variable(node, ctx)
         platforms = _gone_through(asked, ctx) if text is None else [text]
-        if not platforms and question is not None and asked is not None:
+        if not platforms and question is not None:
             platforms = [] if _is_chosen(asked, ctx) else texts_seen(asked, ctx)
         unguarded = (
             each for each in platforms if each != "cpu" and not is_guarded(node, each, ctx)
@@ -223,11 +225,10 @@ def _question_of_variable(call: cst.Call, ctx: Context) -> _Question | None:
     target = statement.targets[0].target
     if not isinstance(target, cst.Name):
         return None
-    for node in ctx.tree.every(cst.Name):
-        if node.value != target.value or node is target:
-            continue
-        if ctx.names.sole_value(node) is call and _is_asked_for_emptiness(node, ctx):
-            return _Question(is_truth_only=False)
+    if ctx.names.sole_value(target) is call:
+        for node in ctx.names.uses(target.value, ctx.names.scope(target)):
+            if node is not target and _is_asked_for_emptiness(node, ctx):
+                return _Question(is_truth_only=False)
     return None
 
 
