@@ -13,14 +13,14 @@ from tests.fuzz.spellings import spelling
 
 
 @pytest.mark.parametrize(
-    "hundred", [0, *(pytest.param(number, marks=pytest.mark.every) for number in range(1, 4))]
+    "number", [0, *(pytest.param(number, marks=pytest.mark.every) for number in range(1, 10))]
 )
-def test_spellings(hundred: int) -> None:
-    """A hundred; more with `pytest -m every tests/fuzz`, or `python -m tests.fuzz spellings`."""
-    given = [spelling(number) for number in range(hundred * 100, hundred * 100 + 100)]
+def test_spellings(number: int) -> None:
+    """Forty; more with `pytest -m every tests/fuzz`, or `python -m tests.fuzz spellings`."""
+    given = [spelling(each) for each in range(number * 40, number * 40 + 40)]
     wrong = {each.origin: problems for each in given if (problems := judge(each).problems)}
     assert wrong == {}
-    assert len({each.data for each in given}) > 90
+    assert len({each.data for each in given}) > 36
 
 
 HEAD = "import jax\nimport jax.numpy as jnp\n"
