@@ -11,6 +11,8 @@ from placement_lint.syntax.calls import Arguments, string_value
 if TYPE_CHECKING:
     from placement_lint.placement.facts.module import Module
 
+_MANAGERS = frozenset({"contextlib.contextmanager"})
+
 
 def used_names(module: Module) -> frozenset[str]:
     """Return the names that are used in a module, other than to define what they stand for.
@@ -33,10 +35,88 @@ def enters_default_in_function(module: Module) -> bool:
 
 
 def updates_in_function(module: Module) -> bool:
-    """Return whether a function that nobody in the program calls may set the default device."""
-    return any(
-        module.names.qualified(node.func) == "jax.config.update"
+    """Return whether a function that nobody in the program calls may leave another default device
+    than it found.
+    """
+    updates: set[cst.CSTNode] = set()
+    undone: set[cst.CSTNode] = set()
+    for node in module.tree.every(cst.Call):
+        function = module.tree.around(node, cst.FunctionDef) if _is_update(node, module) else None
+        if isinstance(function, cst.FunctionDef):
+            updates.add(node)
+            undoing = _undoing(node, function, module)
+            undone |= set() if undoing is None else {node, undoing}
+    return updates > undone
+
+
+def _is_update(node: cst.CSTNode, module: Module) -> bool:
+    return (
+        isinstance(node, cst.Call)
+        and module.names.qualified(node.func) == "jax.config.update"
         and string_value(Arguments(node).get(0, "name")) == "jax_default_device"
-        and any(isinstance(ancestor, cst.FunctionDef) for ancestor in module.tree.ancestors(node))
-        for node in module.tree.every(cst.Call)
     )
+
+
+def _undoing(update: cst.Call, function: cst.FunctionDef, module: Module) -> cst.Call | None:
+    """Return the call that surely sets the default device back which a function sets.
+
+    Where others run meanwhile, in the body of a decorator or of a generator, they see it; what runs
+    in a block that the function manages is executed there.
+    """
+    tree = module.tree
+    is_nested = any(isinstance(each, cst.FunctionDef) for each in tree.ancestors(function))
+    if is_nested or function.asynchronous is not None:
+        return None
+    decorators = {module.names.qualified(each.decorator) for each in function.decorators}
+    if decorators.isdisjoint(_MANAGERS) and any(tree.every(cst.Yield, below=function)):
+        return None
+    inside: cst.CSTNode = update
+    for around in tree.ancestors(update):
+        found = None
+        if isinstance(around, cst.BaseSuite):
+            found = _set_back_behind(inside, around, module)
+        elif isinstance(around, cst.Try | cst.TryStar) and inside is around.body:
+            found = _set_back_at_end(around, module)
+        if found is not None or around is function:
+            return found
+        inside = around
+    return None
+
+
+def _set_back_behind(
+    statement: cst.CSTNode, suite: cst.BaseSuite, module: Module
+) -> cst.Call | None:
+    """Return what sets back further down what a statement sets, if nothing leaves before that."""
+    behind = False
+    for each in suite.body:
+        if behind:
+            found = _setting_back(each, module)
+            if isinstance(each, cst.Try | cst.TryStar):
+                found = _set_back_at_end(each, module)
+            if found is not None:
+                return found
+            if any(module.tree.every(cst.Return, cst.Break, cst.Continue, below=each)):
+                return None
+        behind = behind or each is statement
+    return None
+
+
+def _set_back_at_end(node: cst.Try | cst.TryStar, module: Module) -> cst.Call | None:
+    body = () if node.finalbody is None else node.finalbody.body.body
+    return next(filter(None, (_setting_back(each, module) for each in body)), None)
+
+
+def _setting_back(statement: cst.CSTNode, module: Module) -> cst.Call | None:
+    """Return the call of a statement that sets the default device to none, or that of before."""
+    if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
+        return None
+    (only,) = statement.body
+    call = only.value if isinstance(only, cst.Expr) else None
+    if not isinstance(call, cst.Call) or not _is_update(call, module):
+        return None
+    to: cst.CSTNode | None = Arguments(call).get(1, "val")
+    if isinstance(to, cst.Name) and to.value != "None":
+        to = module.names.sole_value(to)
+    is_none = isinstance(to, cst.Name) and to.value == "None"
+    is_old = to is not None and module.names.qualified(to) == "jax.config.jax_default_device"
+    return call if is_none or is_old else None
