@@ -11,7 +11,8 @@ from placement_lint.jaxmodel.transfer import LIKE_CREATORS, METADATA_ATTRIBUTES
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count, size_text
-from placement_lint.rules.transfers.jitted_calls import JITS, compiled_method
+from placement_lint.rules.transfers.compiled_callees import compiled_callees, is_jitted
+from placement_lint.rules.transfers.jitted_calls import JITS
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.own_attributes import own_attribute
@@ -46,7 +47,9 @@ class CapturedArrayConstant(Rule):
     Finds a jitted function that reads a variable of the enclosing function or module, or an
     attribute of an object that is no argument of it (`self`, if that is static), which holds the
     result of a loader (`np.load`, `jnp.load`, `load_file`, also `dict(np.load(…))`), or an array of
-    65,536 elements or more, on a device or not; and such an array bound by `functools.partial`.
+    65,536 elements or more, on a device or not; and such an array bound by `functools.partial`. A
+    function of the same file that a jitted one calls, or gives to `jax.grad` and the like, counts
+    as jitted.
 
     ## Why is this bad?
     A captured array becomes a constant of the compiled program, which contains all of its values.
@@ -137,7 +140,8 @@ class CapturedArrayConstant(Rule):
 
 def _check_function(function: Function, ctx: Context) -> None:
     traced = ctx.module.fact(TracedFunctions)
-    if not any(each.tracing.name in JITS and each.is_certain for each in traced.of(function)):
+    is_root = is_jitted(function, ctx)
+    if not is_root and not _is_run_by_compiled(function, ctx):
         return
     if is_in_test(function, ctx):
         return
@@ -155,12 +159,23 @@ def _check_function(function: Function, ctx: Context) -> None:
             continue
         if ctx.tree.is_inside(place, function):
             continue
-        if traced.is_traced(place):
+        if traced.is_traced(place) or (
+            not is_root and _is_run_by_compiled(place, ctx, around=True)
+        ):
             continue
         made = _large(name, ctx)
         if made is not None:
             seen.add(name.value)
-            _report(name, made, function, ctx)
+            _report(name, made, function if is_root else None, ctx)
+
+
+def _is_run_by_compiled(node: cst.CSTNode, ctx: Context, *, around: bool = False) -> bool:
+    """Return whether a function is one that compiled code runs, and is in no other such; or, with
+    `around`, whether a node is in one.
+    """
+    known = compiled_callees(ctx)
+    is_inside = any(id(each) in known for each in ctx.tree.ancestors(node))
+    return is_inside if around else id(node) in known and not is_inside
 
 
 def _large_attribute(
@@ -176,13 +191,8 @@ def _large_attribute(
     parameter = parameter_named(attribute.value, ctx.names)
     if parameter is not None and ctx.module.fact(TracedFunctions).is_traced(parameter):
         return None
-    if parameter in function.params.params[:1] and isinstance(function, cst.FunctionDef):
-        compiled = compiled_method(function, ctx)
-        if compiled is None and function.decorators:
-            return None
-        static = {0} if compiled is None else compiled.static or ()
-        if parameter is None or not {0, parameter.name.value} & {*static}:
-            return None
+    if parameter in function.params.params[:1] and not compiled_callees(ctx).get(id(function)):
+        return None
     return _large(value, ctx)
 
 
