@@ -24,6 +24,7 @@ from placement_lint.semantic.enclosing import (
     is_caught,
     passed_exits,
 )
+from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.dotted import dotted
 
@@ -146,7 +147,8 @@ def _counting(operation: cst.CSTNode, mixture: Mixture, ctx: Context) -> list[tu
     if not isinstance(operation, cst.Call):
         return []
     called = ctx.called(operation)
-    if called in COMBINING or _is_method(operation) or _reduces(operation, ctx):
+    is_combining = called in COMBINING or _compiles_combining(operation, ctx)
+    if is_combining or _is_method(operation) or _reduces(operation, ctx):
         return every
     if called in COMBINING_TREES or _maps_combining(operation, ctx):
         # Leaf by leaf: trees that are on several devices each may agree.
@@ -304,6 +306,23 @@ def _computation(called: cst.BaseExpression, ctx: Context) -> values.Computation
     ways = {(atom.function, atom.bound_first, atom.usage) for atom in made}
     is_known = len(made) == len(held) and len(ways) == 1 and made[0].function is not None
     return made[0] if is_known else None
+
+
+def _compiles_combining(call: cst.Call, ctx: Context) -> bool:
+    """Return whether what a call runs was made of a function of JAX: `jax.jit(jnp.dot)(a, b)`."""
+    made = followed(call.func, ctx)
+    is_made = False
+    for _ in range(_MOST_TRANSFORMATIONS):
+        given = Arguments(made).get(0, "fun") if isinstance(made, cst.Call) else None
+        row = transfer.TABLE.get(ctx.called(made) or "")
+        if given is None or row is None or row.effect is not Effect.TRANSFORM:
+            break
+        made, is_made = followed(given, ctx), True
+    return is_made and ctx.name(made) in COMBINING
+
+
+_MOST_TRANSFORMATIONS = 4
+"""Of one function, around one another."""
 
 
 def _reduces(call: cst.Call, ctx: Context) -> bool:
