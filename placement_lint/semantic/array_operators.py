@@ -22,7 +22,7 @@ from placement_lint.jaxmodel.transfer import (
     Gives,
 )
 from placement_lint.semantic.followed import bound_before, followed
-from placement_lint.syntax.calls import is_none, updated_array
+from placement_lint.syntax.calls import is_none, text_at_end, updated_array
 
 if TYPE_CHECKING:
     from placement_lint.semantic.file_view import FileView
@@ -47,6 +47,7 @@ _MAKING = frozenset({
     Effect.COMMIT, Effect.COMPUTE, Effect.CONVERT, Effect.COPY, Effect.CREATE, Effect.KEY,
     Effect.SAMPLE,
 })  # fmt: skip
+_LOADING = "jax.numpy.load"
 _PUTTING = "jax.device_put"
 _GIVING_ARRAYS = (COMPUTING_METHODS | IDENTITY_METHODS | SAME_WHEN_EQUAL_METHODS) - {"nonzero"}
 _NUMPY_ARRAYS = frozenset(
@@ -117,6 +118,9 @@ def _gives_array(call: cst.Call, view: FileView, steps: int) -> bool:
         made = None if put is None else _value(put, view)
         is_of_numpy = isinstance(made, cst.Call) and view.called(made) in _NUMPY_ARRAYS
         return put is not None and (is_of_numpy or is_array(put, view, steps - 1))
+    if name == _LOADING:
+        # An archive, a file of `.npz`, is given as arrays of NumPy.
+        return bool(call.args) and text_at_end(call.args[0].value).endswith(".npy")
     if name is not None:
         row = TABLE.get(name)
         return (

@@ -79,6 +79,24 @@ _LONGEST_NAME = 10_000
 
 
 @functools.lru_cache(4096)
+def text_at_end(node: cst.BaseExpression) -> str:
+    """Return the text that the value of an expression surely ends in, as far as it is written out.
+
+    `root / "a.npy"`, `os.path.join(root, "a.npy")`, `Path("a.npy")` and `f"{root}/a.npy"`.
+    """
+    while not isinstance(node, cst.SimpleString):
+        if isinstance(node, cst.Call) and node.args and not node.args[-1].star:
+            node = node.args[-1].value
+        elif isinstance(node, cst.BinaryOperation | cst.ConcatenatedString):
+            node = node.right
+        elif isinstance(node, cst.FormattedString) and node.parts:
+            last = node.parts[-1]
+            return last.value if isinstance(last, cst.FormattedStringText) else ""
+        else:
+            return ""
+    return string_value(node) or ""
+
+
 def _string(literal: str) -> str | None:
     """Return what a literal means. It is Python's parser that tells, which takes its time."""
     quote = literal[:1]

@@ -18,7 +18,7 @@ from placement_lint.rules.commitment.writing import effects, imports_of, put_bac
 from placement_lint.rules.transfers.dataset_evidence import argument_words, is_dataset
 from placement_lint.rules.transfers.putting_later import is_put_later
 from placement_lint.semantic.enclosing import is_in_test
-from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.syntax.calls import Arguments, text_at_end
 from placement_lint.syntax.dotted import said
 from placement_lint.syntax.spelling import needed
 
@@ -162,8 +162,7 @@ def _source_words(name: str | None, node: cst.Call, ctx: Context) -> set[str] | 
         return argument_words(source, ctx) if source is not None else set()
     if name == "jax.numpy.load":
         source = arguments.get(0, "file")
-        path = string_value(source)
-        if source is None or (path is not None and path.endswith(".npz")):
+        if source is None or text_at_end(source).endswith(".npz"):
             return None
         return argument_words(source, ctx)
     if name in _CREATORS:
