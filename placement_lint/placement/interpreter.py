@@ -50,6 +50,7 @@ from placement_lint.placement.engine.pytrees import Trees
 from placement_lint.placement.engine.reach import Reach
 from placement_lint.placement.engine.statements import Statements
 from placement_lint.placement.facts.compiled import PUTTING, callers_of, lead_to_placing
+from placement_lint.placement.facts.exported import closed_over, is_public, may_be_imported
 from placement_lint.placement.facts.functions_text import (
     enters_default_in_function,
     updates_in_function,
@@ -59,10 +60,11 @@ from placement_lint.placement.facts.tampering import sets_mesh, tampers
 from placement_lint.placement.journeys import Journeys
 from placement_lint.placement.overlays.dispatch import Calls
 from placement_lint.placement.provenance import Provenance
+from placement_lint.syntax.definitions import class_of_method, class_passed_to
 from placement_lint.syntax.names import BindingKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from contextlib import AbstractContextManager
 
     from placement_lint.placement.counterfactual.commitments import Commitments
@@ -154,10 +156,8 @@ class Program:
 
         What is executed for itself is at the expense of its module, with all that it calls.
         """
-        if any(updates_in_function(module) for module in self.modules.values()):
-            self._base_of_functions = DefaultDevice(ANY_DEVICE)
-        else:
-            self._base_of_functions = None
+        is_updated = any(updates_in_function(module) for module in self.modules.values())
+        self._base_of_functions = DefaultDevice(ANY_DEVICE) if is_updated else None
         given = list(self.modules)
         note_lifted(self.modules, self.linking.find)
         imported = {name for module in self.modules.values() for name in self._imports_of(module)}
@@ -173,17 +173,16 @@ class Program:
             enters_default_in_function(module) for module in self.modules.values()
         ):
             leading = self._leading_to_devices(given)
-        # What compiled code calls is compiled, also where it is differentiated there.
-        for compiled in (True, False) if leading is None or leading else ():
-            for name in given:
-                with interpreting(name):
-                    self._trace_functions(self.modules[name], leading, compiled=compiled)
+        tracing = () if leading is not None and not leading else given
+        self._trace_each(tracing, leading, waits=True)
         for name in given:
             with interpreting(name):
                 self._run_classes(self.modules[name])
+        self._trace_each(tracing, leading, waits=True)
         for name in given:
             with interpreting(name):
                 self._run_functions(self.modules[name])
+        self._trace_each(tracing, leading)
         while self.now.unconsumed:
             # Who consumes it is not known: it is taken to be done where it was made.
             generator, state = self.now.unconsumed.popitem()
@@ -341,18 +340,33 @@ class Program:
             leading.add(PUTTING)
         return leading
 
-    def _trace_functions(self, module: Module, leading: set[str] | None, *, compiled: bool) -> None:
+    def _trace_each(
+        self, names: Iterable[str], leading: set[str] | None, *, waits: bool = False
+    ) -> None:
         """Execute, as traced code, what JAX traces and no call has led to, to see what it calls.
 
-        `compiled`: that of it which is compiled; else the rest. `leading`: only what calls
-        something of such a name.
+        `leading`: only what calls something of such a name. `waits`: but for what is in a function
+        that was not executed yet, which may call it, and whose variables it reads.
         """
+        # What compiled code calls is compiled, also where it is differentiated there.
+        for compiled in (True, False):
+            for name in names:
+                with interpreting(name):
+                    self._trace_functions(self.modules[name], leading, waits, compiled=compiled)
+
+    def _trace_functions(
+        self, module: Module, leading: set[str] | None, waits: bool, *, compiled: bool
+    ) -> None:
+        """`compiled`: that of it which is compiled; else the rest."""
         for node in module.tree.every(cst.FunctionDef, cst.Lambda):
             place = module.place(node)
             is_compiled = node in module.compiled or place in self.assumed_compiled
             if is_compiled != compiled:
                 continue
             if leading is not None and leading.isdisjoint(module.compiled.named_in(node)):
+                continue
+            around = module.tree.around(node, cst.FunctionDef) if waits else None
+            if around is not None and not self._is_executed(module.place(around)):
                 continue
             is_traced = (
                 node in module.traced
@@ -370,7 +384,22 @@ class Program:
                         receiver, state = self._as_made(module.place(definer), self._happened)
                         self._call_method(place, receiver, state)
                     else:
-                        self.functions.execute(place, {}, self._outside(module))
+                        self.functions.execute(place, {}, self._around(module, node))
+
+    def _around(self, module: Module, function: cst.CSTNode) -> State:
+        """Return the state in which a function runs that nothing called: in a method, `self` is an
+        object as its class's makers left it.
+        """
+        method, names = module.tree.around(function, cst.FunctionDef), module.names
+        while method is not None:
+            cls = class_of_method(method, names) if method.params.params else None
+            if cls is not None and class_passed_to(method, names) is None:
+                receiver, state = self._as_made(module.place(cls), self._happened)
+                key = variable(names.scope(method.body), method.params.params[0].name.value)
+                state.variables[key] = value(receiver)
+                return state
+            method = module.tree.around(method, cst.FunctionDef)
+        return self._outside(module)
 
     def _as_made(
         self, place: Place, ledger: ExecutionLedger, *, each: bool = False
@@ -623,7 +652,7 @@ class Program:
         """Yield what code that nobody sees may hold: what others may import, and be given."""
         for place, result in self._happened.results.items():
             is_called = place in self.functions.called or place not in self._unasked
-            if not is_called or self._is_open(self.module_of(place), self.node(place)):
+            if not is_called or may_be_imported(self.module_of(place), self.node(place)):
                 yield result
         open_scopes = {
             id(module.names.module_scope) for module in self.modules.values() if module.is_open
@@ -631,43 +660,20 @@ class Program:
         for (owner, name), held in self._happened.final.items():
             if isinstance(owner, Instance):
                 is_made = bool(self._happened.instances.get(owner.cls))
-                cls = self.node(owner.cls)
-                is_open = self._is_open(self.module_of(owner.cls), cls) and _is_public(name)
-                if is_open or not is_made:
+                is_open = may_be_imported(self.module_of(owner.cls), self.node(owner.cls))
+                if (is_open and is_public(name)) or not is_made:
                     yield held
-            elif owner in open_scopes and _is_public(name):
+            elif owner in open_scopes and is_public(name):
                 yield held
-        yield from self._closed_over()
+        for module in self.modules.values():
+            for key in closed_over(module, self.functions.scopes_of):
+                yield self._happened.final.get(key, NOTHING)
 
     def left(self) -> Iterator[Value]:
         """Yield what is left at the end, in variables of modules and in objects."""
         for (owner, _), held in self._happened.final.items():
             if isinstance(owner, Instance) or owner in self.module_scopes:
                 yield held
-
-    def _is_open(self, module: Module, node: cst.CSTNode) -> bool:
-        """Return whether others may import, by a public name, what a node defines."""
-        if not module.is_open or not isinstance(node, cst.FunctionDef | cst.ClassDef):
-            return False
-        around = [node, *module.tree.ancestors(node)]
-        if any(isinstance(each, cst.FunctionDef | cst.Lambda) for each in around[1:]):
-            return False
-        named = [each for each in around if isinstance(each, cst.FunctionDef | cst.ClassDef)]
-        return all(_is_public(each.name.value) for each in named)
-
-    def _closed_over(self) -> Iterator[Value]:
-        """Yield what decorated functions that JAX traces take from outside; not `jax.jit`, which
-        makes constants of that.
-        """
-        for module in self.modules.values():
-            for function in module.tree.every(cst.FunctionDef):
-                if function not in module.traced or module.traced.is_only_jitted(function):
-                    continue
-                own = self.functions.scopes_of(module.place(function))
-                for node in module.tree.every(cst.Name, below=function):
-                    owner = module.names.owner(node.value, module.names.scope(node))
-                    if owner is not None and id(owner) not in own:
-                        yield self._happened.final.get(variable(owner, node.value), NOTHING)
 
     def bind(self, key: Variable, held: Value, state: State) -> None:
         self.containers.hold(key, held)
@@ -687,10 +693,6 @@ class Program:
             before = self.now.final.get(key)
             is_other = before is not None and before != held
             self.now.keep(key, join(before or NOTHING, held) if is_other else held)
-
-
-def _is_public(name: str) -> bool:
-    return not name.startswith("_") or (name.startswith("__") and name.endswith("__"))
 
 
 def _still_entered(end: State) -> tuple[DefaultDevice, ...]:

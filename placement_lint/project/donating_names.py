@@ -45,7 +45,8 @@ class DonatingNames:
     names: dict[str, frozenset[str]]
     """By file: the names of its module that may, or stand for what may by an import."""
     bringing: frozenset[str]
-    """The files that use such a name of a file that says what it donates, or of a package."""
+    """The files that use such a name of a file that says what it donates, of a package, or of a
+    module that a package imports."""
 
     def may_donate(self, path: str, name: str) -> bool:
         """Return whether a name of a file may, or an attribute of what has it."""
@@ -106,7 +107,8 @@ class _Search:
             uses: set[str] = set()
             self._take_import(path, imported, name, bound, uses)
             brought |= uses
-            if imported in self._modules.donating or _is_package(imported):
+            is_handed_on = any(map(_is_package, self._importers.get(imported, ())))
+            if imported in self._modules.donating or _is_package(imported) or is_handed_on:
                 directly |= uses
         if not directly and path not in self._modules.donating:
             # Whoever imports from it does not hear of what that imports from others.

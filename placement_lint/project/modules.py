@@ -416,8 +416,11 @@ class Modules:
         return place, parts
 
     def _is_bound_by(self, package: str, name: str) -> bool:
-        """Return whether a package binds the name of a module in it, not for type checkers only."""
+        """Return whether a package binds the name of a module in it to something else."""
         ways = self._ways_of(package).get(name, ())
+        within = os.path.join(self._folder_of(package), name)
+        if all(way.is_import and self._named(package, way.target) == within for way in ways):
+            return False
         is_idle = all(way.target == name and not self._leads_on(way) for way in ways)
         return bool(ways) and not (is_idle and "TYPE_CHECKING" in self.store.text(package))
 

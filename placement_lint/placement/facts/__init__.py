@@ -5,5 +5,5 @@
   `carried_names` (of loops).
 - Arrays: `annotations`, `array_indices`, `array_parts`.
 - Placement: `placing_words`, `cpu_pin`.
-- Whether the text is what runs: `tampering`.
+- What others may import: `exported`. Whether the text is what runs: `tampering`.
 """
