@@ -18,6 +18,7 @@ from placement_lint.rules.transfers.jitted_calls import (
     loop_around,
     runs_in_each_iteration,
 )
+from placement_lint.rules.transfers.written_files import is_file
 from placement_lint.semantic.elsewhere import effects_of
 from placement_lint.semantic.enclosing import ancestors_in_function, is_in_test
 from placement_lint.semantic.functions import only_return
@@ -67,11 +68,6 @@ _MORE_OF_NUMPY = frozenset(
     "astype copy flatten item max mean min ravel round squeeze std sum tolist".split()
 )
 """Methods of what was read, which is an array of NumPy then."""
-_FILES = (
-    "h5py.", "netCDF4.", "numpy.lib.format.open_memmap", "numpy.memmap", "shelve.", "tables.",
-    "zarr.",
-)  # fmt: skip
-_GROUPS = frozenset({"create_dataset", "create_group", "require_dataset", "require_group"})
 _MOST_WRAPPERS = 2
 """Functions that hand back what another one gives."""
 _MOST_NAMES = 3
@@ -670,7 +666,7 @@ def _target_is_kept(
 ) -> bool:
     """Return whether what is assigned to a target decides nothing in the loop."""
     if isinstance(target, cst.Subscript):
-        return isinstance(target.value, cst.Name) and not _is_file(target.value, ctx)
+        return isinstance(target.value, cst.Name) and not is_file(target.value, ctx)
     if not isinstance(target, cst.Name):
         return False
     owner = ctx.names.owner(target.value, ctx.names.scope(target))
@@ -683,20 +679,6 @@ def _target_is_kept(
         and not ctx.tree.is_inside(each, statement)
         and not _is_target(each, ctx)
     )
-
-
-def _is_file(name: cst.Name, ctx: Context) -> bool:
-    """Return whether what is stored under a name goes to a file, which takes it from the host."""
-    for binding in ctx.names.bindings(name):
-        made = binding.value
-        if isinstance(binding.node, cst.WithItem):
-            return True
-        if isinstance(made, cst.Call) and (
-            (ctx.called(made) or "").startswith(_FILES)
-            or (isinstance(made.func, cst.Attribute) and made.func.attr.value in _GROUPS)
-        ):
-            return True
-    return False
 
 
 def _is_target(name: cst.Name, ctx: Context) -> bool:
