@@ -348,3 +348,18 @@ def _is_decorated_by(function: Function, name: str, names: Names) -> bool:
 def _first_parameter(function: cst.FunctionDef) -> cst.Param | None:
     parameters = [*function.params.posonly_params, *function.params.params]
     return parameters[0] if parameters else None
+
+
+def is_left_open(node: cst.CSTNode) -> bool:
+    """Return whether a function does nothing itself, so that subclasses say what it does."""
+    if not isinstance(node, cst.FunctionDef):
+        return False
+    return all(
+        isinstance(statement, cst.Pass | cst.Raise)
+        or (
+            isinstance(statement, cst.Expr)
+            and isinstance(statement.value, cst.Ellipsis | cst.BaseString)
+        )
+        for line in node.body.body
+        for statement in (line.body if isinstance(line, cst.SimpleStatementLine) else (line,))
+    )

@@ -45,7 +45,8 @@ from placement_lint.placement.engine.context_decorators import ContextDecorators
 from placement_lint.placement.engine.executions import NO_OBJECTS, NO_SITES, Execution, Reads
 from placement_lint.placement.engine.frames import Frame
 from placement_lint.placement.engine.statements import Statements
-from placement_lint.placement.facts.decorators import is_left_open, makes_context
+from placement_lint.placement.facts.decorators import makes_context
+from placement_lint.syntax.definitions import is_left_open
 from placement_lint.syntax.names import BindingKind
 
 if TYPE_CHECKING:

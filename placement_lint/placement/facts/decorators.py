@@ -101,21 +101,6 @@ def _raises(suite: cst.BaseSuite) -> bool:
     return isinstance(last, cst.Raise)
 
 
-def is_left_open(node: cst.CSTNode) -> bool:
-    """Return whether a function does nothing itself, so that subclasses say what it does."""
-    if not isinstance(node, cst.FunctionDef):
-        return False
-    return all(
-        isinstance(statement, cst.Pass | cst.Raise)
-        or (
-            isinstance(statement, cst.Expr)
-            and isinstance(statement.value, cst.Ellipsis | cst.BaseString)
-        )
-        for line in node.body.body
-        for statement in (line.body if isinstance(line, cst.SimpleStatementLine) else (line,))
-    )
-
-
 def is_property(module: Module, node: cst.FunctionDef) -> bool:
     """Return whether reading a method calls it."""
     return any(decorator_name(module, decorator) in PROPERTIES for decorator in node.decorators)

@@ -33,6 +33,7 @@ from placement_lint.placement.domain.values import (
     NONE,
     UNKNOWN,
     DefaultDeviceContext,
+    Mapping,
     Plain,
     PlainContext,
     Sequence,
@@ -344,12 +345,21 @@ def _passed(call: LibraryCall) -> CallArguments:
 
 def saw_specs(call: LibraryCall) -> None:
     """Remember the mesh and the specs that `shard_map` is given."""
-    arguments = call.arguments
-    mesh = arguments.get(1, "mesh")
-    specs = (arguments.get(2, "in_specs"), arguments.get(3, "out_specs"))
-    if mesh is not None and call.name in SHARD_MAPS:
-        held = [UNKNOWN if spec is None else call.evaluate(spec) for spec in specs]
-        call.saw_sharded(call.evaluate(mesh), *held)
+    if call.name not in SHARD_MAPS:
+        return
+    spread: dict[object, Value] = {}
+    for argument in call.node.args:
+        only = sole(call.evaluate(argument.value)) if argument.star == "**" else None
+        if isinstance(only, Mapping):
+            spread.update(only.items)
+    names = ("mesh", "in_specs", "out_specs")
+    written = [call.arguments.get(place, name) for place, name in enumerate(names, 1)]
+    held = [
+        spread.get(name, UNKNOWN) if node is None else call.evaluate(node)
+        for name, node in zip(names, written, strict=True)
+    ]
+    if held[0] != UNKNOWN:
+        call.saw_sharded(*held)
 
 
 def saw_bound_specs(call: LibraryCall, passed: CallArguments) -> None:

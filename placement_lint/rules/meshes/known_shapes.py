@@ -28,11 +28,14 @@ _SHAPED = {
         for name in ("empty", "full", "ones", "zeros")
     },
     "jax.random.normal": 1,
+    "jax.random.randint": 1,
     "jax.random.uniform": 1,
 }
 """Functions that make one array, and the position of its shape."""
 _BY_SIZES = frozenset({"numpy.random.rand", "numpy.random.randn"})
 """Functions of which each argument is a size."""
+_COUNTING = frozenset({"arange", "eye", "identity", "linspace"})
+"""Functions that are given numbers, which say how many."""
 _ALIKE = frozenset({
     f"{package}.{name}"
     for package in _PACKAGES
@@ -41,6 +44,7 @@ _ALIKE = frozenset({
 """Functions whose result has the shape of their argument, if that is an array."""
 _KEEPING = frozenset({"astype", "copy", "clip", "round"})
 """Methods whose result has the shape of the array."""
+_NUMBERS = (cst.Float, cst.Imaginary, cst.Integer)
 _MOST_STEPS = 6
 _MOST_LEAVES = 64
 
@@ -72,6 +76,8 @@ def known_shape(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEPS
     if isinstance(node, cst.Attribute) and node.attr.value == "T":
         whole = known_shape(node.value, ctx, steps - 1)
         return None if whole is None else whole[::-1]
+    if isinstance(node, cst.BinaryOperation):
+        return _combined(node, ctx, steps - 1)
     if not isinstance(node, cst.Call):
         return None
     arguments = Arguments(node)
@@ -88,10 +94,61 @@ def known_shape(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEPS
         return None if size is None or said(node.func) == "choice" else written_shape([size], ctx)
     if name in _BY_SIZES:
         return written_shape(arguments.positional, ctx) if arguments.positional else None
+    package, _, last = name.rpartition(".")
+    if package in _PACKAGES and last in _COUNTING:
+        return _counted(last, arguments, ctx)
     if name in _ALIKE:
         given = None if {"ndmin", "shape"} & arguments.keywords.keys() else arguments.get(0)
+        if isinstance(given, cst.List) and last in {"array", "asarray"}:
+            return _of_items(given)
         return None if given is None else known_shape(given, ctx, steps - 1)
     return _shape_of_method(node, arguments, ctx, steps)
+
+
+def _combined(node: cst.BinaryOperation, ctx: Context, steps: int) -> Shape | None:
+    """Return the shape of `x * 2`, and of what two arrays of one shape give."""
+    if isinstance(node.operator, cst.MatrixMultiply):
+        return None
+    left, right = known_shape(node.left, ctx, steps), known_shape(node.right, ctx, steps)
+    if isinstance(node.right, _NUMBERS):
+        return left
+    if isinstance(node.left, _NUMBERS):
+        return right
+    return left if left == right and left is not None and None not in left else None
+
+
+def _counted(name: str, arguments: Arguments, ctx: Context) -> Shape | None:
+    """Return the shape of `arange(6)`, `linspace(0, 1, 6)` and `eye(6)`."""
+    if name == "linspace":
+        number = arguments.get(2, "num")
+        return (
+            None if number is None or "axis" in arguments.keywords else written_shape([number], ctx)
+        )
+    if name in {"eye", "identity"}:
+        rows = arguments.get(0, "N", "n")
+        columns = arguments.get(1, "M") if name == "eye" else None
+        return None if rows is None else written_shape([rows, columns or rows], ctx)
+    given = arguments.positional[:3]
+    if not given or {"start", "stop", "step"} & arguments.keywords.keys():
+        return None
+    sizes = [whole_number(each, ctx) for each in given]
+    known = [size for size in sizes if size is not None]
+    if len(known) < len(sizes) or (len(known) == 3 and not known[2]):
+        return None
+    return (len(range(*known)),)
+
+
+def _of_items(node: cst.List) -> Shape | None:
+    """Return the shape of an array whose numbers are written out: `np.array([[1, 2], [3, 4]])`."""
+    shape: list[int | None] = []
+    part: cst.BaseExpression = node
+    while isinstance(part, cst.List):
+        if not part.elements or any(isinstance(e, cst.StarredElement) for e in part.elements):
+            return None
+        shape.append(len(part.elements))
+        part = part.elements[0].value
+    sign = part.expression if isinstance(part, cst.UnaryOperation) else part
+    return tuple(shape) if isinstance(sign, _NUMBERS) else None
 
 
 def _shape_of_method(
@@ -146,7 +203,7 @@ def written_shape(given: list[cst.BaseExpression], ctx: Context) -> Shape | None
     """Return a shape that is written as a tuple or as numbers, None in it for what is not known."""
     if len(given) == 1:
         only = followed(given[0], ctx)
-        if isinstance(only, cst.Tuple):
+        if isinstance(only, cst.Tuple | cst.List):
             given = [element.value for element in only.elements]
             if any(isinstance(element, cst.StarredElement) for element in only.elements):
                 return None

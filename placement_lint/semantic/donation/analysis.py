@@ -117,6 +117,9 @@ class Donations:
         # Where a function does so whoever calls it, its callers are not to blame.
         own = {id(each.call) for each in self._run.repeats.values() if not each.is_of_caller}
         for each in self._run.repeats.values():
+            if any(id(call) in self._run.repeats for call in each.inside):
+                # It is so by what is passed there, whoever calls the function around that.
+                continue
             if not (each.is_of_caller and (id(each.call) in own or self._is_said_there(each))):
                 yield each
 

@@ -33,7 +33,7 @@ from placement_lint.semantic.donation.libraries import Given
 from placement_lint.semantic.donation.outputs import DonationOutputs, Takeover
 from placement_lint.semantic.donation.parts import BufferPart, around, is_any, may_be_same
 from placement_lint.semantic.donation.readings import Idle, Repeat
-from placement_lint.semantic.donation.replaced_names import is_replaced
+from placement_lint.semantic.donation.replaced_names import is_replaced, is_replaced_by
 from placement_lint.syntax.calls import Arguments, elements_or_self
 from placement_lint.syntax.definitions import class_named, is_generator, is_static
 from placement_lint.syntax.dotted import dotted
@@ -375,7 +375,9 @@ class DonationCalls(DonationsCarried):
             return True
         return self.outputs_of(donor.inner.node).reads(donor.inner.node, parameter)
 
-    def _taking(self, donor: Donor, each: Given, donated: Sequence[Given]) -> Takeover:
+    def _taking(
+        self, node: cst.Call, donor: Donor, each: Given, donated: Sequence[Given]
+    ) -> Takeover:
         if self.is_kept(donor, each, self._beside):
             return Takeover.NEVER
         if donor.inner is not None and each.at is not None:
@@ -392,7 +394,9 @@ class DonationCalls(DonationsCarried):
             if known is not None and known != Takeover.UNKNOWN:
                 return Takeover(known)
         targets = self.targets if each.passed_on is None else self.targets_around
-        return Takeover.LIKELY if is_replaced(each.text or "", targets) else Takeover.UNKNOWN
+        text = each.text or ""
+        is_likely = is_replaced(text, targets) or is_replaced_by(node, text, self.facts)
+        return Takeover.LIKELY if is_likely else Takeover.UNKNOWN
 
     def _take(
         self,
@@ -403,7 +407,7 @@ class DonationCalls(DonationsCarried):
         *,
         is_sure: bool,
     ) -> None:
-        taking = self._taking(donor, each, donated)
+        taking = self._taking(node, donor, each, donated)
         if taking is Takeover.NEVER:
             return
         if taking is Takeover.UNLIKELY:
@@ -517,7 +521,8 @@ class DonationCalls(DonationsCarried):
         if self.expecting:
             return
         (before, was_donated), (each, is_donated) = both
-        takings = [self._taking(donor, given, [before, each]) for given, is_one in both if is_one]
+        pairs = [before, each]
+        takings = [self._taking(node, donor, one, pairs) for one, is_one in both if is_one]
         # One output is enough that takes the buffer, if the function uses both arguments.
         if min(takings) is Takeover.NEVER or max(takings) <= Takeover.UNLIKELY:
             return
@@ -532,9 +537,9 @@ class DonationCalls(DonationsCarried):
         at: cst.CSTNode = self.stack[0] if is_of_caller else each.node
         known = self.repeats.get(id(at))
         if known is None or known.surety < surety:
-            is_twice = is_donated and was_donated
+            is_twice, inside = is_donated and was_donated, self.stack[1:] if is_of_caller else ()
             self.repeats[id(at)] = Repeat(
-                at, text, to, surety, is_twice, node, is_of_caller=is_of_caller
+                at, text, to, surety, is_twice, node, is_of_caller, inside
             )
 
     # -- functions and classes of the file --------------------------------------------------------

@@ -494,6 +494,10 @@ class DonationExpressions(DonationReadings, ABC):
 
         self._clause(node.for_in, turn)
         self.leave(scope, before)
+        copied = _copied_by(node)
+        if copied is not None:
+            # As `dict(x)`: those of its items that stay have their keys.
+            return self.like(self.evaluate(copied), {})
         part = self.root(Nature.TREE)
         self.state.parts[part.root] = {(self.new_key(),): each for each in made if not each <= DATA}
         return frozenset({part})
@@ -587,6 +591,23 @@ def literal_key(node: cst.BaseExpression) -> str | None:
     if number is not None:
         return f"[{number}]"
     return None if text is None else f"['{text}']"
+
+
+def _copied_by(
+    node: cst.ListComp | cst.SetComp | cst.DictComp | cst.GeneratorExp,
+) -> cst.BaseExpression | None:
+    """Return the dict of which `{key: value for key, value in x.items()}` has the items."""
+    clause = node.for_in
+    called = clause.iter.func if isinstance(clause.iter, cst.Call) else None
+    pair = clause.target.elements if isinstance(clause.target, cst.Tuple) else ()
+    if not isinstance(node, cst.DictComp) or not isinstance(called, cst.Attribute):
+        return None
+    if called.attr.value != "items" or clause.inner_for_in is not None or len(pair) != 2:
+        return None
+    names = [each.value for each in pair if isinstance(each.value, cst.Name)]
+    kept = [each.value for each in (node.key, node.value) if isinstance(each, cst.Name)]
+    is_same = len(kept) == 2 and kept == [each.value for each in names]
+    return called.value if is_same and isinstance(called.value, cst.Name | cst.Attribute) else None
 
 
 _METHODS: dict[type, Callable[[DonationExpressions, Any], Things]] = {

@@ -33,6 +33,7 @@ from placement_lint.semantic.donation.expressions import (
     DATA,
     DonationExpressions,
     is_list,
+    item_key,
     literal_key,
 )
 from placement_lint.semantic.donation.parts import (
@@ -86,6 +87,8 @@ class DonationLibraries(DonationExpressions):
         super().__init__(facts)
         self.packed: dict[int, dict[str, Given]] = {}
         """By root, what tuples and dicts of further arguments hold: `*args` and `**kwargs`."""
+        self._by_text: dict[int, frozenset[str]] = {}
+        """By function, the names of which it takes items by a text."""
 
     def _arguments(self, node: cst.Call) -> list[Given]:
         self.targets = ()
@@ -419,11 +422,30 @@ class DonationLibraries(DonationExpressions):
             self.read(receiver, held)
             return self.fresh(Nature.ARRAY)
         shallow = self._inside_copy(held)
-        if nature is Nature.UNKNOWN:
+        if nature is Nature.UNKNOWN and not self._has_items_by_text(receiver):
             # Of an array, or of a container with the same arrays.
             self.read(receiver, held, Surety.MAYBE)
             return Choice(shallow | self.fresh(), shallow)
         return shallow
+
+    def _has_items_by_text(self, node: cst.BaseExpression) -> bool:
+        """Return whether a name, or that of its copy, surely is a dict's: `name["key"]`."""
+        function = self.tree.around(node, cst.FunctionDef)
+        if not isinstance(node, cst.Name) or function is None:
+            return False
+        assign = self.tree.around(node, cst.Assign)
+        targets = () if assign is None else assign.targets
+        names = {
+            node.value,
+            *(each.target.value for each in targets if isinstance(each.target, cst.Name)),
+        }
+        if id(function) not in self._by_text:
+            self._by_text[id(function)] = frozenset(
+                each.value.value
+                for each in self.tree.every(cst.Subscript, below=function)
+                if isinstance(each.value, cst.Name) and (item_key(each) or "").startswith("['")
+            )
+        return bool(names & self._by_text[id(function)])
 
     def _emptied(self, held: Things) -> Things:
         """Forget what is in containers; give what is taken out of one of them."""

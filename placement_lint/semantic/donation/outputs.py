@@ -15,6 +15,7 @@ from placement_lint.jaxmodel.donation import TREE_MAPS
 from placement_lint.semantic.donation.callables import parameters_of
 from placement_lint.semantic.donation.replaced_names import is_replaced
 from placement_lint.syntax.calls import Arguments, elements_or_self, updated_array
+from placement_lint.syntax.definitions import is_left_open
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,6 +70,8 @@ class DonationOutputs:
 
     def reads(self, function: Function, parameter: str) -> bool:
         """Return whether a function uses a parameter at all."""
+        if is_left_open(function):
+            return True
         if id(function) not in self._read:
             found = self._tree.every(cst.Name, below=function.body)
             self._read[id(function)] = frozenset(each.value for each in found)
@@ -118,6 +121,9 @@ class DonationOutputs:
         ]
 
     def _outputs(self, function: Function) -> Iterator[_Like]:
+        if is_left_open(function):
+            # What subclasses have in its place says what comes.
+            yield _ANY
         given = self._returned(function)
         is_only = len(given) == 1
         for node in given:

@@ -70,6 +70,8 @@ class Repeat:
     call: cst.Call
     is_of_caller: bool
     """It is reported at a call of the function that the call is in."""
+    inside: tuple[cst.CSTNode, ...] = ()
+    """The calls in `node` that lead to the call."""
 
 
 @dataclass(frozen=True)
