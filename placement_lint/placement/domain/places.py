@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from placement_lint.placement.domain.ordering import Named
+
 MADE_ON_TRACERS = "\0"
 """What the name of a module begins with where traced code makes an array, that is none yet."""
 
@@ -38,7 +40,7 @@ Site: TypeAlias = "tuple[Place, ...]"
 
 
 @dataclass(frozen=True)
-class ArrayOrigin:
+class ArrayOrigin(Named):
     """Where an array was made."""
 
     created: Place

@@ -123,7 +123,8 @@ class Record:
     def saw_value(self, node: int, seen: Value) -> None:
         """Remember a value that an expression had."""
         before = self.values.get(node)
-        if before is not seen:
+        # To join a value of one alternative with itself changes nothing.
+        if before is not seen and not (len(seen) < 2 and before == seen):
             joined = seen if before is None else join(before, seen)
             self.values[node] = self._shared.of(joined)
 

@@ -232,13 +232,15 @@ class Memo:
         self, contexts: dict[CallKey, list[Execution]], key: CallKey, state: State
     ) -> Execution | None:
         """Return an execution of this key that would do the same now."""
-        seen = self._program.functions.seen
+        seen, variables = self._program.functions.seen, state.variables
         for execution in contexts.get(key, ()):
-            if all(
-                (now := seen(name, state.variables)) == held
-                or (execution.is_general and held == UNKNOWN and now is not None and is_data(now))
-                for name, held in execution.reads.items()
-            ):
+            for name, held in execution.reads.items():
+                now = seen(name, variables)
+                if now is held or now == held:
+                    continue
+                if now is None or not (execution.is_general and held == UNKNOWN and is_data(now)):
+                    break
+            else:
                 return execution
         return None
 

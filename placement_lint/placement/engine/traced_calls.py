@@ -124,7 +124,7 @@ class Trace:
         place = Place(self._place, len(self._originals))
         if isinstance(atom, Array):
             device = None if atom.origin is None else atom.origin.device
-            tracer = replace(atom, origin=ArrayOrigin(place, place, device))
+            tracer = atom.made_at(ArrayOrigin(place, place, device))
         else:
             tracer = Array(None, committed=False, origin=ArrayOrigin(place, place, None))
         self._originals[tracer] = atom
