@@ -67,6 +67,8 @@ def _undoing(update: cst.Call, function: cst.FunctionDef, module: Module) -> cst
     is_nested = any(isinstance(each, cst.FunctionDef) for each in tree.ancestors(function))
     if is_nested or function.asynchronous is not None:
         return None
+    if function.name.value == "__enter__":
+        return _set_back_by_exit(function, module)
     decorators = {module.names.qualified(each.decorator) for each in function.decorators}
     if decorators.isdisjoint(_MANAGERS) and any(tree.every(cst.Yield, below=function)):
         return None
@@ -81,6 +83,30 @@ def _undoing(update: cst.Call, function: cst.FunctionDef, module: Module) -> cst
             return found
         inside = around
     return None
+
+
+def _set_back_by_exit(enter: cst.FunctionDef, module: Module) -> cst.Call | None:
+    """Return what sets the default device back at the end of the blocks of a class."""
+    cls = module.tree.around(enter, cst.ClassDef)
+    methods = () if cls is None else cls.body.body
+    leave = next(
+        (each for each in methods if isinstance(each, cst.FunctionDef) and _is_exit(each)), None
+    )
+    if leave is None or any(module.tree.every(cst.Return, below=enter)):
+        return None
+    for each in leave.body.body:
+        found = _setting_back(each, module)
+        if isinstance(each, cst.Try | cst.TryStar):
+            found = _set_back_at_end(each, module)
+        if found is not None:
+            return found
+        if not isinstance(each, cst.SimpleStatementLine):
+            return None
+    return None
+
+
+def _is_exit(function: cst.FunctionDef) -> bool:
+    return function.name.value == "__exit__" and function.asynchronous is None
 
 
 def _set_back_behind(
@@ -114,9 +140,29 @@ def _setting_back(statement: cst.CSTNode, module: Module) -> cst.Call | None:
     call = only.value if isinstance(only, cst.Expr) else None
     if not isinstance(call, cst.Call) or not _is_update(call, module):
         return None
-    to: cst.CSTNode | None = Arguments(call).get(1, "val")
-    if isinstance(to, cst.Name) and to.value != "None":
-        to = module.names.sole_value(to)
-    is_none = isinstance(to, cst.Name) and to.value == "None"
-    is_old = to is not None and module.names.qualified(to) == "jax.config.jax_default_device"
-    return call if is_none or is_old else None
+    return call if _is_of_before(Arguments(call).get(1, "val"), module) else None
+
+
+def _is_of_before(held: cst.BaseExpression | None, module: Module) -> bool:
+    """Return whether a value is none, or the default device that was kept."""
+    if held is None or _is_none(held):
+        return held is not None
+    kept: list[cst.BaseExpression | None] = [held]
+    if isinstance(held, cst.Name):
+        kept = [module.names.sole_value(held)]
+    elif isinstance(held, cst.Attribute) and isinstance(held.value, cst.Name):
+        cls = module.tree.around(held, cst.ClassDef)
+        kept = [
+            each.value
+            for each in module.tree.every(cst.Assign, below=cls)
+            for target in each.targets
+            if isinstance(target.target, cst.Attribute)
+            and target.target.attr.value == held.attr.value
+            and not _is_none(each.value)
+        ]
+    names = {None if each is None else module.names.qualified(each) for each in kept}
+    return names == {"jax.config.jax_default_device"}
+
+
+def _is_none(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Name) and node.value == "None"
