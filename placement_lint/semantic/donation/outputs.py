@@ -7,6 +7,7 @@ only if the compiled function uses it at all.
 from __future__ import annotations
 
 import enum
+import re
 from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
@@ -15,13 +16,15 @@ from placement_lint.jaxmodel.donation import TREE_MAPS
 from placement_lint.semantic.donation.callables import parameters_of
 from placement_lint.semantic.donation.replaced_names import is_replaced
 from placement_lint.syntax.calls import Arguments, elements_or_self, updated_array
-from placement_lint.syntax.definitions import is_left_open
+from placement_lint.syntax.definitions import class_named, is_left_open, keeps_fields
+from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.definitions import Function
+    from placement_lint.syntax.names import Binding
 
 _Like: TypeAlias = "dict[str, bool]"
 """The parameters that something is like in shape and type, and whether that is sure; "" among them
@@ -30,7 +33,12 @@ where it may be like any.
 _ANY: _Like = {"": False}
 
 _MAX_STEPS = 12
+_MOST_LIKENED = 4_000
+"""Expressions of one function that are compared; a name of many parts may be there many times."""
+_MOST_BINDINGS = 8
 _KEEPING_METHODS = frozenset({"apply_gradients", "replace", "_replace", "update"})
+_CARRYING = {"jax.lax.fori_loop": 3, "jax.lax.while_loop": 2}
+"""Loops whose result is like what goes in, and where they are given that."""
 _AT = frozenset({"add", "apply", "divide", "max", "min", "mul", "multiply", "power", "set"})
 _UPDATING = frozenset(
     f"jax.lax.{name}"
@@ -40,6 +48,13 @@ _UPDATING = frozenset(
     )
 )  # fmt: skip
 """Functions that give their first argument with some of it replaced."""
+_REPLACING = {
+    "builtins.dict": 0, "builtins.list": 0, "builtins.tuple": 0, "copy.copy": 0, "copy.replace": 0,
+    "dataclasses.replace": 0, "equinox.tree_at": 1, "jax_dataclasses.replace": 0,
+}  # fmt: skip
+"""Functions that give a tree again, some of it replaced, and where they are given it."""
+_CLASS = re.compile(r"[A-Z]\w*[a-z]\w*")
+"""The name of a class, as classes are named; `H(q, p)` is a function of mathematics."""
 _REDUCING = frozenset({"all", "any", "max", "mean", "min", "prod", "std", "sum", "var"})
 _ELEMENTWISE = frozenset({
     "abs", "clip", "cos", "exp", "log", "log1p", "maximum", "minimum", "negative", "ones_like",
@@ -67,6 +82,7 @@ class DonationOutputs:
         self._names = facts.names
         self._known: dict[int, list[_Like]] = {}
         self._read: dict[int, frozenset[str]] = {}
+        self._left = 0
 
     def reads(self, function: Function, parameter: str) -> bool:
         """Return whether a function uses a parameter at all."""
@@ -86,6 +102,7 @@ class DonationOutputs:
         if not self.reads(function, parameter):
             return Takeover.NEVER
         if id(function) not in self._known:
+            self._left = _MOST_LIKENED
             self._known[id(function)] = list(self._outputs(function))
         known = self._known[id(function)]
         free = list(donated)
@@ -127,12 +144,13 @@ class DonationOutputs:
         given = self._returned(function)
         is_only = len(given) == 1
         for node in given:
-            for part in _parts(node):
-                like = self._like(part, function, 0)
-                yield like if is_only else dict.fromkeys(like, False)
+            for part, is_sure in self._parts(node):
+                like = self._part(part, function, 0)
+                yield like if is_only and is_sure else dict.fromkeys(like, False)
 
     def _like(self, node: cst.BaseExpression, function: Function, depth: int) -> _Like:
-        if depth > _MAX_STEPS:
+        self._left -= 1
+        if depth > _MAX_STEPS or self._left < 0:
             return _ANY
         if isinstance(node, cst.Name):
             return self._named(node, function, depth)
@@ -148,12 +166,13 @@ class DonationOutputs:
         if isinstance(node, cst.IfExp):
             first = self._like(node.body, function, depth + 1)
             second = self._like(node.orelse, function, depth + 1)
-            every = {**first, **second}
-            return {name: first.get(name, False) and second.get(name, False) for name in every}
+            return _either(first, second)
         if isinstance(node, cst.Attribute | cst.Subscript):
             # A part of a tree, as far as it is one.
             return dict.fromkeys(self._like(node.value, function, depth + 1), False)
-        if isinstance(node, cst.DictComp | cst.ListComp):
+        if isinstance(node, cst.Tuple | cst.List | cst.Dict):
+            return self._one_of(node, function, depth)
+        if isinstance(node, cst.DictComp | cst.GeneratorExp | cst.ListComp):
             return dict.fromkeys(self._iterated(node.for_in.iter, function, depth), False)
         if isinstance(node, cst.Comparison | cst.Integer | cst.Float | cst.SimpleString):
             return {}
@@ -177,6 +196,8 @@ class DonationOutputs:
         values = [each for each in bindings if not isinstance(each.node, cst.Param)]
         if is_parameter and not values:
             return {node.value: True}
+        if not is_parameter and (len(values) > 1 or (values and values[0].value is None)):
+            return self._bound_last(node, values, function, depth)
         if len(values) != 1 or values[0].value is None:
             return {node.value: False} if is_parameter else _ANY
         if self._tree.is_inside(node, values[0].node):
@@ -186,6 +207,69 @@ class DonationOutputs:
         if "" in found and (maker := self._made_anew(values[0].value, node.value, function)):
             return {maker: False}
         return found
+
+    def _bound_last(
+        self, node: cst.Name, bindings: Sequence[Binding], function: Function, depth: int
+    ) -> _Like:
+        """Return what a name is like that is bound several times, by the last time before a use."""
+        if len(bindings) > _MOST_BINDINGS:
+            return _ANY
+        before = [
+            each
+            for each in bindings
+            if self._tree.index(each.node) < self._tree.index(node)
+            and not self._tree.is_inside(node, each.node)
+            and not isinstance(each.node, cst.AugAssign)
+        ]
+        last = max(before, key=lambda each: self._tree.index(each.node), default=None)
+        if last is None or not isinstance(last.node, cst.Assign):
+            return _ANY
+        if last.value is None:
+            like = self._unpacked(node.value, last.node, function, depth)
+        else:
+            like = self._like(last.value, function, depth + 1)
+        return like if len(bindings) == 1 else {**dict.fromkeys(like, False), **_ANY}
+
+    def _unpacked(self, name: str, assign: cst.Assign, function: Function, depth: int) -> _Like:
+        """Return what a name is like that is one of several: `(q, p), _ = scan(f, (q0, p0), xs)`.
+
+        What a loop carries comes out of it as it goes in.
+        """
+        target: cst.BaseExpression = assign.targets[0].target
+        value, is_part = assign.value, False
+        while isinstance(target, cst.Tuple | cst.List):
+            elements = target.elements
+            at = next((at for at, each in enumerate(elements) if self._binds(each, name)), None)
+            if at is None or any(isinstance(each, cst.StarredElement) for each in elements):
+                return _ANY
+            target = elements[at].value
+            value = self._carried(value)
+            if isinstance(value, cst.Call) and self._names.qualified(value.func) == "jax.lax.scan":
+                first = Arguments(value).get(1, "init")
+                if at or first is None:
+                    return _ANY
+                value = first
+            elif (
+                isinstance(value, cst.Tuple | cst.List)
+                and len(value.elements) == len(elements)
+                and not any(isinstance(each, cst.StarredElement) for each in value.elements)
+            ):
+                value = value.elements[at].value
+            else:
+                is_part = True
+        like = self._like(value, function, depth + 1)
+        return dict.fromkeys(like, False) if is_part else like
+
+    def _binds(self, element: cst.BaseElement, name: str) -> bool:
+        return any(each.value == name for each in self._tree.every(cst.Name, below=element))
+
+    def _carried(self, node: cst.BaseExpression) -> cst.BaseExpression:
+        """Return what goes into a loop that an expression is the result of, else itself."""
+        if isinstance(node, cst.Call):
+            by = self._names.qualified(node.func)
+            if by in _CARRYING and (first := Arguments(node).get(_CARRYING[by], "init_val")):
+                return first
+        return node
 
     def _made_anew(self, value: cst.BaseExpression, name: str, function: Function) -> str:
         """Return the parameter in the place of which something comes: `cache = cache.insert(x)`.
@@ -209,22 +293,32 @@ class DonationOutputs:
 
     def _called(self, node: cst.Call, function: Function, depth: int) -> _Like:
         arguments = Arguments(node)
+        if self._makes_record(node):
+            return self._one_of(node, function, depth)
         name = self._names.qualified(node.func) or ""
         last = name.rpartition(".")[2]
         if name in {"equinox.apply_updates", "optax.apply_updates"}:
             return self._first(arguments, 0, function, depth)
+        if name in _REPLACING:
+            kept = arguments.get(at := _REPLACING[name])
+            return self._replaced(kept, node.args[at + 1 :], function, depth)
         if name in TREE_MAPS:
             return dict.fromkeys(self._first(arguments, 1, function, depth), False)
         if name.startswith("jax.") and last in _ELEMENTWISE:
             return self._first(arguments, 0, function, depth)
         if name in _UPDATING:
             return self._first(arguments, 0, function, depth)
-        if name == "jax.lax.fori_loop":
-            return self._first(arguments, 3, function, depth)
+        if (carried := self._carried(node)) is not node:
+            return self._like(carried, function, depth + 1)
+        if name == "jax.numpy.where":
+            # A number beside an array is of its shape.
+            return dict.fromkeys(
+                _either(*(self._first(arguments, at, function, depth) for at in (1, 2))), False
+            )
         if isinstance(node.func, cst.Attribute) and not name:
             method, receiver = node.func.attr.value, node.func.value
             if method in _KEEPING_METHODS:
-                return self._like(receiver, function, depth + 1)
+                return self._replaced(receiver, node.args, function, depth)
             updated = updated_array(node.func) if method in _AT else None
             if updated is not None:
                 return self._like(updated, function, depth + 1)
@@ -234,22 +328,84 @@ class DonationOutputs:
             return {}
         return _ANY
 
+    def _replaced(
+        self,
+        kept: cst.BaseExpression | None,
+        filled: Sequence[cst.Arg],
+        function: Function,
+        depth: int,
+    ) -> _Like:
+        """Return what a tree is like that is another one with some of it replaced."""
+        found = _ANY if kept is None else self._like(kept, function, depth + 1)
+        for each in filled:
+            found = {**dict.fromkeys(self._like(each.value, function, depth + 1), False), **found}
+        return found
+
     def _first(self, given: Arguments, position: int, function: Function, depth: int) -> _Like:
         node = given.get(position)
         return _ANY if node is None else self._like(node, function, depth + 1)
 
+    def _one_of(self, node: cst.BaseExpression, function: Function, depth: int) -> _Like:
+        """Return what a part of something is like, whichever part it is."""
+        found: _Like = {}
+        for part, _ in self._parts(node):
+            found.update(dict.fromkeys(self._part(part, function, depth + 1), False))
+        return found
 
-def _parts(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """Yield the parts of a result that are written out: the items of tuples, lists and dicts."""
-    pending = [node]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, cst.Tuple | cst.List):
-            pending += reversed(elements_or_self(part))
-        elif isinstance(part, cst.Dict):
-            pending += [each.value for each in reversed(part.elements)]
-        else:
-            yield part
+    def _part(self, part: cst.BaseExpression, function: Function, depth: int) -> _Like:
+        """Return what a part is like; of a record, what all of it is like, its fields aside."""
+        if not isinstance(part, cst.Call) or not self._makes_record(part):
+            return self._like(part, function, depth)
+        cls = dotted(part.func)
+        params = () if isinstance(function, cst.Lambda) else function.params.params
+        same = [
+            each.name.value
+            for each in params
+            if cls and each.annotation is not None and dotted(each.annotation.annotation) == cls
+        ]
+        return dict.fromkeys(same, False) or _ANY
+
+    def _parts(self, node: cst.BaseExpression) -> Iterator[tuple[cst.BaseExpression, bool]]:
+        """Yield the parts of a result that are written out, and whether they surely are parts.
+
+        These are the items of tuples, lists and dicts, and what records are made of. A record
+        itself is one as well: its class may have more fields than it is given.
+        """
+        pending = [(node, True)]
+        while pending:
+            part, is_sure = pending.pop()
+            if isinstance(part, cst.Tuple | cst.List):
+                pending += [(each, is_sure) for each in reversed(elements_or_self(part))]
+            elif isinstance(part, cst.Dict):
+                pending += [(each.value, is_sure) for each in reversed(part.elements)]
+            else:
+                if isinstance(part, cst.Call) and self._makes_record(part):
+                    pending += [(each.value, False) for each in reversed(part.args)]
+                yield part, is_sure
+
+    def _makes_record(self, node: cst.Call) -> bool:
+        """Return whether a call makes an object of what it is given: `State(q, p)`.
+
+        What a compiled function returns is a tree, so JAX makes it of its fields as well.
+        """
+        called = node.func
+        if isinstance(called, cst.Call):
+            # `type(state)(q, p)`
+            return self._names.qualified(called.func) == "builtins.type" and len(called.args) == 1
+        if isinstance(called, cst.Attribute) and called.attr.value == "__class__":
+            return True
+        cls = class_named(called, self._names)
+        if cls is not None:
+            return keeps_fields(cls)
+        name = self._names.qualified(called) or ""
+        if name == "builtins.dict":
+            return not any(not each.star and each.keyword is None for each in node.args)
+        return bool(_CLASS.fullmatch(name.rpartition(".")[2]))
+
+
+def _either(first: _Like, second: _Like) -> _Like:
+    every = {**first, **second}
+    return {name: first.get(name, False) and second.get(name, False) for name in every}
 
 
 def _is_number(node: cst.BaseExpression) -> bool:
