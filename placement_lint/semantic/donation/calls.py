@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.jaxmodel.donation import (
-    DONATING,
-    MAKING_RECORDS,
-)
+from placement_lint.jaxmodel.donation import DONATING, MAKING_RECORDS
 from placement_lint.semantic.donation.buffers import Buffers, Death, Nature, Surety, joined
 from placement_lint.semantic.donation.callables import (
     Defined,
@@ -252,12 +249,13 @@ class DonationCalls(DonationsCarried):
         return things
 
     def _by_function(self, decorator: cst.BaseExpression, things: Things) -> Things:
-        """Return what a decorator of the program makes of what donates; else nothing."""
-        if not any(isinstance(each, Donor) for each in things):
-            return NOTHING
-        held = self.callable_in(decorator)
+        """Return what a decorator of the program makes that donates; else nothing."""
+        is_donor = any(isinstance(each, Donor) for each in things)
+        held = self.callable_in(decorator) if is_donor or isinstance(decorator, cst.Name) else ()
         only = next(iter(held)) if len(held) == 1 else None
-        if not isinstance(only, Defined):
+        if isinstance(only, Maker):
+            return self._made(only, [Given(0, decorator, things)])
+        if not isinstance(only, Defined) or not is_donor:
             return NOTHING
         state, self.state = self.state, self.state.copy()
         self.expecting += 1
