@@ -290,6 +290,9 @@ class Targets:
             return
         right_operand = self.on.operand(node.value, state)
         held = self.on.operators.compute(node, [target, right_operand], state)
+        if any(isinstance(atom, Array) for atom in held):
+            # What is committed has no origin: what the operation gave says where it came from.
+            self.on.record.saw_value(self.on.index(node), held)
         place, _ = target
         read = self.on.record.values.get(place, target[1])
         self.assign(node.target, held, state)

@@ -42,6 +42,42 @@ def copied_in_first_iteration(use: Use, ctx: Context) -> set[Array]:
     return first
 
 
+class ItemsInLoops:
+    """The trees that loops set items of: `shadow[name] = decay * shadow[name] + new`.
+
+    Such a loop copies each item once, whatever it may be after that.
+    """
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+        self._known: dict[cst.CSTNode, set[str]] = {}
+
+    def is_part_of(self, node: cst.CSTNode) -> bool:
+        """Return whether an expression is an item of such a tree, in the loop that sets it."""
+        names = set(_names(node))
+        for loop in loops_around(node, self._ctx):
+            if isinstance(loop, cst.For) and names & self._names_below(loop.target):
+                names |= self._names_below(loop.iter)
+            if names & self._set_in(loop):
+                return True
+        return False
+
+    def _names_below(self, node: cst.CSTNode) -> set[str]:
+        below = self._ctx.tree.every(cst.Name, cst.Attribute, below=node)
+        return {name for each in below if (name := dotted(each))}
+
+    def _set_in(self, loop: cst.CSTNode) -> set[str]:
+        known = self._known.get(loop)
+        if known is None:
+            known = self._known[loop] = {
+                name
+                for target in targets_in(loop, self._ctx)
+                if isinstance(target, cst.Subscript)
+                for name in _names(target)
+            }
+        return known
+
+
 def _rebound(use: Use, ctx: Context) -> set[Array]:
     """Return the arrays from outside of a loop whose name is bound to something else in it.
 

@@ -11,7 +11,7 @@ from placement_lint.findings import Applicability, Severity
 from placement_lint.placement.domain import record
 from placement_lint.prefilter.conditions import Says
 from placement_lint.rules.base import Rule
-from placement_lint.rules.commitment.loop_copies import copied_once
+from placement_lint.rules.commitment.loop_copies import ItemsInLoops, copied_once
 from placement_lint.rules.commitment.scalars import is_made_as_number, is_used_as_number
 from placement_lint.rules.commitment.uncommitted_use import report_possible_uses, report_use
 
@@ -104,6 +104,7 @@ class UncommittedArrayMoved(Rule):
     needs = Says("default_device", "jax_default_device")
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
+        items = ItemsInLoops(ctx)
         for use in ctx.flow.uses():
             if use.kind is not record.UseKind.COMPUTED:
                 continue
@@ -114,7 +115,7 @@ class UncommittedArrayMoved(Rule):
             again = use.moved if is_updated else use.moved - once
             again = frozenset(array for array in again if not is_made_as_number(array, ctx))
             if again and not is_used_as_number(used, ctx):
-                in_loop = use.in_loop and not is_updated
+                in_loop = use.in_loop and not is_updated and not items.is_part_of(used)
                 copied = replace(use, moved=again, in_loop=in_loop)
                 report_use(copied, ctx, "computing with it")
         report_possible_uses(record.UseKind.COMPUTED, ctx, "computing with it")
