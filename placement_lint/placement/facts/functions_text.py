@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.platforms import PLATFORMS, meant_platform
 from placement_lint.syntax.calls import Arguments, string_value
 
 if TYPE_CHECKING:
     from placement_lint.placement.facts.module import Module
 
 _MANAGERS = frozenset({"contextlib.contextmanager"})
+_LISTING = frozenset({"jax.devices", "jax.local_devices"})
 
 
 def used_names(module: Module) -> frozenset[str]:
@@ -41,8 +43,10 @@ def updates_in_function(module: Module) -> bool:
     updates: set[cst.CSTNode] = set()
     undone: set[cst.CSTNode] = set()
     for node in module.tree.every(cst.Call):
-        function = module.tree.around(node, cst.FunctionDef) if _is_update(node, module) else None
-        if isinstance(function, cst.FunctionDef):
+        if not _is_update(node, module):
+            continue
+        function = module.tree.around(node, cst.FunctionDef)
+        if isinstance(function, cst.FunctionDef) and not _chooses_accelerator(node, module):
             updates.add(node)
             undoing = _undoing(node, function, module)
             undone |= set() if undoing is None else {node, undoing}
@@ -55,6 +59,21 @@ def _is_update(node: cst.CSTNode, module: Module) -> bool:
         and module.names.qualified(node.func) == "jax.config.update"
         and string_value(Arguments(node).get(0, "name")) == "jax_default_device"
     )
+
+
+def _chooses_accelerator(update: cst.Call, module: Module) -> bool:
+    """Return whether a default device is set that is one of those that are the default anyway.
+
+    `jax.devices()[2]`, `jax.devices("gpu")[index]`: what is on the host is copied there as well.
+    """
+    device = Arguments(update).get(1, "val")
+    if not isinstance(device, cst.Subscript) or not isinstance(device.value, cst.Call):
+        return False
+    listing = device.value
+    if module.names.qualified(listing.func) not in _LISTING:
+        return False
+    name = string_value(Arguments(listing).get(0, "backend")) or ""
+    return not listing.args or (meant_platform(name) or name) in PLATFORMS - {"cpu"}
 
 
 def _undoing(update: cst.Call, function: cst.FunctionDef, module: Module) -> cst.Call | None:
