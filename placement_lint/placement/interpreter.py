@@ -50,12 +50,9 @@ from placement_lint.placement.engine.pytrees import Trees
 from placement_lint.placement.engine.reach import Reach
 from placement_lint.placement.engine.statements import Statements
 from placement_lint.placement.facts.compiled import PUTTING, callers_of, lead_to_placing
+from placement_lint.placement.facts.default_updates import updates_in_function
 from placement_lint.placement.facts.exported import closed_over, is_public, may_be_imported
-from placement_lint.placement.facts.functions_text import (
-    enters_default_in_function,
-    updates_in_function,
-    used_names,
-)
+from placement_lint.placement.facts.functions_text import enters_default_in_function, used_names
 from placement_lint.placement.facts.tampering import sets_mesh, tampers
 from placement_lint.placement.journeys import Journeys
 from placement_lint.placement.overlays.dispatch import Calls

@@ -4,6 +4,6 @@
 - Functions: `compiled`, `traced`, `traced_results`, `decorators`, `functions_text`,
   `carried_names` (of loops).
 - Arrays: `annotations`, `array_indices`, `array_parts`.
-- Placement: `placing_words`, `cpu_pin`.
+- Placement: `placing_words`, `cpu_pin`, `default_updates`.
 - What others may import: `exported`. Whether the text is what runs: `tampering`.
 """
