@@ -22,10 +22,12 @@ from placement_lint.placement.domain.values import (
     Array,
     Container,
     Mapping,
+    Plain,
     Sequence,
     Value,
     arrays,
     join,
+    sole,
     value,
 )
 
@@ -49,6 +51,8 @@ _MAX_DISTINGUISHED = 8
 """Variables of one container of which each is known by itself when that changes."""
 _MAX_HOLDERS = 64
 """Variables of one container that a change reaches."""
+_LONGEST_SPLIT = 100
+"""Letters of a text of which the words are known."""
 
 
 class Containers:
@@ -209,13 +213,47 @@ def _is_only(held: Value, site: Site) -> bool:
     return all(isinstance(atom, Container) and atom.site == site for atom in held)
 
 
-def view_of(mapping: Mapping, *, pairs: bool) -> Sequence:
-    """Return what the values of a dict are, or `pairs`: its items."""
+def view_of(mapping: Mapping, name: str) -> Sequence:
+    """Return what the method of a dict gives that is called `items`, `keys` or `values`.
+
+    Each item of it is known where a mesh may be made of them: of a short dict of plain values.
+    """
+    items = _ordered(mapping, name)
     element = join(*(held for _, held in mapping.items), mapping.element)
-    if pairs and element:
+    if name == "keys":
+        element = PLAIN
+    elif name == "items" and element:
         element = value(Sequence((PLAIN, element), join(PLAIN, element)))
-    views = None if mapping.site is None else (mapping.site, pairs)
-    return Sequence(None, element, views=views)
+    is_live = mapping.site is not None and (name != "keys" or items is not None)
+    views = (mapping.site, name) if mapping.site is not None and is_live else None
+    return Sequence(items, element, views=views)
+
+
+def _ordered(mapping: Mapping, name: str) -> tuple[Value, ...] | None:
+    """Return the keys, the values or the items of a dict in its order; None: it is not known."""
+    known = dict(mapping.items)
+    keys = [key for key in mapping.order if isinstance(key, str) and key in known]
+    if not keys or len(keys) < len(known) or mapping.element:
+        return None
+    texts = [value(Plain(key)) for key in keys]
+    if name == "keys":
+        return tuple(texts)
+    held = [known[key] for key in keys]
+    if not all(isinstance(sole(each), Plain) for each in held):
+        return None
+    if name == "values":
+        return tuple(held)
+    pairs = zip(texts, held, strict=True)
+    return tuple(value(Sequence((text, each), join(text, each))) for text, each in pairs)
+
+
+def words_of(text: str, given: list[tuple[int, Value]], site: Site) -> Value:
+    """Return the words that `text.split()` gives, of which a mesh may be made."""
+    only = sole(given[0][1]) if len(given) == 1 else None
+    if len(text) > _LONGEST_SPLIT or (given and not (isinstance(only, Plain) and only.text)):
+        return UNKNOWN
+    words = text.split(only.text if isinstance(only, Plain) else None)
+    return value(of_items(tuple(value(Plain(word)) for word in words), site))
 
 
 def anonymous_outside(held: Value) -> Value:
@@ -316,8 +354,12 @@ def merged(container: Container, other: Value) -> Container:
     atom = every[0] if len(every) == 1 else _one_of(every, container)
     if atom.element:
         container = with_assigned(container, None, atom.element)
-    for key, held in atom.items:
-        container = with_item(container, key, held)
+    items = dict(atom.items)
+    ordered = [key for key in atom.order if key in items]
+    for key in dict.fromkeys((*ordered, *items)):
+        container = with_item(container, key, items[key])
+    if isinstance(container, Mapping) and len(ordered) < len(items):
+        return replace(container, order=())
     return container
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, Device, is_host
-from placement_lint.placement.domain.keys import Member, sorted_items
+from placement_lint.placement.domain.keys import Member, ordered, sorted_items
 from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.mesh_devices import MeshDevices
 from placement_lint.placement.domain.places import NO_CAUSES, NOWHERE
@@ -73,7 +73,8 @@ def map_atoms(of: Value, change: AtomChange, depth: int = MAX_DEPTH) -> Value:
             changed.append(replace(atom, items=items, element=element))
         elif depth and isinstance(atom, Mapping):
             pairs = tuple((key, map_atoms(item, change, depth - 1)) for key, item in atom.items)
-            changed.append(Mapping(pairs, map_atoms(atom.element, change, depth - 1), atom.site))
+            element = map_atoms(atom.element, change, depth - 1)
+            changed.append(Mapping(pairs, element, atom.site, atom.order))
         elif isinstance(atom, AnyTree):
             changed.append(replace(atom, leaf=map_atoms(atom.leaf, change, 0)))
         else:
@@ -248,7 +249,7 @@ def _of_known_pairs(atom: Atom) -> Mapping | None:
         if not isinstance(key, Plain) or key.text is None or key.member is not None:
             return None
         found[key.text] = pair.items[1]
-    return Mapping(sorted_items(found.items()), NOTHING)
+    return Mapping(sorted_items(found.items()), NOTHING, order=ordered(found))
 
 
 def element_of(of: Value, key: Key | None = None) -> Value:

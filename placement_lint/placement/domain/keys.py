@@ -35,6 +35,21 @@ def key_order(key: Key) -> tuple[int, str]:
     return (1, key.name) if isinstance(key, Member) else (2, key)
 
 
+_MOST_ORDERED = 8
+"""Keys of a dict whose order is known: a mesh has fewer axes."""
+
+
+def with_last(order: tuple[Key, ...], key: Key) -> tuple[Key, ...]:
+    """Return the order of the keys of a dict after one was added to it, if it is short."""
+    return ordered((*(each for each in order if each != key), key))
+
+
+def ordered(keys: Iterable[Key]) -> tuple[Key, ...]:
+    """Return the order of the keys of a dict that is made of some, if it is short."""
+    known = tuple(keys)
+    return known if len(known) <= _MOST_ORDERED else ()
+
+
 def sorted_items(items: Iterable[tuple[Key, _Item]]) -> tuple[tuple[Key, _Item], ...]:
     """Return the items of a dict in an order that does not depend on how it was filled."""
     return tuple(sorted(items, key=lambda item: key_order(item[0])))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar, TypeAlias, cast
 
-from placement_lint.placement.domain.keys import key_order
+from placement_lint.placement.domain.keys import key_order, with_last
 from placement_lint.placement.domain.library_values import (
     AbstractArray,
     DeviceList,
@@ -239,8 +239,8 @@ class Sequence(_Container):
     """Of a named tuple: its class, where that is of the program."""
     library: str = ""
     """Of an object of a library whose fields are known: its class there."""
-    views: tuple[Site, bool] | None = None
-    """Of what `d.values()` or, with True, `d.items()` gives: the dict, which may change later."""
+    views: tuple[Site, str] | None = None
+    """Of what `d.values()` gives: the dict, which may change later, and the method."""
 
     def parts(self) -> list[Value]:
         return [*(self.items or ()), self.element]
@@ -279,6 +279,8 @@ class Mapping(_Container):
     element: Value
     site: Site | None = None
     """None: it has no other name."""
+    order: tuple[Key, ...] = field(default=(), compare=False)
+    """The keys as they were added, where they are few. Of another dict with them it is stale."""
 
     def parts(self) -> list[Value]:
         return [*(held for _, held in self.items), self.element]
@@ -295,11 +297,13 @@ class Mapping(_Container):
         made = (*self.items[:at], (key, held), *self.items[at + (not is_new) :])
         nesting = max(self.nesting, nesting_of(held) + 1)
         size = self.size + size_of(held)
+        order = with_last(self.order, key) if is_new else self.order
         if not is_new or nesting > MAX_NESTING or size > MAX_SIZE:
-            return replace(self, items=made)
+            return replace(self, items=made, order=order)
         # One more item must not visit all others: dicts are filled item by item.
         changed = copy(self)
         object.__setattr__(changed, "items", made)
+        object.__setattr__(changed, "order", order)
         object.__setattr__(changed, "nesting", nesting)
         object.__setattr__(changed, "size", size)
         object.__setattr__(changed, "depth", max(self.depth, depth_of(held) + 1))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import libcst as cst
 
 from placement_lint.placement.domain.contents import iterated_of
-from placement_lint.placement.domain.keys import sorted_items
+from placement_lint.placement.domain.keys import ordered, sorted_items
 from placement_lint.placement.domain.values import (
     HOST,
     NOTHING,
@@ -165,7 +165,7 @@ def bind_parameters(
             if isinstance(key, str) and key not in taken
         }
         bound_to[params.star_kwarg.name.value] = value(
-            Mapping(sorted_items(named.items()), more or NOTHING)
+            Mapping(sorted_items(named.items()), more or NOTHING, order=ordered(named))
         )
     for name, held in parameters_as_annotated(module, params).items():
         if bound_to[name] == UNKNOWN:

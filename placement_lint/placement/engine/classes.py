@@ -210,6 +210,8 @@ class Classes:
                 found.append(value(External(atom.module, f"{atom.name}.{name}")))
             elif isinstance(atom, Sequence) and name in atom.names and atom.items is not None:
                 found.append(atom.items[atom.names.index(name)])
+            elif name == "_fields" and (fields := self._names_of_fields(atom)):
+                found.append(fields)
             elif isinstance(atom, Sequence | AnyTree) and (method := _method(atom, name)):
                 found.append(value(LibraryMethod(method, atom)))
             elif isinstance(atom, Sequence) and atom.cls is not None:
@@ -268,6 +270,14 @@ class Classes:
                         if isinstance(atom, NamedTupleType) and not atom.defaults:
                             return [(name, None) for name in atom.names]
         return None
+
+    def _names_of_fields(self, atom: Atom) -> Value | None:
+        """Return `_fields` of a named tuple, or of its class; None of all else."""
+        names = atom.names if isinstance(atom, Sequence | NamedTupleType) else ()
+        if isinstance(atom, Class):
+            names = tuple(name for name, _ in self.tuple_fields(atom.place) or ())
+        texts = tuple(value(Plain(name)) for name in names)
+        return value(Sequence(texts, join(*texts))) if texts else None
 
     def _class_attribute(self, cls: Class, name: str, state: State) -> Value:
         function = self.method(cls.place, name)

@@ -58,6 +58,7 @@ _MOST_WORDS = 8
 """
 _MOST_ROUNDS = 4
 """Items of a list for each of which the body of a loop is executed by itself."""
+FIELDS = "dataclasses.fields"
 _MOST_OPTIONS = 32
 """Items of a dict of which a comprehension with conditions keeps some, one by one."""
 _CONSUMING = frozenset({
@@ -227,6 +228,17 @@ class Iteration:
             not argument.star and _is_read_only(argument.value) for argument in call.args
         )
 
+    def _lists(self, call: cst.Call) -> bool:
+        """Return whether a call gives the parts of a dict or of a dataclass, which it only reads.
+
+        `d.items()`, `dataclasses.fields(x)`.
+        """
+        if self.names.qualified(call.func) == FIELDS:
+            return all(_is_read_only(argument.value) for argument in call.args)
+        method = call.func if isinstance(call.func, cst.Attribute) and not call.args else None
+        is_view = method is not None and method.attr.value in {"items", "keys", "values"}
+        return method is not None and is_view and _is_read_only(method.value)
+
     def each(
         self, node: cst.BaseExpression, held: Value, state: State, *, axes: bool = False
     ) -> tuple[Value, ...] | None:
@@ -256,15 +268,18 @@ class Iteration:
             return None
         if isinstance(for_in.iter, cst.Call) and self._pairs_up(for_in.iter):
             return self.each(for_in.iter, self.on.evaluate(for_in.iter, state), state)
-        if not isinstance(for_in.target, cst.Name) or not _is_read_only(for_in.iter):
+        is_listing = isinstance(for_in.iter, cst.Call) and self._lists(for_in.iter)
+        if not is_listing and not (
+            isinstance(for_in.target, cst.Name) and _is_read_only(for_in.iter)
+        ):
             return None
-        only = sole(self.on.evaluate(for_in.iter, state))
+        only = sole(self.listed(self.on.evaluate(for_in.iter, state), state))
         if isinstance(only, DeviceList):
             return first_devices(only)
         items = only.items if isinstance(only, Sequence) and only.views is None else None
         if not items or len(items) > _MOST_WORDS:
             return None
-        if all(item == NONE or _is_word(item) for item in items):
+        if all(item == NONE or _is_word(item) or is_listing for item in items):
             return items
         return self.each(for_in.iter, value(only), state) if only is not None else None
 
@@ -389,13 +404,28 @@ class Iteration:
                 continue
             found.add(atom)
             if isinstance(atom, Sequence) and atom.views is not None:
-                site, pairs = atom.views
+                site, name = atom.views
                 for changed in self._held_now(site, now, since):
                     if isinstance(changed, Mapping):
-                        found.add(view_of(changed, pairs=pairs))
+                        found.add(view_of(changed, name))
             if isinstance(atom, Container) and atom.site is not None:
                 found.update(self._held_now(atom.site, now, since))
         return limited(frozenset(found))
+
+    def listed(self, held: Value, state: State) -> Value:
+        """Return a list of the keys of a dict, of the letters of a text, or of what a view of a
+        dict gives, where each is known; all else as it is.
+        """
+        if any(isinstance(atom, Sequence) and atom.views is not None for atom in held):
+            held = self.grown(held, state)
+        only = sole(held)
+        made = view_of(only, "keys") if isinstance(only, Mapping) else only
+        if isinstance(only, Plain) and only.text and len(only.text) <= _MOST_WORDS:
+            letters = tuple(value(Plain(letter)) for letter in only.text)
+            return value(Sequence(letters, join(*letters)))
+        if isinstance(made, Sequence) and made.items is not None and (made.views or made != only):
+            return value(replace(made, views=None))
+        return held
 
     def _held_now(self, site: Site, now: State, since: State | None) -> Iterator[Container]:
         """Yield a container as variables hold it now that held something else before."""

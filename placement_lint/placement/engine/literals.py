@@ -83,7 +83,7 @@ class Literals:
         for element in node.elements:
             held = self.on.evaluate(element.value, state)
             if isinstance(element, cst.StarredElement):
-                only = sole(held)
+                only = sole(self.on.iteration.listed(held, state))
                 if isinstance(only, Sequence) and only.items is not None:
                     items += only.items
                     continue

@@ -189,8 +189,8 @@ def iterated(call: LibraryCall) -> Value:
     for argument in call.node.args:
         held = call.argument(argument.value)
         if is_copy and not argument.star and argument.keyword is None:
-            only = sole(held)
-            if isinstance(only, Sequence) and only.items is not None and only.views is None:
+            only = sole(call.on.iteration.listed(held, call.state))
+            if isinstance(only, Sequence) and only.items is not None:
                 call.element(argument.value, held)
                 return value(Sequence(only.items, only.element))
         if argument.keyword is not None or argument.star:
@@ -314,7 +314,8 @@ def _zipped(call: LibraryCall) -> list[tuple[Value, ...]] | None:
 def _listed(call: LibraryCall, held: Value) -> Value:
     """Return what another `zip` gives; of generators no item is taken twice."""
     is_lazy = isinstance(sole(held), Lazy)
-    return call.program.functions.consumed(held, call.state) if is_lazy else held
+    held = call.program.functions.consumed(held, call.state) if is_lazy else held
+    return call.on.iteration.listed(held, call.state)
 
 
 def _bounded(devices: DeviceList, most: int) -> DeviceList:
@@ -325,6 +326,7 @@ def _bounded(devices: DeviceList, most: int) -> DeviceList:
 def _transposed(call: LibraryCall, given: cst.BaseExpression) -> Value:
     """`zip(*rows)`: the first parts of all rows, the second ones, and so on."""
     held = call.program.functions.consumed(call.argument(given), call.state)
+    held = call.on.iteration.listed(held, call.state)
     # Of no rows there are no parts.
     held = frozenset(a for a in held if not isinstance(a, Sequence) or a.items != ())
     only = sole(held)
@@ -363,6 +365,8 @@ def dict_(call: LibraryCall) -> Value:
     held = NOTHING if first is None else call.argument(first)
     held = call.program.classes.collections.with_items(held, "__iter__", call.state)
     held = call.program.functions.consumed(held, call.state)
+    views = frozenset(a for a in held if isinstance(a, Sequence) and a.views is not None)
+    held = call.on.iteration.listed(held, call.state) if views else held
     # What is there twice is what comes last.
     more: list[tuple[str | None, Value]] = []
     for argument in call.node.args:
@@ -374,7 +378,7 @@ def dict_(call: LibraryCall) -> Value:
     for atom in of_pairs(held or value(Mapping((), NOTHING))):
         if not isinstance(atom, Mapping):
             continue
-        each: Container = Mapping(atom.items, atom.element)
+        each: Container = Mapping(atom.items, atom.element, order=atom.order)
         for key, given in more:
             each = merged(each, given) if key is None else with_item(each, key, given)
         made.add(each)

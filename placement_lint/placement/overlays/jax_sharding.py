@@ -217,7 +217,7 @@ def mesh(call: LibraryCall) -> Value:
     """`Mesh(devices, ("data", "model"))`, whose axes are Auto unless it says otherwise."""
     call.program.reach.touches()
     passed = _passed(call)
-    names = _names(_argument(passed, 1, "axis_names"))
+    names = _names(_argument(passed, 1, "axis_names"), call)
     types = _types(passed, AxisType.AUTO)
     grid = grid_of(_argument(passed, 0, "devices"))
     if grid is None:
@@ -234,7 +234,7 @@ def abstract_mesh(call: LibraryCall) -> Value:
     """
     call.program.reach.touches()
     passed = _passed(call)
-    names = _names(_argument(passed, 1, "axis_names"))
+    names = _names(_argument(passed, 1, "axis_names"), call)
     sizes = _sizes(call.arguments.get(0, "axis_sizes"), names, call)
     return value(Mesh(names, sizes, _types(passed, AxisType.AUTO, 2), call.place))
 
@@ -244,7 +244,7 @@ def made_mesh(call: LibraryCall) -> Value:
     """`jax.make_mesh((4, 2), ("data", "model"))`, whose default types depend on the version."""
     call.program.reach.touches()
     passed = _passed(call)
-    names = _names(_argument(passed, 1, "axis_names"))
+    names = _names(_argument(passed, 1, "axis_names"), call)
     sizes = _sizes(call.arguments.get(0, "axis_shapes", "axis_sizes"), names, call)
     types = _types(passed, AxisType.BY_VERSION, 2)
     made = Mesh(names, sizes, types, call.place)
@@ -298,12 +298,12 @@ def _sizes(
     return sizes if sizes is not None and len(sizes) == len(names) else None
 
 
-def _names(held: Value) -> tuple[str | None, ...] | None:
-    """Return the names of the axes of a mesh: a tuple of them, or the one name itself."""
-    only = sole(held)
+def _names(held: Value, call: LibraryCall) -> tuple[str | None, ...] | None:
+    """Return the names of the axes of a mesh: a tuple of them, a dict, or the one name itself."""
     text = _text(held)
     if text is not None:
         return (text,)
+    only = sole(call.on.iteration.listed(held, call.state))
     if isinstance(only, Sequence) and only.items is not None:
         return tuple(map(_text, only.items))
     return None

@@ -21,6 +21,7 @@ from placement_lint.placement.domain.containers import (
     with_item,
     with_more,
     without_item,
+    words_of,
 )
 from placement_lint.placement.domain.contents import (
     as_tree,
@@ -257,6 +258,8 @@ class MethodCalls:
         if isinstance(atom, Host) and atom.from_file and name in {"item", "tolist"}:
             # An array of objects, which may be arrays of JAX.
             return UNKNOWN
+        if isinstance(atom, Plain) and atom.text is not None and name == "split":
+            return words_of(atom.text, operands, self.on.targets.made(node))
         if isinstance(atom, Host) and atom.is_tensor:
             return tensor_method(node, name)
         if isinstance(atom, Host):
@@ -515,7 +518,7 @@ class MethodCalls:
         if atom.names and atom.items is not None:
             named = dict(zip(atom.names, atom.items, strict=True))
             if name == "_asdict":
-                return value(Mapping(sorted_items(named.items()), NOTHING))
+                return value(Mapping(sorted_items(named.items()), NOTHING, order=atom.names))
             if name == "_replace" and not any(
                 argument.keyword is None and argument.star != "**" for argument in node.args
             ):
@@ -559,10 +562,8 @@ class MethodCalls:
     def _mapping_method(
         self, atom: Mapping, name: str, node: cst.Call, operands: list[Operand]
     ) -> Value:
-        if name in {"items", "values"}:
-            return value(view_of(atom, pairs=name == "items"))
-        if name == "keys":
-            return value(Sequence(None, PLAIN))
+        if name in {"items", "keys", "values"}:
+            return value(view_of(atom, name))
         if name in {"__getitem__", "get", "pop", "setdefault"} and node.args:
             key = self.on.subscripts.key(node.args[0].value, operands[0][1])
             found = element_of(value(atom), key)

@@ -6,19 +6,32 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.placement.domain.keys import sorted_items
 from placement_lint.placement.domain.values import (
+    NOTHING,
     UNKNOWN,
+    Class,
+    Instance,
+    Mapping,
     NamedTupleType,
+    Plain,
     Sequence,
     Value,
+    join,
     sole,
     value,
 )
+from placement_lint.placement.engine.iteration import FIELDS
 from placement_lint.placement.overlays.registry import LibraryCall, models
 from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:
+    from placement_lint.placement.domain.values import Atom
     from placement_lint.placement.engine.arguments import Fields
+
+_MOST_FIELDS = 8
+"""Fields of a dataclass that are listed: it may be the axes of a mesh, which has fewer."""
+_FIELD = "dataclasses.Field"
 
 
 @models("collections.namedtuple", "typing.NamedTuple")
@@ -68,3 +81,45 @@ def replaced(call: LibraryCall) -> Value:
     if not passed.positional:
         return UNKNOWN
     return call.on.calls.objects.like(call.node, passed.positional[0], passed, call.state)
+
+
+@models(FIELDS)
+def fields_of(call: LibraryCall) -> Value:
+    """`dataclasses.fields(x)`: what describes the fields of a small dataclass, with their names."""
+    names = _field_names(call, _passed_alone(call))
+    if names is None:
+        return UNKNOWN
+    texts = [value(Plain(name)) for name in names]
+    fields = tuple(
+        value(Sequence((text,), text, names=("name",), library=_FIELD)) for text in texts
+    )
+    return value(Sequence(fields, join(*fields)))
+
+
+@models("dataclasses.asdict")
+def as_dict(call: LibraryCall) -> Value:
+    """`dataclasses.asdict(x)`: a dict of copies of its fields, where they are plain values."""
+    only = _passed_alone(call)
+    names = _field_names(call, only)
+    if names is None or not isinstance(only, Instance):
+        return UNKNOWN
+    items: list[tuple[str, Value]] = []
+    for name in names:
+        held = call.program.classes.attribute(value(only), name, call.state)
+        items.append((name, held if all(isinstance(a, Plain) for a in held) else UNKNOWN))
+    return value(Mapping(sorted_items(items), NOTHING, order=names))
+
+
+def _passed_alone(call: LibraryCall) -> Atom | None:
+    """Return what surely is the only argument of a call."""
+    held = call.values()
+    return sole(held[0]) if len(held) == 1 and not call.arguments.is_open else None
+
+
+def _field_names(call: LibraryCall, only: Atom | None) -> tuple[str, ...] | None:
+    """Return the names of the fields of a small dataclass, or of an object of one."""
+    if not isinstance(only, Class | Instance):
+        return None
+    cls, classes = only.place if isinstance(only, Class) else only.cls, call.program.classes
+    fields = classes.fields(cls) if classes.is_plain(cls) else None
+    return tuple(name for name, _ in fields) if fields and len(fields) <= _MOST_FIELDS else None

@@ -204,10 +204,10 @@ def test_merging() -> None:
 def test_views() -> None:
     mapping = Mapping((("x", PLAIN),), HOST, ONE)
     either = PLAIN | HOST
-    assert view_of(mapping, pairs=False) == Sequence(None, either, views=(ONE, False))
+    assert view_of(mapping, "values") == Sequence(None, either, views=(ONE, "values"))
     pair = Sequence((PLAIN, either), either)
-    assert view_of(mapping, pairs=True) == Sequence(None, value(pair), views=(ONE, True))
-    assert view_of(Mapping((), HOST), pairs=False) == Sequence(None, HOST)
+    assert view_of(mapping, "items") == Sequence(None, value(pair), views=(ONE, "items"))
+    assert view_of(Mapping((), HOST), "values") == Sequence(None, HOST)
 
 
 def test_taking_out() -> None:

@@ -128,8 +128,9 @@ def test_a_dict_with_one_more_item_is_as_if_made_with_it() -> None:
             for key in ("a", "b", "x"):
                 added = before.with_item(key, held)
                 pairs = tuple(sorted((dict(before.items) | {key: held}).items()))
-                made = replace(before, items=pairs)
+                made = replace(before, items=pairs, order=added.order)
                 assert vars(added) == vars(made)
+                assert added.order == (() if key in dict(before.items) else (key,))
 
 
 def nested(depth: int, inner: Value = frozenset({MADE})) -> Value:
