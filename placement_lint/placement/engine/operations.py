@@ -218,6 +218,11 @@ class Operations:
             result.add(DOUBT)
         return limited(frozenset(result))
 
+    def compare(self, node: int, operands: abc.Sequence[tuple[int, Value]]) -> None:
+        """Note operands of which all, or all of whose items, are compared with one another."""
+        if not self.is_to_fail():
+            self.record.saw_operands(node, self._mixed(operands), operands)
+
     def may_compute(
         self, node: int, place: int, held: Value, state: State, *, in_loop: bool
     ) -> None:

@@ -224,15 +224,23 @@ def ordered(call: LibraryCall) -> Value:
     name = call.name
     several = name != "builtins.sorted" and sum(a.keyword is None for a in call.node.args) > 1
     elements: list[Value] = []
+    compared: list[tuple[int, Value]] = []
     for argument in call.node.args:
         held = call.argument(argument.value)
         if argument.keyword is not None:
             continue
+        only = sole(held)
+        items = [held] if several else only.items if isinstance(only, Sequence) else None
+        if not argument.star and all(isinstance(a, Array) for item in items or () for a in item):
+            # Of tuples nobody knows how much is compared.
+            compared.append((call.index(argument.value), held))
         if argument.star == "*":
             elements.append(iterated_of(held) or UNKNOWN)
         else:
             elements.append(held if several else call.element(argument.value, held))
     element = join(*elements) if elements else UNKNOWN
+    if call.arguments.get(None, "key") is None:
+        call.on.operations.compare(call.index(call.node), compared)
     if call.on.supposed is not None:
         # They are compared with one another.
         call.on.supposed.followed(element, call.state.default.devices)

@@ -136,6 +136,28 @@ def needed_parts(function: Function, module: Module, found: Finder | None) -> fr
         return frozenset()
 
 
+def computed_together(
+    function: Function, module: Module, found: Finder | None
+) -> list[frozenset[Part]]:
+    """Return the parts of its parameters that a function computes each of its results of.
+
+    Without those that it hands back: see `needed_parts`.
+    """
+    env: Env = {name: Part(name) for name in _names(function)}
+    together: list[frozenset[Part]] = []
+    try:
+        pending: list[Known | None] = [_Reader(module, found).run(function, env)]
+    except NotUnderstoodError:
+        return together
+    while pending:
+        known = pending.pop()
+        if isinstance(known, Data):
+            together.append(known.parts)
+        elif isinstance(known, Items):
+            pending += known.items
+    return together
+
+
 def _names(function: Function) -> list[str]:
     parameters = function.params
     every = [*parameters.posonly_params, *parameters.params, *parameters.kwonly_params]

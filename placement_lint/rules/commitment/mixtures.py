@@ -15,8 +15,8 @@ from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.domain import contents, values
 from placement_lint.placement.engine.operations import seat_of
-from placement_lint.rules.commitment.combining import COMBINING, COMBINING_TREES
-from placement_lint.rules.commitment.dependence import EACH, needed_parts
+from placement_lint.rules.commitment.combining import COMBINING, COMBINING_TREES, REFUSING
+from placement_lint.rules.commitment.dependence import EACH, computed_together, needed_parts
 from placement_lint.rules.commitment.putting import TREE_MAPS
 from placement_lint.semantic.enclosing import (
     ancestors_in_function,
@@ -29,11 +29,13 @@ from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.record import Mixture, Seat
     from placement_lint.placement.domain.values import Value
     from placement_lint.placement.facts.module import Module
+    from placement_lint.rules.commitment.dependence import Part
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
 
@@ -147,13 +149,15 @@ def _counting(operation: cst.CSTNode, mixture: Mixture, ctx: Context) -> list[tu
     if not isinstance(operation, cst.Call):
         return []
     called = ctx.called(operation)
-    is_combining = called in COMBINING or _compiles_combining(operation, ctx)
+    is_combining = called in REFUSING or _compiles_combining(operation, ctx)
     if is_combining or _is_method(operation) or _reduces(operation, ctx):
         return every
     if called in COMBINING_TREES or _maps_combining(operation, ctx):
         # Leaf by leaf: trees that are on several devices each may agree.
         at = Counter(operand for operand, _ in every)
         return [(operand, device) for operand, device in every if at[operand] == 1]
+    if called in _BRANCHING:
+        return _met_in_a_branch(operation, mixture, ctx)
     computation = _computation(operation.func, ctx)
     if computation is None:
         return []
@@ -318,7 +322,7 @@ def _compiles_combining(call: cst.Call, ctx: Context) -> bool:
         if given is None or row is None or row.effect is not Effect.TRANSFORM:
             break
         made, is_made = followed(given, ctx), True
-    return is_made and ctx.name(made) in COMBINING
+    return is_made and ctx.name(made) in REFUSING
 
 
 _MOST_TRANSFORMATIONS = 4
@@ -348,16 +352,27 @@ def _operands_that_count(
 ) -> Iterator[tuple[int, set[Seat]]]:
     """Yield what a function surely computes with, and where it is committed."""
     arguments = Arguments(call)
-    function = computation.function
-    if function is None:
+    function = None if computation.function is None else _body(computation.function, ctx)
+    if arguments.is_open or function is None:
         return
-    module = ctx.flow.program.modules[function.module]
-    node = module.tree.nodes[function.node]
-    if arguments.is_open or not isinstance(node, cst.FunctionDef | cst.Lambda):
-        return
-    parameters = [*node.params.posonly_params, *node.params.params]
-    names = [parameter.name.value for parameter in parameters[computation.bound_first :]]
+    names = _parameters(function[0])[computation.bound_first :]
     given = dict(zip(names, arguments.positional, strict=False)) | arguments.keywords
+    yield from _given(needed_parts(*function, _finder(ctx)), given, mixture, ctx)
+
+
+def _body(place: Place, ctx: Context) -> tuple[cst.FunctionDef | cst.Lambda, Module] | None:
+    """Return a function of the program, and the file that it is in."""
+    module = ctx.flow.program.modules[place.module]
+    node = module.tree.nodes[place.node]
+    return (node, module) if isinstance(node, cst.FunctionDef | cst.Lambda) else None
+
+
+def _parameters(function: cst.FunctionDef | cst.Lambda) -> list[str]:
+    parameters = [*function.params.posonly_params, *function.params.params]
+    return [parameter.name.value for parameter in parameters]
+
+
+def _finder(ctx: Context) -> Callable[[Module, str], tuple[Module, str] | None]:
     program = ctx.flow.program
 
     def found(asker: Module, name: str) -> tuple[Module, str] | None:
@@ -365,11 +380,52 @@ def _operands_that_count(
         there = None if located is None else program.modules.get(located[0])
         return None if located is None or there is None else (there, located[1])
 
-    for part in sorted(needed_parts(node, module, found), key=str):
+    return found
+
+
+def _given(
+    parts: Iterable[Part], given: Mapping[str, cst.BaseExpression], mixture: Mixture, ctx: Context
+) -> Iterator[tuple[int, set[Seat]]]:
+    """Yield the operands that parts of parameters stand for, and where they are committed."""
+    for part in sorted(parts, key=str):
         if part.parameter in given:
             for operand, path in _written(given[part.parameter], part.path):
                 place = ctx.tree.index(operand)
                 yield place, _seats_of(_at(mixture.held.get(place, values.UNKNOWN), path))
+
+
+_BRANCHING = {"jax.lax.cond": 3, "jax.lax.switch": 2}
+"""Functions that run one of several, all of them compiled together, and where operands begin."""
+
+
+def _met_in_a_branch(call: cst.Call, mixture: Mixture, ctx: Context) -> list[tuple[int, Seat]]:
+    """Return the operands of which one of the branches of a call computes one result.
+
+    JAX drops an operand that no branch uses, or that each of them hands back.
+    """
+    arguments = Arguments(call)
+    if arguments.is_open or arguments.keywords:
+        return []
+    first = _BRANCHING[ctx.called(call) or ""]
+    _, *branches = arguments.positional[:first]
+    if first == 2 and branches and isinstance(branches[0], cst.List | cst.Tuple):
+        branches = [each.value for each in branches[0].elements]
+    for branch in branches:
+        atom = values.sole(ctx.flow.value(branch))
+        function = _body(atom.place, ctx) if isinstance(atom, values.Function) else None
+        if function is None:
+            continue
+        given = dict(zip(_parameters(function[0]), arguments.positional[first:], strict=False))
+        for together in computed_together(*function, _finder(ctx)):
+            found = [
+                (operand, seat)
+                for operand, seats in _given(together, given, mixture, ctx)
+                if len(seats) == 1
+                for seat in seats
+            ]
+            if len({seat for _, seat in found}) > 1:
+                return [each for each in found if each in mixture.operands]
+    return []
 
 
 def _written(
