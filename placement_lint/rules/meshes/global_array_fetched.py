@@ -14,6 +14,7 @@ from placement_lint.rules.meshes.spanning import (
     held_in_part,
     is_silent_at,
     says_it_has_several_processes,
+    works_with_other_processes,
 )
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments
@@ -59,7 +60,7 @@ class GlobalArrayFetched(Rule):
     `jax.device_get(x)`, `x.item()`, `x.tolist()`, `pickle.dumps(x)`, `jax.tree.map(np.asarray,
     tree)` and iteration, if `x` is certainly split over a mesh of `jax.devices()`, in a program of
     several processes: one that calls `jax.distributed.initialize`, `jax.process_index()` or
-    `jax.process_count()`.
+    `jax.process_count()`. To compare `jax.process_index()` with 0 is not enough.
 
     If the mesh has several axes and their sizes are unknown, such as those of a configuration, the
     axis that splits the array may have one device. Then only the result of
@@ -195,7 +196,7 @@ def _check(
         return
     held = ctx.flow.value(array)
     split = held_in_part(held, in_trees=in_trees) if held else None
-    if split is None or not says_it_has_several_processes(ctx):
+    if split is None or not works_with_other_processes(ctx):
         return
     if is_silent_at(array, node, ctx, _FAILURES):
         return

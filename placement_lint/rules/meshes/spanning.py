@@ -28,7 +28,19 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
 
-_TELLING = (INITIALIZE, "jax.process_index", "jax.process_count")
+_INDEX = "jax.process_index"
+_TELLING = (INITIALIZE, "jax.process_count")
+_JOINING = (
+    "jax.make_array_from_process_local_data",
+    *(
+        f"jax.experimental.multihost_utils.{name}"
+        for name in (
+            "broadcast_one_to_all", "global_array_to_host_local_array",
+            "host_local_array_to_global_array", "process_allgather", "sync_global_devices",
+        )
+    ),
+)  # fmt: skip
+"""Functions that all processes call together."""
 _ONE_CONTROLLER = (b"pathways", b"Pathways")
 _WORDS = ("process_count", "host_count", "addressable", "replicated", "num_process", "world_size",
           "multihost", "multi_host", "distributed", "n_process", "single")  # fmt: skip
@@ -45,7 +57,25 @@ def says_it_has_several_processes(ctx: Context) -> bool:
 def _says_it(facts: ModuleFacts) -> bool:
     from placement_lint.semantic.file_view import FileView
 
-    return any(map(FileView(facts).program_calls, _TELLING))
+    return any(map(FileView(facts).program_calls, (*_TELLING, _INDEX)))
+
+
+def works_with_other_processes(ctx: Context) -> bool:
+    """Return whether a program is one of several processes by more than that process 0 prints.
+
+    That comes with templates, and is true of an only process as well.
+    """
+    return says_it_has_several_processes(ctx) and ctx.module.fact(_works_with_others)
+
+
+def _works_with_others(facts: ModuleFacts) -> bool:
+    from placement_lint.semantic.file_view import FileView
+
+    view = FileView(facts)
+    asking = (cst.ComparisonTarget, cst.Comparison, cst.If, cst.IfExp, cst.UnaryOperation)
+    return any(map(view.program_calls, (*_TELLING, *_JOINING))) or any(
+        not isinstance(facts.tree.parent(call), asking) for call in view.calls_of(_INDEX)
+    )
 
 
 def is_excused(node: cst.CSTNode, ctx: Context) -> bool:
