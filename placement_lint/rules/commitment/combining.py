@@ -51,7 +51,8 @@ REFUSING = COMBINING | {
     "builtins.max", "builtins.min", "builtins.sorted", "jax.nn.dot_product_attention",
     "optax.global_norm",
 }  # fmt: skip
-"""Functions that refuse operands on two devices, each pair of them (0.4.30, 0.10.2), beside those
-of which more is known. `array_equal` looks at the shapes first."""
+"""Functions that refuse operands on two devices, each pair of them (0.10.2, and 0.4.30 with optax
+0.2.3, as far as these have them), beside those of which more is known. `array_equal` looks at the
+shapes first."""
 COMBINING_TREES = frozenset({"equinox.apply_updates", "optax.apply_updates"})
 """Functions that compute with each leaf of a tree, and the same leaf of the others."""
