@@ -110,7 +110,7 @@ def _chosen(code: str, *, every: bool) -> Iterator[tuple[Case, str, str]]:
         case for case in FIXABLE if case.code == code and sys.version_info >= case.needs_python
     ]
     for number, shape in enumerate(SHAPES):
-        if not Share(number + CODES.index(code), every=every).one_in(12):
+        if not Share(number + CODES.index(code), every=every).one_in(18):
             continue
         start = number % len(cases)
         for case in cases[start:] + cases[:start]:
@@ -122,7 +122,7 @@ def _chosen(code: str, *, every: bool) -> Iterator[tuple[Case, str, str]]:
 
 def check_shapes(subtests: pytest.Subtests, code: str, *, every: bool) -> None:
     chosen = [*_chosen(code, every=every)]
-    assert len(chosen) > len(TEXTS) / (2 if every else 24)
+    assert len(chosen) > len(TEXTS) / (2 if every else 36)
     for case, shape, text in chosen:
         with subtests.test(f"{case.id} as {shape}"):
             wrong = problem(text, code)
@@ -134,7 +134,7 @@ every_code = pytest.mark.parametrize("code", CODES)
 
 @every_code
 def test_fixes_suit_their_shapes(subtests: pytest.Subtests, code: str) -> None:
-    """One in twelve for each rule; `pytest -m every tests/test_fix_shapes.py` tries every shape."""
+    """One in eighteen of each rule; `pytest -m every tests/test_fix_shapes.py` tries all."""
     check_shapes(subtests, code, every=False)
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from placement_lint.project.modules import Modules
 
 _FIXTURE = re.compile(
-    r"^@[\w.]+[^\n]*\n(?:[^\n]*\n){0,8}?(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE
+    r"^@[\w.][^\n]*\n(?:[^\n]*\n){0,8}?(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE
 )
 """What is decorated in a file that has the word: the fixtures, and perhaps more."""
 _NAMED = re.compile(r"\w\([^()\n]*\bname[ \t]*=[ \t]*[\"'](\w+)[\"']")

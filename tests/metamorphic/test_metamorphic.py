@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 SUBJECTS = subjects()
 KNOWN = known_differences()
-_EVERY = 168
+_EVERY = 252
 """One in so many programs and transformations is tried by default, each in its turn."""
 
 FOLDERS: dict[str, list[Subject]] = {}

@@ -6,7 +6,7 @@ tests.new_overlay NAME` begins a new one.
 - JAX: `jax_transfer` (the transfer table), `jax_devices`, `jax_sharding`, `jax_control_flow`,
   `like_creators`, `trees_of_shardings`.
 - Python: `builtins` (and NumPy), `stdlib`, `heaps`, `higher_order`, `namespaces`, `records`,
-  `files`.
+  `copies`, `files`.
 - Other libraries: `equinox`, `flax`, `nnx`, `haiku`, `optax`, `torch`, `loaders`, `parameters`.
 - Methods, of whatever object: `methods`, `tree_methods`.
 """

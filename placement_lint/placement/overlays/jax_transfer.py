@@ -15,7 +15,7 @@ from placement_lint.jaxmodel.structures import SEQUENCES, SEQUENCES_UNASKED
 from placement_lint.jaxmodel.tracing import OVER_WHOLE_ARRAYS
 from placement_lint.jaxmodel.transfer import Effect, Gives
 from placement_lint.placement.domain.containers import anonymous, anonymous_outside
-from placement_lint.placement.domain.contents import committed_to, map_arrays
+from placement_lint.placement.domain.contents import committed_to
 from placement_lint.placement.domain.devices import Device
 from placement_lint.placement.domain.library_values import Optimizer, Pickled
 from placement_lint.placement.domain.places import ArrayOrigin, Place
@@ -23,7 +23,6 @@ from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.state import SYSTEM
 from placement_lint.placement.domain.transformations import Usage
 from placement_lint.placement.domain.values import (
-    ANYTHING,
     DOUBTFUL,
     HOST,
     NONE,
@@ -418,23 +417,6 @@ def copied(call: LibraryCall) -> Value:
     return made | UNKNOWN if others else made
 
 
-@models("copy.deepcopy")
-def deep_copied(call: LibraryCall) -> Value:
-    """`copy.deepcopy(x)`: of each array in it a computation, in containers like those of x."""
-    first = call.arguments.get(0, "x")
-    if first is None:
-        return UNKNOWN
-    held = call.argument(first)
-    call.escapes(frozenset(a for a in held if not isinstance(a, Array)))
-
-    def copied(array: Array) -> Atom:
-        made = call.computed([(call.index(first), value(array))])
-        return next(iter(made)) if len(made) == 1 else ANYTHING
-
-    made = map_arrays(anonymous(held), copied)
-    return made if all(map(_is_of_arrays, held)) else UNKNOWN
-
-
 @models("equinox.tree_deserialise_leaves", "pickle.loads")
 def remade(call: LibraryCall) -> Value:
     """`pickle.loads(pickle.dumps(x))`, `equinox.tree_deserialise_leaves(path, x)`.
@@ -660,13 +642,6 @@ def _as_arrays(held: Value) -> Value:
     # Of a list of NumPy arrays it makes one, too; a dict raises.
     is_host = bool(leaves) and all(isinstance(atom, Host) for atom in leaves)
     return (held - trees) | leaves | (NOTHING if is_host else DOUBTFUL)
-
-
-def _is_of_arrays(atom: Atom) -> bool:
-    """Return whether a thing is an array, a number, or a container of nothing else."""
-    if isinstance(atom, Container):
-        return all(map(_is_of_arrays, frozenset().union(*atom.parts())))
-    return isinstance(atom, Array | Host | Plain)
 
 
 def _is_scalar(node: cst.BaseExpression | None) -> bool:

@@ -22,6 +22,7 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.iteration import FIELDS
+from placement_lint.placement.overlays.copies import copies
 from placement_lint.placement.overlays.registry import LibraryCall, models
 from placement_lint.syntax.calls import string_value
 
@@ -98,15 +99,16 @@ def fields_of(call: LibraryCall) -> Value:
 
 @models("dataclasses.asdict")
 def as_dict(call: LibraryCall) -> Value:
-    """`dataclasses.asdict(x)`: a dict of copies of its fields, where they are plain values."""
-    only = _passed_alone(call)
+    """`dataclasses.asdict(x)`: a dict of copies of its fields, as far as these are known."""
+    only, first = _passed_alone(call), call.arguments.get(0, "obj")
     names = _field_names(call, only)
-    if names is None or not isinstance(only, Instance):
+    if names is None or first is None or not isinstance(only, Instance):
         return UNKNOWN
     items: list[tuple[str, Value]] = []
     for name in names:
         held = call.program.classes.attribute(value(only), name, call.state)
-        items.append((name, held if all(isinstance(a, Plain) for a in held) else UNKNOWN))
+        is_plain = all(isinstance(atom, Plain) for atom in held)
+        items.append((name, held if is_plain else copies(call, first, held)))
     return value(Mapping(sorted_items(items), NOTHING, order=names))
 
 

@@ -44,7 +44,6 @@ _ALIKE = frozenset({
 """Functions whose result has the shape of their argument, if that is an array."""
 _KEEPING = frozenset({"astype", "copy", "clip", "round"})
 """Methods whose result has the shape of the array."""
-_NUMBERS = (cst.Float, cst.Imaginary, cst.Integer)
 _MOST_STEPS = 6
 _MOST_LEAVES = 64
 
@@ -110,9 +109,9 @@ def _combined(node: cst.BinaryOperation, ctx: Context, steps: int) -> Shape | No
     if isinstance(node.operator, cst.MatrixMultiply):
         return None
     left, right = known_shape(node.left, ctx, steps), known_shape(node.right, ctx, steps)
-    if isinstance(node.right, _NUMBERS):
+    if isinstance(node.right, cst.BaseNumber):
         return left
-    if isinstance(node.left, _NUMBERS):
+    if isinstance(node.left, cst.BaseNumber):
         return right
     return left if left == right and left is not None and None not in left else None
 
@@ -148,7 +147,7 @@ def _of_items(node: cst.List) -> Shape | None:
         shape.append(len(part.elements))
         part = part.elements[0].value
     sign = part.expression if isinstance(part, cst.UnaryOperation) else part
-    return tuple(shape) if isinstance(sign, _NUMBERS) else None
+    return tuple(shape) if isinstance(sign, cst.BaseNumber) else None
 
 
 def _shape_of_method(

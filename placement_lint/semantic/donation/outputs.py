@@ -7,7 +7,6 @@ only if the compiled function uses it at all.
 from __future__ import annotations
 
 import enum
-import re
 from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
@@ -53,7 +52,6 @@ _REPLACING = {
     "dataclasses.replace": 0, "equinox.tree_at": 1, "jax_dataclasses.replace": 0,
 }  # fmt: skip
 """Functions that give a tree again, some of it replaced, and where they are given it."""
-_CLASS = re.compile(r"[A-Z]\w*[a-z]\w*")
 """The name of a class, as classes are named; `H(q, p)` is a function of mathematics."""
 _REDUCING = frozenset({"all", "any", "max", "mean", "min", "prod", "std", "sum", "var"})
 _ELEMENTWISE = frozenset({
@@ -400,7 +398,9 @@ class DonationOutputs:
         name = self._names.qualified(called) or ""
         if name == "builtins.dict":
             return not any(not each.star and each.keyword is None for each in node.args)
-        return bool(_CLASS.fullmatch(name.rpartition(".")[2]))
+        last = name.rpartition(".")[2]
+        # `HMCState`, and no constant.
+        return last[:1].isupper() and not last.isupper()
 
 
 def _either(first: _Like, second: _Like) -> _Like:

@@ -1,0 +1,55 @@
+"""Copies that Python makes of objects, and of the arrays in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from placement_lint.placement.domain.containers import anonymous
+from placement_lint.placement.domain.contents import map_arrays
+from placement_lint.placement.domain.values import (
+    ANYTHING,
+    UNKNOWN,
+    Array,
+    Container,
+    Host,
+    Plain,
+    value,
+)
+from placement_lint.placement.overlays.registry import LibraryCall, models
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from placement_lint.placement.domain.values import Atom, Value
+
+
+@models("copy.deepcopy")
+def deep_copied(call: LibraryCall) -> Value:
+    """`copy.deepcopy(x)`: of each array in it a computation, in containers like those of x."""
+    first = call.arguments.get(0, "x")
+    if first is None:
+        return UNKNOWN
+    held = call.argument(first)
+    call.escapes(frozenset(a for a in held if not isinstance(a, Array)))
+    return copies(call, first, held)
+
+
+def copies(call: LibraryCall, argument: cst.BaseExpression, held: Value) -> Value:
+    """Return what a call makes that copies each array in a part of its argument, as Python does.
+
+    An array that is not committed is copied to the default device (0.10.2).
+    """
+
+    def copied(array: Array) -> Atom:
+        made = call.computed([(call.index(argument), value(array))])
+        return next(iter(made)) if len(made) == 1 else ANYTHING
+
+    made = map_arrays(anonymous(held), copied)
+    return made if all(map(_is_of_arrays, held)) else UNKNOWN
+
+
+def _is_of_arrays(atom: Atom) -> bool:
+    """Return whether a thing is an array, a number, or a container of nothing else."""
+    if isinstance(atom, Container):
+        return all(map(_is_of_arrays, frozenset().union(*atom.parts())))
+    return isinstance(atom, Array | Host | Plain)
