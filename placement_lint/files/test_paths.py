@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 CONFTEST = "conftest.py"
 """The file of a folder in which pytest looks for fixtures."""
 _FOLDERS = frozenset({"test", "testing", "tests"})
@@ -34,3 +36,8 @@ def is_module_path(path: str) -> bool:
     if name in _PROGRAM_FILES or not name.endswith(".py") or is_test_path(path):
         return False
     return _PROGRAMS.isdisjoint(folders)
+
+
+def is_init(path: str) -> bool:
+    """Return whether a file is the module of a package: `__init__.py`."""
+    return os.path.basename(path).startswith("__init__.")

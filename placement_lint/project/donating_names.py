@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from placement_lint.files.test_paths import is_init
 from placement_lint.project.bindings import STAR_NAME
 from placement_lint.project.file_facts import TopStatement
 from placement_lint.syntax.deep_stack import run_deep
@@ -94,7 +95,7 @@ class _Search:
         while pending:
             for importer in self._importers.get(pending.pop(), set()) - found:
                 found.add(importer)
-                if _is_package(importer):
+                if is_init(importer):
                     pending.append(importer)
         return found
 
@@ -107,8 +108,8 @@ class _Search:
             uses: set[str] = set()
             self._take_import(path, imported, name, bound, uses)
             brought |= uses
-            is_handed_on = any(map(_is_package, self._importers.get(imported, ())))
-            if imported in self._modules.donating or _is_package(imported) or is_handed_on:
+            is_handed_on = any(map(is_init, self._importers.get(imported, ())))
+            if imported in self._modules.donating or is_init(imported) or is_handed_on:
                 directly |= uses
         if not directly and path not in self._modules.donating:
             # Whoever imports from it does not hear of what that imports from others.
@@ -179,13 +180,13 @@ class _Search:
     def _modules_behind(self, path: str, name: str) -> Iterator[str]:
         """Yield the modules that a name of a package stands for, as it imports them."""
         for _ in range(_MOST_STEPS):
-            if not _is_package(path):
+            if not is_init(path):
                 return
             following = None
             for _, imported, rest in self._modules.imports_of(path):
                 if not rest and _module_name(imported) == name:
                     yield imported
-                elif rest == name and _is_package(imported):
+                elif rest == name and is_init(imported):
                     following = imported
             if following is None or following == path:
                 return
@@ -207,10 +208,6 @@ class _Search:
                 for use in statement.uses:
                     using.setdefault(use, []).append(number)
         return facts.statements, self._using[path]
-
-
-def _is_package(path: str) -> bool:
-    return Path(path).stem == _PACKAGE
 
 
 def _module_name(path: str) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from placement_lint.files.line_ends import with_line_feeds
 from placement_lint.files.store import FileStore
+from placement_lint.files.test_paths import is_init
 from placement_lint.isolation import isolating
 from placement_lint.prefilter.import_words import RELATIVE, import_words
 from placement_lint.project.bindings import STAR_NAME, read_bindings
@@ -197,7 +198,7 @@ class Modules:
         for name in rest:
             module = self._places.get(place)
             below = os.path.join(place, name)
-            if module is None or below not in self._places or not _is_init(module):
+            if module is None or below not in self._places or not is_init(module):
                 return
             ways = self._ways_of(module).get(name, ())
             if not all(way.is_import and self._named(module, way.target) == below for way in ways):
@@ -338,7 +339,7 @@ class Modules:
         for path in self._paths:
             stem, suffix = os.path.splitext(os.path.abspath(path))
             if suffix in {".py", ".pyi"}:
-                is_package = _is_init(path)
+                is_package = is_init(path)
                 folder = os.path.dirname(stem)
                 if self._in_root(folder):
                     continue
@@ -406,7 +407,7 @@ class Modules:
             return None
         while parts:
             module = self._places.get(place)
-            if module is not None and (module != path or not _is_init(path)):
+            if module is not None and (module != path or not is_init(path)):
                 below = self._children.get(place, ())
                 if parts[0] not in below or self._is_bound_by(module, parts[0]):
                     return place, parts
@@ -562,7 +563,7 @@ class Modules:
         """Follow a name on all ways: to names of the roots, and to places of modules."""
         key = asked
         # What an import means depends on the folder alone, but for a package's own.
-        if not asked.is_bound_here and not _is_init(asked.path):
+        if not asked.is_bound_here and not is_init(asked.path):
             key = _NameIn(self._folder_of(asked.path), asked.name)
         if key not in self._ended:
             self._ended[key] = self._follow(asked)
@@ -694,7 +695,3 @@ def _may_lie_near(path: str, target: str) -> bool:
                 return True
         folder = os.path.dirname(folder)
     return False
-
-
-def _is_init(path: str) -> bool:
-    return os.path.basename(path).startswith("__init__.")

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from placement_lint.files.test_paths import CONFTEST, is_test_path
+from placement_lint.files.test_paths import CONFTEST, is_init, is_test_path
 
 if TYPE_CHECKING:
     from placement_lint.project.modules import Modules
@@ -74,8 +74,7 @@ def _files_of(conftest: str, modules: Modules) -> list[str]:
             if each in files:
                 continue
             files[each] = None
-            is_package = os.path.basename(each) == "__init__.py"
-            if is_package or _WORD_OF_FIXTURES in modules.store.text(each):
+            if is_init(each) or _WORD_OF_FIXTURES in modules.store.text(each):
                 pending.append(each)
     return [*files]
 

@@ -53,7 +53,7 @@ class ContextDecorators:
         )
 
     def entered(self, module: Module, node: cst.FunctionDef, state: State) -> bool:
-        """Enter what decorates a function, whose body is about to run; tell whether that is
+        """Enter what decorates a function, whose body is about to run; return whether it enters
         anything.
 
         It has no effect on the body of a generator or of an `async def`; nor does anything say on

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.platforms import PLATFORMS, meant_platform
-from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.syntax.calls import Arguments, is_none, string_value
 
 if TYPE_CHECKING:
     from placement_lint.placement.facts.module import Module
@@ -144,7 +144,7 @@ def _setting_back(statement: cst.CSTNode, module: Module) -> cst.Call | None:
 
 def _is_of_before(held: cst.BaseExpression | None, module: Module) -> bool:
     """Return whether a value is none, or the default device that was kept."""
-    if held is None or _is_none(held):
+    if held is None or is_none(held):
         return held is not None
     kept: list[cst.BaseExpression | None] = [held]
     if isinstance(held, cst.Name):
@@ -157,11 +157,7 @@ def _is_of_before(held: cst.BaseExpression | None, module: Module) -> bool:
             for target in each.targets
             if isinstance(target.target, cst.Attribute)
             and target.target.attr.value == held.attr.value
-            and not _is_none(each.value)
+            and not is_none(each.value)
         ]
     names = {None if each is None else module.names.qualified(each) for each in kept}
     return names == {"jax.config.jax_default_device"}
-
-
-def _is_none(node: cst.BaseExpression) -> bool:
-    return isinstance(node, cst.Name) and node.value == "None"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from placement_lint.placement.domain.containers import anonymous
+from placement_lint.placement.domain.containers import anonymous, anonymous_outside
 from placement_lint.placement.domain.contents import map_arrays
 from placement_lint.placement.domain.values import (
     ANYTHING,
@@ -12,7 +12,9 @@ from placement_lint.placement.domain.values import (
     Array,
     Container,
     Host,
+    Mapping,
     Plain,
+    Sequence,
     value,
 )
 from placement_lint.placement.overlays.registry import LibraryCall, models
@@ -21,6 +23,22 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from placement_lint.placement.domain.values import Atom, Value
+
+
+@models("copy.copy")
+def copied(call: LibraryCall) -> Value:
+    """`copy.copy(x)`: of an array a computation, of a list another list of the same items."""
+    first = call.arguments.get(0, "x")
+    if first is None:
+        return UNKNOWN
+    held = call.argument(first)
+    containers = frozenset(atom for atom in held if isinstance(atom, Mapping | Sequence))
+    others = held - containers
+    made = anonymous_outside(containers)
+    if any(isinstance(atom, Array) for atom in others):
+        return made | call.computed([(call.index(first), others)])
+    call.escapes(others)
+    return made | UNKNOWN if others else made
 
 
 @models("copy.deepcopy")

@@ -14,7 +14,7 @@ from placement_lint.jaxmodel.sharded_operations import SPLIT_ALIKE
 from placement_lint.jaxmodel.structures import SEQUENCES, SEQUENCES_UNASKED
 from placement_lint.jaxmodel.tracing import OVER_WHOLE_ARRAYS
 from placement_lint.jaxmodel.transfer import Effect, Gives
-from placement_lint.placement.domain.containers import anonymous, anonymous_outside
+from placement_lint.placement.domain.containers import anonymous
 from placement_lint.placement.domain.contents import committed_to
 from placement_lint.placement.domain.devices import Device
 from placement_lint.placement.domain.library_values import Optimizer, Pickled
@@ -399,22 +399,6 @@ def _put_nowhere(call: LibraryCall, given: cst.BaseExpression | None, held: Valu
         return held
     made = call.created()
     return join(kept, made) if kept else made
-
-
-@models("copy.copy")
-def copied(call: LibraryCall) -> Value:
-    """`copy.copy(x)`: of an array a computation, of a list another list of the same items."""
-    first = call.arguments.get(0, "x")
-    if first is None:
-        return UNKNOWN
-    held = call.argument(first)
-    containers = frozenset(atom for atom in held if isinstance(atom, Mapping | Sequence))
-    others = held - containers
-    made = anonymous_outside(containers)
-    if any(isinstance(atom, Array) for atom in others):
-        return made | call.computed([(call.index(first), others)])
-    call.escapes(others)
-    return made | UNKNOWN if others else made
 
 
 @models("equinox.tree_deserialise_leaves", "pickle.loads")

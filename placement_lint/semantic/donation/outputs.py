@@ -52,7 +52,6 @@ _REPLACING = {
     "dataclasses.replace": 0, "equinox.tree_at": 1, "jax_dataclasses.replace": 0,
 }  # fmt: skip
 """Functions that give a tree again, some of it replaced, and where they are given it."""
-"""The name of a class, as classes are named; `H(q, p)` is a function of mathematics."""
 _REDUCING = frozenset({"all", "any", "max", "mean", "min", "prod", "std", "sum", "var"})
 _ELEMENTWISE = frozenset({
     "abs", "clip", "cos", "exp", "log", "log1p", "maximum", "minimum", "negative", "ones_like",
@@ -399,7 +398,7 @@ class DonationOutputs:
         if name == "builtins.dict":
             return not any(not each.star and each.keyword is None for each in node.args)
         last = name.rpartition(".")[2]
-        # `HMCState`, and no constant.
+        # As classes are named, `HMCState`; `H(q, p)` is a function of mathematics.
         return last[:1].isupper() and not last.isupper()
 
 
