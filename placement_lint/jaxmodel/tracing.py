@@ -65,6 +65,8 @@ _BRANCHES = ((1, "true_fun"), (2, "false_fun"))
 
 SHARD_MAPS = ("jax.shard_map", "jax.experimental.shard_map.shard_map")
 """Functions that run another one on the shards of what it is given."""
+NAMED_SHARDINGS = ("jax.NamedSharding", "jax.sharding.NamedSharding")
+"""What takes a mesh and a spec for its axes, as those do."""
 
 _JAX = [
     *_rows("jax", "jit pmap", _STAGED, _FUN),

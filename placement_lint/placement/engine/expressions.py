@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
+from placement_lint.jaxmodel.tracing import NAMED_SHARDINGS, SHARD_MAPS
 from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.domain.contents import awaited, named, without_parts
 from placement_lint.placement.domain.devices import is_host
@@ -68,6 +69,7 @@ _KEPT = frozenset({
 })  # fmt: skip
 """What functions do that programs keep, pass on and bind: types of numbers are none of these."""
 _KEPT_BY_NAME = transfer.NUMPY_DISPATCHING | {
+    *NAMED_SHARDINGS, *SHARD_MAPS,
     "jax.numpy.array", "numpy.array", "numpy.asarray", "numpy.concatenate", "numpy.stack",
 }  # fmt: skip
 _NULL_CONTEXT = "contextlib.nullcontext"

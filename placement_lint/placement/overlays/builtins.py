@@ -599,9 +599,18 @@ def partial(call: LibraryCall) -> Value:
         place = None if expression is None else call.on.module.place(expression)
         devices = devices_of(call, expression)
         return value(ContextFactory(value(DefaultDeviceContext(devices, place, inherited=True))))
-    saw_bound_specs(call, passed)
     made: set[Atom] = set()
     for atom in first[0]:
+        if isinstance(atom, Partial) and isinstance(atom.function, LibraryFunction):
+            # `partial(partial(shard_map, mesh=mesh), in_specs=…)`.
+            named = dict(atom.keywords) | passed.keywords
+            given = CallArguments([*atom.positional, *passed.positional], named)
+            saw_bound_specs(call, atom.function.name, given)
+            bound = tuple(sorted(named.items()))
+            made.add(Partial(atom.function, tuple(given.positional), bound))
+            continue
+        if isinstance(atom, LibraryFunction):
+            saw_bound_specs(call, atom.name, passed)
         if isinstance(atom, Computation):
             made.add(_bound(atom, passed))
         elif isinstance(atom, _BINDABLE):

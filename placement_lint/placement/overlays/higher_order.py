@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from placement_lint.jaxmodel import transfer
+from placement_lint.jaxmodel.tracing import NAMED_SHARDINGS, SHARD_MAPS
 from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.domain.contents import committed_to, element_of, iterated_of
 from placement_lint.placement.domain.library_values import LibraryFunction
@@ -39,7 +40,7 @@ from placement_lint.placement.domain.values import (
 )
 from placement_lint.placement.engine.arguments import CallArguments
 from placement_lint.placement.engine.pytrees import is_leaf, tree_of
-from placement_lint.placement.overlays.jax_sharding import place_of, put_to, saw_put
+from placement_lint.placement.overlays.jax_sharding import made_by_bound, place_of, put_to, saw_put
 from placement_lint.placement.overlays.like_creators import made_like
 from placement_lint.placement.overlays.registry import LibraryCall, models
 from placement_lint.placement.overlays.trees_of_shardings import put_to_each
@@ -61,6 +62,7 @@ _PLAIN_CALLS = frozenset({
     "builtins.bool", "builtins.float", "builtins.id", "builtins.int", "builtins.len",
     "builtins.print", "builtins.repr", "builtins.str", "builtins.type",
 })  # fmt: skip
+_WITH_MESHES = frozenset((*NAMED_SHARDINGS, *SHARD_MAPS))
 _MAX_LEAVES = 16
 """Different leaves of one tree that a function is applied to one by one."""
 
@@ -111,6 +113,9 @@ def applied_to(call: LibraryCall, function: BoundFunction, given: list[tuple[int
     keywords = dict(function.keywords)
     if function.name == "jax.device_put":
         return _put(call, CallArguments([held for _, held in positional], keywords))
+    if function.name in _WITH_MESHES:
+        passed = CallArguments([held for _, held in positional], keywords)
+        return made_by_bound(call, function.name, passed)
     named = [(place, held) for held in keywords.values()]
     return _named(call, function.name, [*positional, *named])
 

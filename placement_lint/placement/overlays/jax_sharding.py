@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.jaxmodel.tracing import SHARD_MAPS
+from placement_lint.jaxmodel.tracing import NAMED_SHARDINGS, SHARD_MAPS
 from placement_lint.placement.domain.contents import committed_to
 from placement_lint.placement.domain.mesh_contexts import (
     ANY_CHANGE,
@@ -57,6 +57,8 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.domain.devices import Device
     from placement_lint.placement.engine.arguments import CallArguments, Operand
+
+_OF_SHARD_MAP = ("mesh", "in_specs", "out_specs")
 
 
 @models("jax.P", "jax.sharding.PartitionSpec")
@@ -137,11 +139,14 @@ def _text(held: Value) -> str | None:
     return only.text if only.member is None else only.member.text
 
 
-@models("jax.NamedSharding", "jax.sharding.NamedSharding")
+@models(*NAMED_SHARDINGS)
 def named_sharding(call: LibraryCall) -> Value:
     """`NamedSharding(mesh, spec)`, which may name another memory than that of the devices."""
+    return _named_sharding(call, _passed(call))
+
+
+def _named_sharding(call: LibraryCall, passed: CallArguments) -> Value:
     call.program.reach.touches()
-    passed = _passed(call)
     mesh, spec = _argument(passed, 0, "mesh"), _argument(passed, 1, "spec")
     call.saw_sharded(mesh, spec)
     memory = None
@@ -352,7 +357,7 @@ def saw_specs(call: LibraryCall) -> None:
         only = sole(call.evaluate(argument.value)) if argument.star == "**" else None
         if isinstance(only, Mapping):
             spread.update(only.items)
-    names = ("mesh", "in_specs", "out_specs")
+    names = _OF_SHARD_MAP
     written = [call.arguments.get(place, name) for place, name in enumerate(names, 1)]
     held = [
         spread.get(name, UNKNOWN) if node is None else call.evaluate(node)
@@ -362,16 +367,25 @@ def saw_specs(call: LibraryCall) -> None:
         call.saw_sharded(*held)
 
 
-def saw_bound_specs(call: LibraryCall, passed: CallArguments) -> None:
+def saw_bound_specs(call: LibraryCall, name: str, passed: CallArguments) -> None:
     """Remember the mesh and the specs of `partial(shard_map, mesh=…, in_specs=…)`.
 
     `passed`: what it binds, without the function.
     """
-    function = call.on.names.qualified(call.node.args[0].value) or ""
-    mesh = passed.keywords.get("mesh")
-    if mesh is not None and function in SHARD_MAPS:
-        specs = (passed.keywords.get(name, UNKNOWN) for name in ("in_specs", "out_specs"))
-        call.saw_sharded(mesh, *specs)
+    if "mesh" in passed.keywords and name in SHARD_MAPS:
+        call.saw_sharded(*(passed.keywords.get(each, UNKNOWN) for each in _OF_SHARD_MAP))
+
+
+def made_by_bound(call: LibraryCall, name: str, passed: CallArguments) -> Value:
+    """Call `NamedSharding`, or `shard_map`, with arguments some of which were bound before."""
+    for held in passed.every():
+        call.escapes(held)
+    if name in NAMED_SHARDINGS:
+        return _named_sharding(call, passed)
+    given = [_argument(passed, place, each) for place, each in enumerate(_OF_SHARD_MAP, 1)]
+    if given[0] != UNKNOWN:
+        call.saw_sharded(*given)
+    return UNKNOWN
 
 
 def saw_target(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
-from placement_lint.jaxmodel.tracing import SHARD_MAPS
+from placement_lint.jaxmodel.tracing import NAMED_SHARDINGS, SHARD_MAPS
 from placement_lint.placement.domain.sharding import Mesh, Spec
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.edits import Editor
 
-_SHARDING = ("jax.NamedSharding", "jax.sharding.NamedSharding")
 _CAUGHT = frozenset({"builtins.BaseException", "builtins.Exception", "builtins.ValueError"})
 # What a condition asks that looks for an axis before it is used.
 _AXES = frozenset({"axes", "axis_names", "axis_sizes", "shape"})
@@ -115,14 +114,17 @@ class MeshAxisUnknown(Rule):
     severity, fix = Severity.ERROR, Applicability.DISPLAY
     follows_callers = True
     needs = AllOf(
-        Jax(), Uses(*_SHARDING, *SHARD_MAPS, CONSTRAINT, "jax.sharding.PartitionSpec", "jax.P")
+        Jax(),
+        Uses(*NAMED_SHARDINGS, *SHARD_MAPS, CONSTRAINT, "jax.sharding.PartitionSpec", "jax.P"),
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         if not may_know_meshes(ctx) or not may_know_specs(ctx):
             return
-        if ctx.is_call(node, *_SHARDING, *SHARD_MAPS) or _binds_specs(node, ctx):
-            calls = calls_at(node, ctx)
+        calls = calls_at(node, ctx)
+        given_meshes = bool(calls) and all(len(call.given) > 1 for call in calls)
+        if given_meshes:
+            # A mesh and specs: by whatever name `NamedSharding` or `shard_map` is called.
             in_turn = meets_each(node, ctx)
             every = None if leaves_some_out(node, ctx) else _axes_of(calls)
 
@@ -138,6 +140,12 @@ class MeshAxisUnknown(Rule):
             constrains = ctx.called(node) == CONSTRAINT
             found = (_unknown_in_force(call, ctx, constrains=constrains) for call in calls)
         unknown = [each for each in found if each is not None]
+        if given_meshes and not ctx.is_call(
+            node, *NAMED_SHARDINGS, *SHARD_MAPS, "functools.partial"
+        ):
+            # A name may stand for one of several functions, each with a mesh of its own.
+            axes = _axes_of(calls)
+            unknown = [each for each in unknown if axes is not None and each.axis not in axes]
         if not unknown or is_asserted_to_fail(node, ctx) or is_caught(node, ctx, _CAUGHT):
             return
         if _is_asked_before(node, ctx, about_axes=len(unknown) == len(calls)):
@@ -158,12 +166,6 @@ class MeshAxisUnknown(Rule):
             fix=_plan(node, first, ctx),
             related=_related(first, node, ctx),
         )
-
-
-def _binds_specs(node: cst.Call, ctx: Context) -> bool:
-    """Return whether a call is `functools.partial(shard_map, …)`, most often a decorator."""
-    is_partial = ctx.is_call(node, "functools.partial") and bool(node.args)
-    return is_partial and ctx.name(node.args[0].value) in SHARD_MAPS
 
 
 @dataclass(frozen=True)
