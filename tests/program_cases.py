@@ -12,6 +12,7 @@ right also where `# todo-missed: …` or `# todo-false-alarm: …` says that it 
 putting `error` in the place of the one, or taking away the other, is all that is to be done.
 """
 
+import functools
 import importlib.util
 import itertools
 import re
@@ -148,6 +149,7 @@ def _read_text(text: str) -> Text:
     return Text(annotated(_MADE_HERE.sub("", text)), frozenset(made_here))
 
 
-def all_programs(root: Path = PROGRAMS) -> list[ProgramCase]:
-    """Read every program, in order."""
-    return [read_program(path) for path in sorted(root.glob("*/*.txt"))]
+@functools.cache
+def all_programs(root: Path = PROGRAMS) -> tuple[ProgramCase, ...]:
+    """Read every program, in order. What was read of a folder is kept: several tests ask for it."""
+    return tuple(read_program(path) for path in sorted(root.glob("*/*.txt")))

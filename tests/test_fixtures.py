@@ -1,7 +1,7 @@
 """Every case of the fixtures: as it stands, written in other ways, suppressed, and fixed.
 
 `pytest -k JDP201` checks the cases of a rule; `pytest -m every -k JDP201` writes each of them in
-every way, one at a time; by default half of them are written in some ways at once.
+every way, one at a time; by default a third of them are written in some ways at once.
 """
 
 import ast
@@ -170,7 +170,7 @@ WRAPPINGS = {
 def wrappings(case: Case, share: Share) -> list[str]:
     """Give the headers below which a case is put: those below which it means the same.
 
-    By default it is put below the one whose turn it is, or the next one, in four cases of eight.
+    By default it is put below the one whose turn it is, or the next one, in four cases of twelve.
     """
     if not share.every and _turn(share) > len(WRAPPINGS):
         return []
@@ -186,16 +186,16 @@ def wrappings(case: Case, share: Share) -> list[str]:
 
 
 def _turn(share: Share) -> int:
-    """Give which of eight a case is: all ways of a rule are among its first cases."""
-    return share.number % 8
+    """Give which of twelve a case is: all ways of a rule are among its first cases."""
+    return share.number % 12
 
 
 def restyled(case: Case, share: Share) -> Iterator[tuple[str, Variant]]:
     """Give the case with its imports written in other ways, of those that apply to it.
 
-    By default one case in eight has one.
+    By default one case in twelve has one.
     """
-    if "not restyled" in case.options or not share.one_in(8):
+    if "not restyled" in case.options or not share.one_in(12):
         return
     for name in share.of([*STYLES], lambda name: styled(case.before.text, name) is not None):
         variant = styled(case.before.text, name)
@@ -308,7 +308,7 @@ def said(text: str) -> list[str]:
 
 
 def fixed_written_otherwise_it_is_the_fixed_text_written_so(case: Case, share: Share) -> None:
-    """In a block, without a line end, with CRLF: by default in all three at once, one in eight."""
+    """In a block, without a line end, with CRLF: by default in all three at once, one in twelve."""
     ways = [_in_a_block, _without_a_line_end, _with_crlf]
     if _IN_A_BLOCK not in wrappings(case, share):
         ways.remove(_in_a_block)

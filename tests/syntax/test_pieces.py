@@ -75,7 +75,7 @@ def compare(subtests: pytest.Subtests, files: list[Path], rounds: int) -> None:
 
 def test_it_is_the_same_module(subtests: pytest.Subtests) -> None:
     """`pytest -m every -k same_module` compares them for every file of this project."""
-    compare(subtests, FILES[::110], 3)
+    compare(subtests, FILES[::220], 3)
 
 
 @pytest.mark.every
