@@ -12,12 +12,13 @@ from placement_lint.semantic.program_queries import DonationKind
 from placement_lint.syntax.calls import Arguments, elements_or_self, literal_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from placement_lint.semantic.donation.parts import BufferPart
     from placement_lint.semantic.program_queries import DonationElsewhere
     from placement_lint.syntax.definitions import Function
     from placement_lint.syntax.names import Names
+    from placement_lint.syntax.tree import Tree
 
 Chosen: TypeAlias = "frozenset[int | str]"
 """Positions and names of arguments."""
@@ -165,6 +166,20 @@ def of_elsewhere(name: str, what: DonationElsewhere) -> OfElsewhere:
     static = frozenset(what.static)
     jit = Jit(what.by, positions, keywords, what.first, static, what.is_certain)
     return Donor(jit, elsewhere=what)
+
+
+def assigned_to_attribute(name: str, cls: cst.ClassDef, tree: Tree) -> Iterator[cst.BaseExpression]:
+    """Yield what a class assigns to an attribute, of whatever object."""
+    for assign in tree.every(cst.Assign, cst.AnnAssign, below=cls):
+        targets = (
+            [each.target for each in assign.targets]
+            if isinstance(assign, cst.Assign)
+            else [assign.target]
+        )
+        for target in targets:
+            is_it = isinstance(target, cst.Attribute) and target.attr.value == name
+            if is_it and assign.value is not None:
+                yield assign.value
 
 
 def as_called(

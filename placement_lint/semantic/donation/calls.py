@@ -19,6 +19,7 @@ from placement_lint.semantic.donation.callables import (
     OfClassElsewhere,
     Wrapper,
     as_called,
+    assigned_to_attribute,
     jit_of,
     of_elsewhere,
     parameters_of,
@@ -31,7 +32,7 @@ from placement_lint.semantic.donation.outputs import DonationOutputs, Takeover
 from placement_lint.semantic.donation.parts import BufferPart, around, is_any, may_be_same
 from placement_lint.semantic.donation.readings import Idle, Repeat
 from placement_lint.semantic.donation.replaced_names import is_replaced, is_replaced_by
-from placement_lint.syntax.calls import Arguments, elements_or_self
+from placement_lint.syntax.calls import Arguments, elements_or_self, is_none
 from placement_lint.syntax.definitions import class_named, is_generator, is_static
 from placement_lint.syntax.dotted import dotted
 
@@ -60,6 +61,7 @@ class DonationCalls(DonationsCarried):
     def call(self, node: cst.Call) -> Things:
         """Return what a call gives."""
         targets, self.targets = self.targets, ()
+        changed: Things = NOTHING
         name = self.name_of_called(node)
         if name in DONATING:
             return self._compiled(node, name or "")
@@ -80,12 +82,17 @@ class DonationCalls(DonationsCarried):
             if found is not None:
                 return found
             callee = self._as_called(self.attribute_of(held, method))
-            if any(isinstance(each, BufferPart) for each in callee):
+            if all(isinstance(each, BufferPart) for each in callee) and not self.carried(node):
+                # It changes once its arguments were read.
+                changed = held
+            elif any(isinstance(each, BufferPart) for each in callee):
                 self._may_change(held)
         else:
             callee = self._as_called(self.evaluate(node.func))
         self.targets = targets
-        return self._called(node, callee)
+        made = self._called(node, callee)
+        self._may_change(changed)
+        return made
 
     def _as_called(self, callee: Things) -> Things:
         """Return what a call runs: of an object its `__call__`, else the thing itself."""
@@ -619,12 +626,7 @@ class DonationCalls(DonationsCarried):
 
     def _inherited(self, cls: cst.ClassDef, name: str) -> Things:
         """Return what an attribute is that a class has of one of another file."""
-        is_assigned = any(
-            isinstance(each.target, cst.Attribute) and each.target.attr.value == name
-            for assign in self.tree.every(cst.Assign, below=cls)
-            for each in assign.targets
-        )
-        if is_assigned or not cls.bases:
+        if not cls.bases or any(True for _ in assigned_to_attribute(name, cls, self.tree)):
             return NOTHING
         base = self.names.qualified(cls.bases[0].value)
         return self.elsewhere(f"{base}.{name}", is_bound=True) if base else NOTHING
@@ -639,14 +641,14 @@ class DonationCalls(DonationsCarried):
     def _assigned_in(self, cls: cst.ClassDef, name: str) -> Things:
         """Return what can be called by an attribute that the methods of a class assign."""
         found: set[Thing] = set()
-        for assign in self.tree.every(cst.Assign, below=cls):
-            for target in assign.targets:
-                to = target.target
-                if isinstance(to, cst.Attribute) and to.attr.value == name:
-                    things = self.callable_in(assign.value, cls)
-                    if not things:
-                        return NOTHING
-                    found |= things
+        for assigned in assigned_to_attribute(name, cls, self.tree):
+            if is_none(assigned):
+                # Not made yet: nobody calls it then.
+                continue
+            things = self.callable_in(assigned, cls)
+            if not things:
+                return NOTHING
+            found |= things
         return frozenset(found)
 
     def _inlined(self, node: cst.Call, callee: Defined, given: Sequence[Given]) -> Things:
