@@ -127,6 +127,9 @@ def grid_of(held: Value) -> DeviceGrid | None:
     only = sole(held)
     if isinstance(only, DeviceGrid):
         return only
+    grids = [atom for atom in held if isinstance(atom, DeviceGrid)]
+    if grids and len(grids) == len(held):
+        return _either(grids)
     if isinstance(only, DeviceList):
         some = MeshDevices(only.platform, only.part, is_local=only.is_local)
         return DeviceGrid(some, (_asked_for(only),))
@@ -145,6 +148,26 @@ def grid_of(held: Value) -> DeviceGrid | None:
         devices = MeshDevices(platforms.pop(), listed=every, number=len(every))
     shape = shapes.pop() if len(shapes) == 1 else None
     return DeviceGrid(devices, None if shape is None else (len(known), *shape))
+
+
+def _either(grids: list[DeviceGrid]) -> DeviceGrid:
+    """Return what is so of each of several arrays of devices: for one slice, or for several."""
+    shapes = [grid.shape for grid in grids if grid.shape is not None]
+    shape = None
+    if len(shapes) == len(grids) and len({*map(len, shapes)}) == 1:
+        along = zip(*shapes, strict=True)
+        shape = tuple(sizes[0] if len({*sizes}) == 1 else None for sizes in along)
+    unordered = {
+        None
+        if grid.devices is None
+        else replace(grid.devices, is_arranged=True, arranged_as=None, number=None)
+        for grid in grids
+    }
+    devices = unordered.pop() if len(unordered) == 1 else None
+    numbers = {None if grid.devices is None else grid.devices.number for grid in grids}
+    if devices is not None and len(numbers) == 1:
+        devices = replace(devices, number=numbers.pop())
+    return DeviceGrid(devices, shape)
 
 
 def _asked_for(devices: DeviceList) -> int | None:

@@ -278,6 +278,36 @@ def device_mesh(call: LibraryCall) -> Value:
     return value(reshaped(DeviceGrid(devices), sizes))
 
 
+@models("jax.experimental.mesh_utils.create_hybrid_device_mesh")
+def hybrid_device_mesh(call: LibraryCall) -> Value:
+    """`create_hybrid_device_mesh((1, 4), (2, 1))`: all devices, or those that it is given.
+
+    Their order is that of no other mesh: it depends on the hosts, or slices, as well.
+    """
+    call.program.reach.touches()
+    passed = _passed(call)
+    given = passed.keywords.get("devices", NONE)
+    if call.arguments.is_open:
+        return value(DeviceGrid(None))
+    if len(passed.positional) > 2:
+        given = passed.positional[2]
+    every = DeviceGrid(MeshDevices()) if given == NONE else grid_of(given)
+    parts = [
+        None if each is None else shape_of([each], call.on.names, call.evaluate)
+        for each in (call.arguments.get(0, "mesh_shape"), call.arguments.get(1, "dcn_mesh_shape"))
+    ]
+    inside, across = parts
+    sizes = None
+    if inside is not None and across is not None and len(inside) == len(across):
+        sizes = tuple(
+            None if one is None or other is None else one * other
+            for one, other in zip(inside, across, strict=True)
+        )
+    if every is None or every.devices is None:
+        return value(DeviceGrid(None, sizes))
+    return value(reshaped(DeviceGrid(replace(every.devices, is_arranged=True)), sizes))
+
+
 def array_of_devices(call: LibraryCall, operands: list[Operand]) -> Value | None:
     """`np.array(jax.devices())`: None where something else is in it."""
     first = call.arguments.get(0, "object", "a")

@@ -13,9 +13,9 @@ from placement_lint.rules.meshes.spanning import (
     is_over_all,
     is_silent_at,
     is_whole,
-    says_it_has_several_processes,
     spans_processes,
     target_of,
+    works_with_other_processes,
 )
 from placement_lint.syntax.calls import Arguments
 
@@ -39,7 +39,8 @@ class LocalArrayToGlobalSharding(Rule):
     Finds `jax.device_put(x, sharding)` if the sharding is over a mesh of `jax.devices()` and splits
     arrays, and `x` is certainly committed to a single device, or depends on `jax.process_index()`:
     the rows that this process has read. The program must be one of several processes: it calls
-    `jax.distributed.initialize`, `jax.process_index()` or `jax.process_count()`.
+    `jax.distributed.initialize`, `jax.process_index()` or `jax.process_count()`. To compare
+    `jax.process_index()` with 0 is not enough.
 
     ## Why is this bad?
     An array that is committed to a device of this process cannot be spread over devices of other
@@ -79,8 +80,8 @@ class LocalArrayToGlobalSharding(Rule):
     ## What it does not flag
     NumPy arrays and uncommitted arrays that are not known to differ between the processes, from
     which JAX takes the parts that each process needs; replicated shardings; meshes of
-    `jax.local_devices()`, or of unknown devices. Code under a condition on the number of processes;
-    a ValueError that is caught; tests. Programs without any call for several processes.
+    `jax.local_devices()`, or of unknown devices. Code that a condition may leave to an only
+    process; a ValueError that is caught; tests. Programs without any call for several processes.
 
     ## Verified by
     The proof runs two processes, which put an array on a device of their own to a sharding over all
@@ -108,7 +109,7 @@ class LocalArrayToGlobalSharding(Rule):
         if given is None or sharding is None or not is_over_all(sharding) or is_whole(sharding):
             return
         # Last, since it asks for the imports of the file.
-        if not says_it_has_several_processes(ctx):
+        if not works_with_other_processes(ctx):
             return
         is_committed = spans_processes(sharding) and _is_of_one_device(ctx.flow.value(given))
         if not is_committed and not differs_between_processes(given, ctx):

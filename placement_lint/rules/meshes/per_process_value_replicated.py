@@ -14,8 +14,8 @@ from placement_lint.rules.meshes.per_process_values import (
 from placement_lint.rules.meshes.spanning import (
     is_silent_at,
     replicates_over_processes,
-    says_it_has_several_processes,
     target_of,
+    works_with_other_processes,
 )
 from placement_lint.syntax.calls import Arguments
 
@@ -85,7 +85,7 @@ class PerProcessValueReplicated(Rule):
     Shardings that split; meshes of `jax.local_devices()`, or of unknown devices. Values of unknown
     origin: loaders, and arguments that only some calls give such a value. The same seed in all
     processes, `jax.process_count()`, and results of `broadcast_one_to_all` or `process_allgather`.
-    Code under a condition on the number of processes; tests.
+    Code that a condition may leave to an only process; tests.
 
     ## Verified by
     The proof runs two processes, which replicate numbers that they compute from their index, and
@@ -126,7 +126,7 @@ class PerProcessValueReplicated(Rule):
             or target is None
             or arguments.is_open
             or not replicates_over_processes(target_of(target, ctx))
-            or not says_it_has_several_processes(ctx)
+            or not works_with_other_processes(ctx)
             or not differs_between_processes(value, ctx)
             or is_silent_at(node, node, ctx, _FAILURES)
         ):
