@@ -24,6 +24,10 @@ _COUNTS = frozenset({"jax.device_count", "jax.process_count"})
 # names of types, of a library that is imported late.
 _ONE_IF = {"Equal": 1, "LessThan": 2, "LessThanEqual": 1}
 _ONE_UNLESS = {"NotEqual": 1, "GreaterThan": 1, "GreaterThanEqual": 2}
+_TURNED = {
+    "LessThan": "GreaterThan", "LessThanEqual": "GreaterThanEqual",
+    "GreaterThan": "LessThan", "GreaterThanEqual": "LessThanEqual",
+}  # fmt: skip
 # By how all devices compare with those of this process, where there is no other one.
 _ALL_ARE_OWN = frozenset({"Equal", "GreaterThan", "LessThanEqual", "NotEqual"})
 _EITHER_WAY = frozenset({"Equal", "NotEqual"})
@@ -54,6 +58,22 @@ def has_one_device(node: cst.CSTNode, ctx: Context) -> bool:
                 return True
         child = ancestor
     return any(_compares_count(each.test, _ONE_UNLESS, ctx) for each in passed_exits(node, ctx))
+
+
+def has_several_processes(test: cst.BaseExpression, ctx: Context, *, truth: bool) -> bool:
+    """Return whether there surely are several processes where a comparison is true, or false."""
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return False
+    (target,) = test.comparisons
+    left, operator, right = test.left, type(target.operator).__name__, target.comparator
+    if integer_value(left) is not None:
+        left, operator, right = right, _TURNED.get(operator, operator), left
+    number = (_ONE_UNLESS if truth else _ONE_IF).get(operator)
+    return (
+        number is not None
+        and integer_value(right) == number
+        and ctx.called(followed(left, ctx)) == "jax.process_count"
+    )
 
 
 def _compares_count(test: cst.BaseExpression, meaning: dict[str, int], ctx: Context) -> bool:

@@ -17,12 +17,15 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.values import Instance
     from placement_lint.rules.context import Context
 
+_MOST_STEPS = 6
 _FIELDS = frozenset({"attrs.field", "dataclasses.field", "flax.struct.field"})
 
 
-def whole_number(node: cst.BaseExpression, ctx: Context) -> int | None:
+def whole_number(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEPS) -> int | None:
     """Return the whole number that an expression is; None where that is not known."""
     node = followed(node, ctx)
+    if isinstance(node, cst.BinaryOperation):
+        return _computed(node, ctx, steps - 1) if steps else None
     number = integer_value(node)
     if number is not None or not isinstance(node, cst.Attribute):
         return number
@@ -31,6 +34,20 @@ def whole_number(node: cst.BaseExpression, ctx: Context) -> int | None:
         return None
     expression, there = given
     return integer_value(followed(expression, there))
+
+
+def _computed(node: cst.BinaryOperation, ctx: Context, steps: int) -> int | None:
+    """Return the sum, difference, product or quotient of two whole numbers."""
+    one, other = whole_number(node.left, ctx, steps), whole_number(node.right, ctx, steps)
+    if one is None or other is None:
+        return None
+    if isinstance(node.operator, cst.FloorDivide):
+        return one // other if other else None
+    if isinstance(node.operator, cst.Multiply):
+        return one * other
+    if isinstance(node.operator, cst.Add):
+        return one + other
+    return one - other if isinstance(node.operator, cst.Subtract) else None
 
 
 def _field(node: cst.Attribute, ctx: Context) -> tuple[cst.BaseExpression, Context] | None:

@@ -38,8 +38,8 @@ class ShardingDoesNotFit(Rule):
     spec says, or the spec has more entries than the array has dimensions. The sizes of a mesh may
     be numbers that are passed to what makes it, `get_mesh(data=2, model=4)`, or fields of a
     dataclass of settings that are set once. A mesh of `jax.devices()[:8]` is taken to have eight.
-    The array may be a slice (`x[-100:]`), `x.T`, or one of a dict or tuple that is written out in
-    the call.
+    A dimension of the array may be computed (`WIDTH + 1`). The array may be a slice (`x[-100:]`),
+    `x.T`, or one of a dict or tuple that is written out in the call.
 
     ## Why is this bad?
     JAX raises ValueError: "the global size of its dimension 0 should be divisible by 4", or "is

@@ -8,7 +8,7 @@ import libcst as cst
 
 from placement_lint.findings import Confidence
 from placement_lint.placement.domain.mesh_devices import EVERY
-from placement_lint.rules.devices.processes import INITIALIZE
+from placement_lint.rules.devices.processes import INITIALIZE, has_several_processes
 from placement_lint.rules.meshes.shardings import leaves, says
 from placement_lint.semantic.enclosing import (
     ancestors_in_function,
@@ -18,6 +18,7 @@ from placement_lint.semantic.enclosing import (
     names_a_word,
     passed_exits,
 )
+from placement_lint.semantic.followed import followed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,10 +91,32 @@ def is_excused(node: cst.CSTNode, ctx: Context) -> bool:
         if (
             isinstance(ancestor, cst.If | cst.IfExp | cst.While)
             and child is not ancestor.test
-            and names_a_word(ancestor.test, _WORDS, ctx)
+            and _excuses(ancestor.test, ctx, truth=child is ancestor.body)
         ):
             return True
-    return any(names_a_word(each.test, _WORDS, ctx) for each in passed_exits(node, ctx))
+    return any(_excuses(each.test, ctx, truth=False) for each in passed_exits(node, ctx))
+
+
+def _excuses(test: cst.BaseExpression, ctx: Context, *, truth: bool) -> bool:
+    """Return whether there may be one process only where a test is true, or false, by its words.
+
+    To be behind `jax.process_count() > 1` is no excuse.
+    """
+    parts = [(test, truth)]
+    while parts:
+        part, is_true = parts.pop()
+        if isinstance(part, cst.UnaryOperation) and isinstance(part.operator, cst.Not):
+            parts.append((part.expression, not is_true))
+        elif isinstance(part, cst.BooleanOperation) and (
+            isinstance(part.operator, cst.And) is is_true
+        ):
+            parts += [(part.left, is_true), (part.right, is_true)]
+        else:
+            said = followed(part, ctx)
+            is_about_processes = any(names_a_word(each, _WORDS, ctx) for each in (part, said))
+            if is_about_processes and not has_several_processes(said, ctx, truth=is_true):
+                return True
+    return False
 
 
 def spans_processes(sharding: Sharding | None) -> bool:
