@@ -9,6 +9,7 @@ import libcst as cst
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.prefilter.conditions import AllOf, Jax
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.commitment.putting import TREE_MAPS
 from placement_lint.rules.meshes.spanning import (
     is_over_all,
     says_it_has_several_processes,
@@ -35,7 +36,8 @@ class AllgatherUntiled(Rule):
     ## What it does
     Finds `multihost_utils.process_allgather(x)` without `tiled=True`, where `x` was made by
     `jax.make_array_from_process_local_data` or `host_local_array_to_global_array`, or is certainly
-    over a mesh of `jax.devices()`, such as the result of a function with `out_shardings`.
+    over a mesh of `jax.devices()`, such as the result of a function with `out_shardings`. Also
+    mapped over a tree, `jax.tree.map(process_allgather, tree)`.
 
     ## Why is this bad?
     Such an array is already one array of all processes. Up to JAX 0.7.2, the call gathers it as
@@ -89,10 +91,14 @@ class AllgatherUntiled(Rule):
     needs = AllOf(Jax(), b"process_allgather")
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        if not ctx.is_call(node, f"{_UTILS}.process_allgather"):
-            return
         arguments = Arguments(node)
-        gathered, tiled = arguments.get(0, "in_tree"), arguments.get(1, "tiled")
+        # Of each leaf of a tree: `jax.tree.map(process_allgather, tree)`.
+        is_mapped = ctx.called(node) in TREE_MAPS and len(arguments.positional) == 2
+        called = ctx.name(arguments.positional[0]) if is_mapped else ctx.called(node)
+        if called != f"{_UTILS}.process_allgather":
+            return
+        gathered = arguments.get(1, "tree") if is_mapped else arguments.get(0, "in_tree")
+        tiled = None if is_mapped else arguments.get(1, "tiled")
         is_false = isinstance(tiled, cst.Name) and tiled.value == "False"
         if gathered is None or arguments.is_open or (tiled is not None and not is_false):
             return
@@ -104,7 +110,7 @@ class AllgatherUntiled(Rule):
             node,
             "process_allgather of an array that spans processes raises ValueError from JAX 0.8.0 "
             "on: pass tiled=True",
-            fix=_plan(gathered, tiled),
+            fix=None if is_mapped else _plan(gathered, tiled),
         )
 
 
