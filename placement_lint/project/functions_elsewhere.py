@@ -29,7 +29,13 @@ from placement_lint.semantic.program_queries import (
 )
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments, is_none
-from placement_lint.syntax.definitions import applied, function_of, initializer, only_caches
+from placement_lint.syntax.definitions import (
+    applied,
+    function_of,
+    initializer,
+    only_caches,
+    only_says_type,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -208,7 +214,11 @@ class FunctionsElsewhere:
             with self._borrowed(importer) as facts:
                 if facts is None:
                     return CallsFromElsewhere(True, None)
-                uses = [*self._uses(path, function, importer, facts)]
+                uses = [
+                    each
+                    for each in self._uses(path, function, importer, facts)
+                    if not only_says_type(each, facts.tree)
+                ]
                 starts += [_before(use, Kind.STARTS, facts) for use in uses]
                 imports += [_before(use, Kind.IMPORTS, facts) for use in uses]
                 traced += [_traced_at(use, facts) for use in uses]
@@ -278,7 +288,7 @@ class FunctionsElsewhere:
                     return
                 for use in self._uses(path, function, importer, facts):
                     call = facts.tree.parent(use)
-                    if isinstance(call, cst.Annotation):
+                    if only_says_type(use, facts.tree):
                         continue
                     given = None
                     if isinstance(call, cst.Call) and call.func is use:

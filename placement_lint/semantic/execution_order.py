@@ -33,6 +33,7 @@ from placement_lint.syntax.definitions import (
     is_generator,
     named_function,
     only_caches,
+    only_says_type,
     own_method,
 )
 from placement_lint.syntax.dotted import dotted
@@ -248,7 +249,7 @@ class Timeline:
         is_inner = isinstance(scope.node, cst.FunctionDef)
         first: Event | None = None
         for use in self.names.uses(name, scope if is_inner else self.names.module_scope):
-            if id(use) in own:
+            if id(use) in own or only_says_type(use, self.tree):
                 continue
             call = self.tree.parent(use)
             is_called = isinstance(call, cst.Call) and call.func is use

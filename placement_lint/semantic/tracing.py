@@ -15,7 +15,7 @@ import libcst as cst
 from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS
 from placement_lint.jaxmodel.tracing import LIFTING, TRACINGS, TraceKind, Tracing
 from placement_lint.syntax.calls import Arguments, elements_or_self
-from placement_lint.syntax.definitions import applied, class_named, function_of
+from placement_lint.syntax.definitions import PARTIAL, applied, class_named, function_of
 from placement_lint.syntax.lifted_classes import lifted_methods
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ class TracedFunctions:
         arguments = Arguments(call)
         for position, keyword in tracing.parameters:
             for function in elements_or_self(arguments.get(position, keyword)):
-                definition = self.definition(function)
+                definition = self.definition(function) or self._bound_before(function)
                 if definition is not None:
                     self._tracing_arguments.update(
                         id(part) for part in (function, *self.tree.descendants(function))
@@ -182,6 +182,32 @@ class TracedFunctions:
                     yield definition, tracing
                     for other in self._overriding(definition):
                         yield other, tracing
+
+    def _bound_before(self, node: cst.BaseExpression) -> Function | None:
+        """Return the function of which a name is a `functools.partial`, that is only traced:
+        `step = partial(train_step, config=config)`, then `jax.jit(step)`.
+        """
+        made = self.names.sole_value(node) if isinstance(node, cst.Name) else None
+        if not isinstance(made, cst.Call) or self.names.qualified(made.func) != PARTIAL:
+            return None
+        name = node.value if isinstance(node, cst.Name) else ""
+        if not all(map(self._is_only_traced, self.names.uses(name, self.names.scope(node)))):
+            return None
+        found = self.definition(made)
+        if found is not None:
+            self._tracing_arguments.update(id(part) for part in self.tree.descendants(made))
+        return found
+
+    def _is_only_traced(self, use: cst.CSTNode) -> bool:
+        """Return whether a place has a function only to trace it, or to read what it has."""
+        parent = self.tree.parent(use)
+        if isinstance(parent, cst.AssignTarget):
+            return True
+        if isinstance(parent, cst.Attribute):
+            around = self.tree.parent(parent)
+            return not (isinstance(around, cst.Call) and around.func is parent)
+        call = self.tree.parent(parent) if isinstance(parent, cst.Arg) else None
+        return isinstance(call, cst.Call) and self.names.qualified(call.func) in TRACINGS
 
     def _overriding(self, function: Function) -> Iterator[cst.FunctionDef]:
         """Yield the methods of subclasses in the file that come in the place of a method.

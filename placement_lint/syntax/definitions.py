@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
     from placement_lint.syntax.names import Names
+    from placement_lint.syntax.tree import Tree
 
 Function: TypeAlias = "cst.FunctionDef | cst.Lambda"
 
@@ -348,6 +349,13 @@ def _is_decorated_by(function: Function, name: str, names: Names) -> bool:
 def _first_parameter(function: cst.FunctionDef) -> cst.Param | None:
     parameters = [*function.params.posonly_params, *function.params.params]
     return parameters[0] if parameters else None
+
+
+def only_says_type(use: cst.CSTNode, tree: Tree) -> bool:
+    """Return whether the name of a class is only part of an annotation, which does not call it."""
+    if not tree.contains(use) or isinstance(tree.parent(use), cst.Call):
+        return False
+    return tree.around(use, cst.Annotation) is not None
 
 
 def is_left_open(node: cst.CSTNode) -> bool:

@@ -27,6 +27,7 @@ from placement_lint.placement.domain.values import (
     Value,
 )
 from placement_lint.syntax.calls import is_none
+from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -42,9 +43,10 @@ _FOLLOWED = (*_NEUTRAL, Instance)
 """What changes none but by what it executes: an object's `__enter__`."""
 
 _NEUTRAL_PACKAGES = frozenset(sys.stdlib_module_names) | {
-    "absl", "builtins", "etils", "fsspec", "h5py", "imageio", "matplotlib", "mlflow", "numpy",
-    "pandas", "PIL", "psutil", "pytest", "requests", "rich", "safetensors", "tensorboardX",
-    "tensorflow", "tensorstore", "torch", "tqdm", "wandb", "zarr",
+    "absl", "builtins", "clu", "datasets", "etils", "fsspec", "grain", "h5py", "haiku", "imageio",
+    "matplotlib", "mlflow", "numpy", "orbax", "pandas", "PIL", "psutil", "pytest", "requests",
+    "rich", "safetensors", "tensorboardX", "tensorflow", "tensorflow_datasets", "tensorstore",
+    "torch", "tqdm", "transformers", "wandb", "zarr",
 }  # fmt: skip
 _OPENING = frozenset({"FileIO", "GFile", "Open", "fdopen", "open"})
 """Methods and functions that open a file, whatever the object is: a path, a file system."""
@@ -53,13 +55,14 @@ _OF_TESTS = frozenset({
     "assertWarnsRegex", "subTest",
 })  # fmt: skip
 """Methods of the test cases of unittest, absl and others."""
-_NEUTRAL_JAX = frozenset({
+_NEUTRAL_NAMES = frozenset({
     "jax.named_scope", "jax.profiler", "jax.debug_nans", "jax.debug_infs", "jax.disable_jit",
     "jax.enable_x64", "jax.log_compiles", "jax.checking_leaks", "jax.check_tracer_leaks",
     "jax.default_matmul_precision", "jax.transfer_guard", "jax.transfer_guard_device_to_device",
     "jax.transfer_guard_device_to_host", "jax.transfer_guard_host_to_device",
     "jax.numpy_rank_promotion", "jax.numpy_dtype_promotion", "jax.default_prng_impl",
     "jax.ensure_compile_time_eval", "jax.experimental.enable_x64",
+    "flax.linen", "haliax.axis_mapping", "haliax.partitioning.axis_mapping",
 })  # fmt: skip
 
 
@@ -76,7 +79,15 @@ def is_neutral_context(module: Module, node: cst.BaseExpression) -> bool:
         return False
     if name.partition(".")[0] in _NEUTRAL_PACKAGES:
         return True
-    return any(name == known or name.startswith(known + ".") for known in _NEUTRAL_JAX)
+    return any(name == known or name.startswith(known + ".") for known in _NEUTRAL_NAMES)
+
+
+def is_called_mesh(node: cst.BaseExpression) -> bool:
+    """Return whether a context manager is a mesh by its name, `with self.device_mesh:`, which
+    leaves the default device alone, as `jax.set_mesh(mesh)` does not.
+    """
+    name = dotted(node).rpartition(".")[2].lower()
+    return name == "mesh" or name.endswith("_mesh")
 
 
 def entered_default(held: Value) -> DefaultDevice | None:

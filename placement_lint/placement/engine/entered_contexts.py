@@ -8,7 +8,7 @@ import libcst as cst
 
 from placement_lint.placement.domain import mesh_contexts
 from placement_lint.placement.domain.library_values import ExitStack
-from placement_lint.placement.domain.mesh_contexts import ANY_MESHES
+from placement_lint.placement.domain.mesh_contexts import ANY_CHANGE, ANY_MESHES
 from placement_lint.placement.domain.values import (
     UNKNOWN,
     DefaultDeviceContext,
@@ -21,6 +21,7 @@ from placement_lint.placement.domain.values import (
 from placement_lint.placement.engine.contexts import (
     entered_default,
     entered_meshes,
+    is_called_mesh,
     is_neutral_context,
     sets_mesh,
     with_choice,
@@ -106,6 +107,8 @@ class EnteredContexts:
             held = self._entered_elsewhere(item.item, state)
         if held == UNKNOWN and is_neutral_context(self._module, item.item):
             held = value(PlainContext())
+        elif held == UNKNOWN and is_called_mesh(item.item):
+            held = value(PlainContext(meshes=ANY_CHANGE))
         objects = self._expressions.calls.objects
         held = objects.contexts(held)
         given = objects.entered_value(held, state)

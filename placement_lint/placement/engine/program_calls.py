@@ -262,10 +262,12 @@ class ObjectCalls(SuperCalls):
         return self.on.index(node.func if isinstance(node, cst.Call) else node)
 
     def _closed(self, node: cst.CSTNode, atom: Computation) -> list[Operand]:
-        """Return the committed arrays that a computation closes over, or was given before."""
+        """Return the committed arrays that a computation closes over, and what it was given before:
+        each call takes it once more, as an argument.
+        """
         place = self._called_at(node)
         before = (*atom.bound, *(held for _, held in atom.bound_by_name))
-        bound = frozenset(a for held in before for a in arrays(held) if a.committed)
+        bound = frozenset(a for held in before for a in arrays(held))
         return [(place, held) for held in (atom.closure, bound) if held]
 
     def _left(self, node: cst.Call, computation: Computation) -> Left:

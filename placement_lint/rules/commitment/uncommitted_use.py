@@ -52,6 +52,10 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
     devices = sorted({str(array.device) for array in use.moved})
     name = dotted(node)
     what = f"`{name}`" if name else "this array"
+    around = ctx.parent(node)
+    if isinstance(around, cst.Call) and around.func is node:
+        what = f"what `functools.partial` bound for `{name}`" if name else "an argument bound here"
+        name = ""
     often = " each time" if use.in_loop else ""
     arrays = sorted(use.moved, key=lambda array: array.order)
     if is_asserted_to_fail(node, ctx) or (is_in_test(node, ctx) and _are_small(arrays, ctx)):

@@ -73,9 +73,9 @@ class ImpossiblePlatformComparison(Rule):
     """A comparison with a platform name that JAX never returns.
 
     ## What it does
-    Finds comparisons whose result is always the same, or is so on a GPU: of
-    `jax.default_backend()` or `device.platform` with `"cuda"`, `"rocm"`, `"GPU"` or `"gpu:0"`, also
-    among others where the GPU is left out (`in ("cuda", "tpu")`); of a device itself with a string
+    Finds comparisons whose result is always the same, or is so on a GPU: of `jax.default_backend()`
+    or `device.platform` with `"cuda"`, `"rocm"`, `"GPU"` or `"gpu:0"`, also among others where the
+    GPU is left out (`in ("cuda", "tpu")`), and with `.lower()`; of a device itself with a string
     (`jax.devices()[0] == "cpu"`, `x.device == "cpu"`, `"gpu" in jax.devices()`); and of the text of
     devices (`"gpu" in str(jax.devices())`). Also as a `case` of a `match`.
 
@@ -197,8 +197,15 @@ def _alternatives(pattern: cst.MatchPattern) -> Iterator[cst.BaseExpression]:
 
 
 def _is_platform(node: cst.BaseExpression, ctx: Context) -> bool:
-    """Return whether an expression certainly is the name that JAX gives to a platform."""
+    """Return whether an expression certainly is the name that JAX gives to a platform.
+
+    It is in lower case already.
+    """
     made = followed(node, ctx)
+    lowered = _lowered(made)
+    if lowered is not None:
+        # Once is enough, and a name may be bound to itself in lower case.
+        node, made = lowered, followed(lowered, ctx)
     if ctx.called(made) == _DEFAULT_BACKEND:
         return True
     if isinstance(made, cst.Attribute) and made.attr.value == "platform":
@@ -299,17 +306,18 @@ def _is_taken_from_devices(node: cst.Name, ctx: Context) -> bool:
 def _written(node: cst.BaseExpression, ctx: Context) -> tuple[cst.BaseExpression, bool] | None:
     """Return what `str(…)` or `repr(…)` writes, and whether it is put in lower case."""
     node = followed(node, ctx)
-    is_lower = (
-        isinstance(node, cst.Call)
-        and not node.args
-        and isinstance(node.func, cst.Attribute)
-        and node.func.attr.value in {"lower", "casefold"}
-    )
-    if is_lower and isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-        node = node.func.value
+    lowered = _lowered(node)
+    is_lower, node = lowered is not None, lowered or node
     if isinstance(node, cst.Call) and ctx.called(node) in _TEXTS and len(node.args) == 1:
         return node.args[0].value, is_lower
     return None
+
+
+def _lowered(node: cst.CSTNode | None) -> cst.BaseExpression | None:
+    """Return what a call puts in lower case, if it does."""
+    if not isinstance(node, cst.Call) or node.args or not isinstance(node.func, cst.Attribute):
+        return None
+    return node.func.value if node.func.attr.value in {"lower", "casefold"} else None
 
 
 def _is_choice(node: cst.CSTNode) -> bool:

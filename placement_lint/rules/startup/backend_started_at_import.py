@@ -68,7 +68,8 @@ class BackendStartedAtImport(Rule):
     arguments, calling `main()` or running a loop that does more than fill tables. Files in a
     directory of examples, scripts or benchmarks; tests; notebooks, and scripts with cells (`# %%`).
     A file that is not recognisable as a module of a package: it has neither an `__init__.py` next
-    to it nor a relative import.
+    to it nor a relative import; or it has one only in the directory above, and no other file of the
+    run imports it.
 
     Expressions that do not start the backend: types such as `jnp.float32`, `jax.jit`,
     `jax.eval_shape`, `jax.nn.initializers`, NumPy. Bodies of lambdas, and of functions that are not

@@ -38,11 +38,15 @@ def is_in_package(facts: ModuleFacts) -> bool:
     """Return whether a file is a module of a package, by its directory and what it imports."""
     if not is_module_path(facts.path):
         return False
-    return (
-        is_init(facts)
-        or facts.has_relative_import
-        or os.path.exists(os.path.join(os.path.dirname(facts.path), "__init__.py"))
-    )
+    directory = os.path.dirname(facts.path)
+    if is_init(facts) or facts.has_relative_import or _has_init(directory):
+        return True
+    # A directory of a package may do without one.
+    return _has_init(os.path.dirname(directory)) and facts.run.importer(facts.path) is not None
+
+
+def _has_init(directory: str) -> bool:
+    return os.path.exists(os.path.join(directory, "__init__.py"))
 
 
 def is_init(facts: ModuleFacts) -> bool:

@@ -18,6 +18,7 @@ from placement_lint.rules.transfers.jitted_calls import (
     loop_around,
     runs_in_each_iteration,
 )
+from placement_lint.rules.transfers.tested_names import names_tested
 from placement_lint.rules.transfers.written_files import is_file
 from placement_lint.semantic.elsewhere import effects_of
 from placement_lint.semantic.enclosing import ancestors_in_function, is_in_test
@@ -48,7 +49,7 @@ _CONVERTING = frozenset({
 _FETCHING = "jax.device_get"
 _READING_METHODS = frozenset({"item", "tolist"})
 _COLLECTING_METHODS = frozenset(
-    "add add_scalars log_dict log_metric log_scalar observe record report track update "
+    "add add_scalars log_dict log_metric log_scalar measure observe record report track update "
     "write_metrics write_scalar write_scalars".split()
 )
 """What keeps a value too, in an object that decides nothing in the loop."""
@@ -135,12 +136,13 @@ class HostSyncInLoop(Rule):
 
     ## What it does not flag
     A value that is read under an `if`, after a `continue`, or after the loop. A value that the host
-    needs to continue: in a condition on it or on another result of the same call; as an argument of
-    an unknown call; yielded; or used by the next iteration. Loops that read a clock, which have to
-    wait for what they measure. Computations on the CPU: a function jitted for it, a loop under its
-    `jax.default_device`, a program that is pinned to it. Tests; functions that are not certainly
-    jitted. `block_until_ready`, which is explicit, and other reads of the same step. Of several
-    reads in one step, only the first is flagged, since the device has finished by then.
+    needs to continue: in a condition on it or on another result of the same call, unless only some
+    iterations come to that (`if step % 100 == 0:`); as an argument of an unknown call; yielded; or
+    used by the next iteration. Loops that read a clock, which have to wait for what they measure.
+    Computations on the CPU: a function jitted for it, a loop under its `jax.default_device`, a
+    program that is pinned to it. Tests; functions that are not certainly jitted.
+    `block_until_ready`, which is explicit, and other reads of the same step. Of several reads in
+    one step, only the first is flagged, since the device has finished by then.
 
     ## Verified by
     The proof runs a few long steps in a loop. With `float(loss)`, the last step has finished when
@@ -182,7 +184,7 @@ def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
         if isinstance(each, cst.Call | cst.FormattedStringExpression)
         and _runs_each_time(each, loop, ctx)
     ]
-    tested = _tested_names(loop, ctx)
+    tested = names_tested(loop, ctx, each_time=True)
     steps = {
         id(each)
         for each in in_each_iteration
@@ -389,7 +391,7 @@ def _kept_parameters(function: cst.FunctionDef, ctx: Context) -> set[str | None]
             for what in _read_here(each, ctx)
             if _is_unconditional(each, ctx) and _is_kept(each, function, ctx)
         }
-        known[id(function)] = kept - _tested_names(function, ctx) - {None}
+        known[id(function)] = kept - names_tested(function, ctx) - {None}
     return known[id(function)]
 
 
@@ -512,36 +514,6 @@ def _is_computation(call: cst.Call, ctx: Context) -> bool:
     return row is not None and row.effect in {Effect.COMPUTE, Effect.CONVERT, Effect.COPY}
 
 
-def _tested_names(loop: Around, ctx: Context) -> set[str]:
-    """Return the names that a loop tests to decide something: it waits for those in any case."""
-    tests = [
-        each.test
-        for each in (loop, *ctx.tree.descendants(loop))
-        if isinstance(each, cst.If | cst.IfExp | cst.While | cst.Assert)
-    ]
-    return {
-        part.value
-        for test in tests
-        for part in (test, *ctx.tree.descendants(test))
-        if isinstance(part, cst.Name) and not _asks_for_structure(part, ctx)
-    }
-
-
-def _asks_for_structure(name: cst.Name, ctx: Context) -> bool:
-    """Return whether a test asks for a key of a dictionary, or for None: no number is needed."""
-    parent = ctx.parent(name)
-    if isinstance(parent, cst.ComparisonTarget):
-        around = ctx.parent(parent)
-        return (
-            isinstance(parent.operator, cst.In | cst.NotIn)
-            and isinstance(around, cst.Comparison)
-            and isinstance(around.left, cst.SimpleString)
-        )
-    return isinstance(parent, cst.Comparison) and all(
-        isinstance(each.operator, cst.Is | cst.IsNot) for each in parent.comparisons
-    )
-
-
 def _bound_names(call: cst.Call, ctx: Context) -> set[str]:
     statement = ctx.parent(call)
     if not isinstance(statement, cst.Assign):
@@ -638,7 +610,7 @@ def _is_only_called(receiver: cst.BaseExpression, loop: Around, ctx: Context) ->
         for each in ctx.tree.every(cst.Attribute, cst.Name, below=loop)
         if dotted(each) == name and not isinstance(ctx.parent(each), cst.NameItem)
     )
-    return head not in _tested_names(loop, ctx) - {"self"} and all(
+    return head not in names_tested(loop, ctx) - {"self"} and all(
         isinstance(ctx.statement(each), cst.Expr) for each in uses
     )
 
@@ -652,7 +624,7 @@ def _is_kept_by_callee(node: cst.CSTNode, loop: Loop, ctx: Context) -> bool:
     receiver = node.func.value if isinstance(node.func, cst.Attribute) else None
     is_own = isinstance(receiver, cst.Name) and receiver.value == "self"
     given = {_root(argument.value) for argument in node.args} | ({"self"} if is_own else set())
-    if not given.isdisjoint(_tested_names(loop, ctx)):
+    if not given.isdisjoint(names_tested(loop, ctx)):
         return False
     return receiver is None or is_own or _is_only_called(receiver, loop, ctx)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.findings import Applicability, Confidence, Edit, Severity
+from placement_lint.findings import Applicability, Confidence, Severity
 from placement_lint.jaxmodel.effects import Effect
 from placement_lint.jaxmodel.transfer import LIKE_CREATORS
 from placement_lint.placement.domain import contents, values
@@ -22,7 +22,6 @@ from placement_lint.rules.transfers.array_sizes import (
     literal_count,
     size_text,
 )
-from placement_lint.rules.transfers.numpy_values import makes_numpy_array, only_reads
 from placement_lint.rules.transfers.put_targets import (
     differ_from_default,
     is_elsewhere,
@@ -31,16 +30,16 @@ from placement_lint.rules.transfers.put_targets import (
 from placement_lint.rules.transfers.putting_functions import Putting, given_to_put, may_follow
 from placement_lint.rules.transfers.putting_later import (
     creator_of,
-    is_assigned,
     leaves_made,
     made_before,
     returned_by,
 )
+from placement_lint.rules.transfers.staged_fixes import CONVERTING, filling_plan, put_plan
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.followed import assigned_value, followed
+from placement_lint.semantic.functions import only_return
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import applied, class_named, keeps_fields
-from placement_lint.syntax.spelling import needed
+from placement_lint.syntax.definitions import applied, class_named, function_of, keeps_fields
 
 if TYPE_CHECKING:
     from typing import TypeGuard
@@ -48,11 +47,9 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.values import Value
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
-    from placement_lint.syntax.edits import Editor
 
 # Calls whose whole result is new, of no array that was there before.
 _MAKING = frozenset({Effect.CREATE, Effect.SAMPLE, Effect.LOAD})
-_CONVERTING = frozenset({Effect.CONVERT, Effect.COPY})
 _JOINING = frozenset(
     f"jax.numpy.{name}" for name in "column_stack concatenate dstack hstack stack vstack".split()
 )
@@ -60,8 +57,6 @@ _JOINING = frozenset(
 _FILLING = frozenset(f"jax.numpy.{name}" for name in "full ones zeros".split())
 # These make all of it there, and put it to the device or the sharding.
 _PUTTING = frozenset(f"jax.numpy.{name}" for name in "arange empty eye".split())
-# What NumPy makes just so, of the same arguments.
-_IN_NUMPY = _FILLING | _PUTTING | {"jax.numpy.load"}
 
 _MADE = (*_FILLING, *_PUTTING, *_JOINING, "jax.numpy.array", "jax.numpy.asarray", "jax.numpy.load")
 _CALLS_PUTTING = Pattern(rb"\b(?:put|shard)_(?!map\b)[a-z_]{1,40}\(|\b(?:put|shard|to_mesh)\(")
@@ -263,7 +258,7 @@ class StagedThroughDefaultDevice(Rule):
         if put.there.flow.is_traced(put.call) or ctx.flow.is_traced(call):
             return
         is_spread = is_sharding(put.target, put.of)
-        mapped = _mapped_by(made, name, there)
+        mapped = _mapped_by(made, name, is_spread, there)
         size = _made_here(made, name, is_spread, there) if mapped is None else False
         count = element_count(made, there) if size else None
         if size is None or _is_small(count, call, ctx):
@@ -287,7 +282,7 @@ class StagedThroughDefaultDevice(Rule):
             related=((put.call, put.there.module.path, "put here"),) if is_apart else (),
             # Arithmetic in NumPy may give other types than that of JAX.
             # NumPy's arrays have no `to_device` before 2.0.
-            fix=_put_plan(at, name, ctx)
+            fix=put_plan(at, name, ctx)
             if made is whole
             and hops < 2
             and not is_read
@@ -307,7 +302,7 @@ class StagedThroughDefaultDevice(Rule):
         if is_spread or not is_elsewhere(device, node, ctx):
             return
         certain = count is not None and not is_supposed(node, ctx)
-        _report_filling(node, certain, ctx, _filling_plan(node, device, ctx))
+        _report_filling(node, certain, ctx, filling_plan(node, device, ctx))
 
     def _check_partial(self, node: cst.Call, ctx: Context) -> None:
         """`zeros = functools.partial(jnp.zeros, device=device)`, then `zeros(shape)`."""
@@ -437,7 +432,7 @@ def _made_here(call: cst.Call, name: str, is_spread: bool, ctx: Context) -> bool
     arguments = Arguments(call)
     if row is None or arguments.get(None, "device") is not None or name in LIKE_CREATORS:
         return None
-    if row.effect in _CONVERTING:
+    if row.effect in CONVERTING:
         first = arguments.get(0, "object", "a")
         if first is None or not _is_host(first, ctx):
             return None
@@ -467,15 +462,29 @@ def _made_here(call: cst.Call, name: str, is_spread: bool, ctx: Context) -> bool
     return count is not None and not is_supposed(call, ctx)
 
 
-def _mapped_by(call: cst.Call, name: str, ctx: Context) -> str | None:
-    """Return what converts each leaf of a tree of NumPy: `jax.tree.map(jnp.asarray, batch)`."""
+def _mapped_by(call: cst.Call, name: str, is_spread: bool, ctx: Context) -> str | None:
+    """Return what makes each leaf of a tree that is new: `jnp.asarray` of a tree of NumPy, in
+    `jax.tree.map(jnp.asarray, batch)`, or `jnp.zeros` in `lambda p: jnp.zeros(p.shape)`.
+    """
     arguments = Arguments(call).positional
-    if name not in TREE_MAPS or len(arguments) != 2 or len(call.args) != 2:
+    if name not in TREE_MAPS or len(arguments) < 2 or len(call.args) != len(arguments):
         return None
-    function, tree = arguments
+    function, tree, *others = arguments
     converting = ctx.names.qualified(function)
     row = ctx.names.table.get(converting or "")
-    return converting if row and row.effect in _CONVERTING and _is_numpy_tree(tree, ctx) else None
+    if row and row.effect in CONVERTING and not others and _is_numpy_tree(tree, ctx):
+        return converting
+    of_leaf = function_of(function, ctx.names)
+    if isinstance(of_leaf, cst.Lambda):
+        leaf: cst.BaseExpression | None = of_leaf.body
+    else:
+        is_plain = isinstance(of_leaf, cst.FunctionDef) and not of_leaf.decorators
+        leaf = only_return(of_leaf, ctx) if of_leaf is not None and is_plain else None
+    made = None if leaf is None else creator_of(leaf, ctx)
+    made_by = ctx.called(made) if isinstance(made, cst.Call) else None
+    if not isinstance(made, cst.Call) or made_by is None:
+        return None
+    return None if _made_here(made, made_by, is_spread, ctx) is None else made_by
 
 
 def _is_handled(operand: cst.BaseExpression, put: cst.Call, ctx: Context) -> bool:
@@ -555,7 +564,7 @@ def _is_made(node: cst.BaseExpression, put: Putting, ctx: Context) -> bool:
     if not isinstance(node, cst.Call) or name is None or row is None:
         return False
     made = _made_here(node, name, is_sharding(put.target, put.of), ctx)
-    return bool(made) or (made is False and row.effect in _CONVERTING | {Effect.LOAD})
+    return bool(made) or (made is False and row.effect in CONVERTING | {Effect.LOAD})
 
 
 def _repeats_one(node: cst.BaseExpression) -> bool:
@@ -612,89 +621,3 @@ def _is_new(held: Value, call: cst.Call, ctx: Context) -> bool:
         if not is_new:
             return False
     return bool(held)
-
-
-# -- the fix ----------------------------------------------------------------------------------
-
-
-def _put_plan(call: cst.Call, name: str, ctx: Context) -> FixPlan | None:
-    row = ctx.names.table.get(name)
-    if row is not None and row.effect in _CONVERTING:
-        first = Arguments(call).get(0, "object", "a")
-        if first is None or len(call.args) != 1 or isinstance(first, cst.GeneratorExp):
-            return None
-
-        def unwrap(editor: Editor) -> list[Edit] | None:
-            start, end = editor.spans.inner(call)
-            if editor.has_comment((start, end)):
-                return None
-            inner_start, inner_end = editor.spans.outer(first)
-            text = editor.source.text[inner_start:inner_end]
-            return [editor.replace_offsets(start, end, text)]
-
-        level = Applicability.SAFE if _is_unshared(first, ctx) else Applicability.UNSAFE
-        return FixPlan(level, "Put the NumPy array itself", unwrap)
-    if name not in _IN_NUMPY:
-        return None
-    spelled = ctx.reach(name.replace("jax.numpy.", "numpy."), at=call)
-    if spelled is None:
-        return None
-    return FixPlan(
-        Applicability.UNSAFE,
-        "Make it in NumPy, and put that",
-        lambda editor: [editor.replace(call.func, str(spelled))],
-        imports=spelled.imports,
-    )
-
-
-def _is_unshared(array: cst.BaseExpression, ctx: Context) -> bool:
-    """Return whether nothing surely changes a NumPy array after it was put.
-
-    On the CPU `jax.device_put` uses the memory of the array, where `jnp.asarray` makes a copy.
-    """
-    if not isinstance(array, cst.Name):
-        return makes_numpy_array(array, ctx, own=True)
-    statement = ctx.statement(array)
-    made = [
-        binding.value
-        for binding in ctx.names.bindings(array)
-        if binding.node is not statement or binding.value is None
-    ]
-    if any(value is None or not makes_numpy_array(value, ctx, own=True) for value in made):
-        return False
-    end = len(ctx.tree.nodes)
-    if len(made) < len(ctx.names.bindings(array)):
-        # From here on the name stands for what was put.
-        end = ctx.tree.ends[ctx.tree.index(statement)]
-    return all(
-        use is array or only_reads(use, ctx) or is_assigned(use, ctx)
-        for use in ctx.names.uses(array.value, ctx.names.scope(array))
-        if ctx.tree.index(use) < end
-    )
-
-
-def _filling_plan(call: cst.Call, device: cst.BaseExpression, ctx: Context) -> FixPlan | None:
-    """`jnp.zeros(n, device=d)` → `jax.device_put(np.zeros(n), d)`."""
-    name = ctx.called(call) or ""
-    made = ctx.reach(name.replace("jax.numpy.", "numpy."), at=call)
-    put = ctx.reach("jax.device_put", at=call)
-    last = call.args[-1]
-    if made is None or put is None or last.value is not device or len(call.args) < 2:
-        return None
-    before = call.args[-2]
-
-    def build(editor: Editor) -> list[Edit] | None:
-        start, end = editor.spans.inner(call)
-        _, function_end = editor.spans.outer(call.func)
-        _, before_end = editor.spans.outer(before.value)
-        device_start, device_end = editor.spans.outer(device)
-        if editor.has_comment((before_end, end)):
-            return None
-        text = editor.source.text[device_start:device_end]
-        return [
-            editor.replace_offsets(start, function_end, f"{put}({made}"),
-            editor.replace_offsets(before_end, end, f"), {text})"),
-        ]
-
-    what = "Make it in NumPy, and put that"
-    return FixPlan(Applicability.UNSAFE, what, build, imports=needed([made, put]))
