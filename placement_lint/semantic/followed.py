@@ -28,15 +28,20 @@ def assigned_value(node: cst.CSTNode, ctx: FileView) -> cst.BaseExpression | Non
         return None
     bound = only.node
     if only.value is None and isinstance(bound, cst.Assign) and isinstance(node, cst.Name):
-        known = ctx.module.fact(_unpacked)
-        if id(bound) not in known:
-            known[id(bound)] = {
-                name: value
-                for each in bound.targets
-                for name, value in _parts(each.target, bound.value)
-            }
-        return known[id(bound)].get(node.value)
+        return value_for(node.value, bound, ctx)
     return only.value
+
+
+def value_for(name: str, assignment: cst.Assign, ctx: FileView) -> cst.BaseExpression | None:
+    """Return what an assignment gives a name, alone or as one of several: `a, b = 1, 2`."""
+    known = ctx.module.fact(_unpacked)
+    if id(assignment) not in known:
+        known[id(assignment)] = {
+            name: value
+            for each in assignment.targets
+            for name, value in _parts(each.target, assignment.value)
+        }
+    return known[id(assignment)].get(name)
 
 
 def _unpacked(_facts: ModuleFacts) -> dict[int, dict[str, cst.BaseExpression]]:
@@ -100,18 +105,18 @@ def bound_before(
             every: list[cst.CSTNode] = list(around.body)
             for statement in reversed(every[: every.index(child)] if child in every else []):
                 if any(ctx.tree.is_inside(each, statement) for each in binding):
-                    return _assigned(statement, name.value)
+                    return _assigned(statement, name.value, ctx)
         if isinstance(around, cst.FunctionDef | cst.Lambda | cst.ClassDef):
             return None
         child = around
     return None
 
 
-def _assigned(statement: cst.CSTNode, name: str) -> cst.BaseExpression | None:
-    """Return what a statement assigns to a name, alone or as one of several: `a, b = 1, 2`."""
+def _assigned(statement: cst.CSTNode, name: str, ctx: FileView) -> cst.BaseExpression | None:
+    """Return what a line with one assignment to one target gives a name."""
     if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
         return None
     only = statement.body[0]
     if not isinstance(only, cst.Assign) or len(only.targets) != 1:
         return None
-    return dict(_parts(only.targets[0].target, only.value)).get(name)
+    return value_for(name, only, ctx)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain import contents, values
+from placement_lint.rules.transfers.put_trees import is_named
 from placement_lint.rules.transfers.putting_functions import function_called
+from placement_lint.semantic.followed import value_for
 from placement_lint.semantic.functions import only_return
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import named_function
@@ -149,7 +151,7 @@ def _is_number(node: cst.BaseExpression, ctx: Context) -> bool:
     return bool(held) and all(isinstance(atom, values.Plain) for atom in held)
 
 
-def made_before(operand: cst.Name, put: cst.Call, ctx: Context) -> cst.BaseExpression | None:
+def made_before(operand: cst.Name, put: cst.CSTNode, ctx: Context) -> cst.BaseExpression | None:
     """Return the expression that a name stands for, if being put is all that becomes of it.
 
     It is assigned to the name in the same block, nothing but its shape is read between, and
@@ -157,12 +159,7 @@ def made_before(operand: cst.Name, put: cst.Call, ctx: Context) -> cst.BaseExpre
     """
     made = _reaching(operand, ctx)
     statement = None if made is None else ctx.statement(made)
-    if (
-        made is None
-        or statement is None
-        or ctx.parent(made) is not statement
-        or not _assigns(statement, operand.value)
-    ):
+    if made is None or statement is None or _value_for(operand.value, statement, ctx) is not made:
         # What made the array may have had another name before, or is in a dict that is made.
         made = _assigned_just_before(operand, ctx)
     line = None if made is None else ctx.statement_line(made)
@@ -173,8 +170,7 @@ def made_before(operand: cst.Name, put: cst.Call, ctx: Context) -> cst.BaseExpre
     block, tried = _block_around(end, ctx)
     if (
         block is None
-        or ctx.parent(made) is not assignment
-        or not _assigns(assignment, operand.value)
+        or _value_for(operand.value, assignment, ctx) is not made
         or ctx.parent(line) is not block
         or ctx.names.scope(made) is not scope
     ):
@@ -201,6 +197,31 @@ def made_before(operand: cst.Name, put: cst.Call, ctx: Context) -> cst.BaseExpre
     if is_read_elsewhere and (not rebinds or _first_from_inside(operand, ctx) < first):
         return None
     return made
+
+
+def tree_of_leaf(leaf: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
+    """Return the tree whose leaves a name of a comprehension stands for, one after another.
+
+    The tree is a list in `[f(x) for x in tree]`, and a dict in `{k: f(x) for k, x in
+    tree.items()}` and in `[f(x) for x in tree.values()]`. None where the name is read beside.
+    """
+    only = ctx.names.sole_binding(leaf)
+    drawn = None if only is None else only.node
+    if not isinstance(drawn, cst.CompFor) or not isinstance(leaf, cst.Name):
+        return None
+    target: cst.BaseExpression = drawn.target
+    tree, method = drawn.iter, ""
+    if isinstance(tree, cst.Call) and isinstance(tree.func, cst.Attribute) and not tree.args:
+        method, tree = tree.func.attr.value, tree.func.value
+    if method == "items" and isinstance(target, cst.Tuple) and len(target.elements) == 2:
+        target = target.elements[1].value
+    elif method not in {"", "values"}:
+        return None
+    if not is_named(target, leaf.value):
+        return None
+    uses = ctx.names.uses(leaf.value, ctx.names.scope(leaf))
+    is_alone = all(use is leaf or use is target or _asks_for_shape(use, ctx) for use in uses)
+    return tree if is_alone else None
 
 
 def is_put_later(made: cst.Call, ctx: Context) -> bool:
@@ -253,8 +274,12 @@ def _asks_for_shape(use: cst.Name, ctx: Context) -> bool:
 
 
 def is_assigned(use: cst.Name, ctx: Context) -> bool:
-    """Return whether a name is alone on the left of an assignment."""
-    return isinstance(ctx.parent(use), cst.AssignTarget | cst.AnnAssign)
+    """Return whether a name is on the left of an assignment, alone or as one of several."""
+    target = ctx.parent(use)
+    display = ctx.parent(target) if isinstance(target, cst.Element) else None
+    if display is not None:
+        return isinstance(ctx.parent(display), cst.AssignTarget)
+    return isinstance(target, cst.AssignTarget | cst.AnnAssign)
 
 
 def _first_from_inside(name: cst.Name, ctx: Context) -> int:
@@ -310,19 +335,28 @@ def _assigned_just_before(name: cst.Name, ctx: Context) -> cst.BaseExpression | 
     if _first_from_inside(name, ctx) < len(ctx.tree.nodes):
         return None
     statement = ctx.statement(uses[place - 1])
-    if not isinstance(statement, cst.Assign | cst.AnnAssign):
-        return None
-    return statement.value if _assigns(statement, name.value) else None
+    return _value_for(name.value, statement, ctx)
+
+
+def _value_for(name: str, statement: cst.CSTNode | None, ctx: Context) -> cst.BaseExpression | None:
+    """Return what an assignment to one target gives a name: all that it assigns, or a part."""
+    if isinstance(statement, cst.Assign) and len(statement.targets) == 1:
+        return value_for(name, statement, ctx)
+    if isinstance(statement, cst.AnnAssign) and is_named(statement.target, name):
+        return statement.value
+    return None
 
 
 def _assigns(statement: cst.CSTNode, name: str) -> bool:
+    """Return whether a statement assigns to a name, alone or beside others."""
     if isinstance(statement, cst.Assign) and len(statement.targets) == 1:
         target = statement.targets[0].target
     elif isinstance(statement, cst.AnnAssign):
         target = statement.target
     else:
         return False
-    return isinstance(target, cst.Name) and target.value == name
+    parts = target.elements if isinstance(target, cst.Tuple | cst.List) else ()
+    return is_named(target, name) or any(is_named(part.value, name) for part in parts)
 
 
 def _block_around(line: cst.CSTNode, ctx: Context) -> tuple[cst.CSTNode | None, list[cst.Try]]:

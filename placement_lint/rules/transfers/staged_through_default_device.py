@@ -27,23 +27,28 @@ from placement_lint.rules.transfers.put_targets import (
     is_elsewhere,
     is_sharding,
 )
+from placement_lint.rules.transfers.put_trees import (
+    is_display,
+    is_named,
+    parts_of,
+    target_of_leaves,
+)
 from placement_lint.rules.transfers.putting_functions import Putting, given_to_put, may_follow
 from placement_lint.rules.transfers.putting_later import (
     creator_of,
     leaves_made,
     made_before,
     returned_by,
+    tree_of_leaf,
 )
 from placement_lint.rules.transfers.staged_fixes import CONVERTING, filling_plan, put_plan
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.followed import assigned_value, followed
 from placement_lint.semantic.functions import only_return
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import applied, class_named, function_of, keeps_fields
+from placement_lint.syntax.definitions import applied, function_of
 
 if TYPE_CHECKING:
-    from typing import TypeGuard
-
     from placement_lint.placement.domain.values import Value
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
@@ -76,10 +81,11 @@ class StagedThroughDefaultDevice(Rule):
     name says so. The array is made by the operand itself (`zeros`, `arange`, `jax.random.normal`,
     `jnp.asarray` or `jnp.stack` of NumPy arrays, `jnp.load`, safetensors' `load_file`), also below
     arithmetic with numbers or a method such as `astype`, or by an earlier statement whose result is
-    used for nothing else. The operand may also be a dict or a list of such arrays, by its name and
-    as the result of a function too, or `jnp.stack([x] * n)` that is put to a sharding.
-    `jax.tree.map(lambda x: jax.device_put(x, device), tree)` counts as putting each leaf of the
-    tree, and so does a call of a function of the program that only puts what it is given.
+    used for nothing else. The operand may also be a dict or a list of such arrays or of their names,
+    by its name and as the result of a function too, or `jnp.stack([x] * n)` that is put to a
+    sharding. `jax.tree.map(lambda x: jax.device_put(x, device), tree)` counts as putting each leaf
+    of the tree, and so does a comprehension over its items, and a call of a function of the program
+    that only puts what it is given.
 
     It also finds `jnp.zeros`, `ones`, `full`, `empty`, `arange` and `eye` with `device=`, and
     `jnp.zeros_like` and similar functions of an array that is committed elsewhere, or of each leaf
@@ -207,43 +213,52 @@ class StagedThroughDefaultDevice(Rule):
         is_discarded = isinstance(ctx.parent(node), cst.Expr)
         if operand is None or target is None or arguments.is_open or is_discarded:
             return
-        for part in _parts(operand, ctx):
+        for part in parts_of(operand, ctx):
             self._check_operand(part, Putting(node, ctx, target, ctx), node, ctx)
 
     def _check_put_tree(self, node: cst.Call, ctx: Context) -> None:
         """`jax.tree.map(lambda x: jax.device_put(x, device), tree)`."""
-        target = _target_of_leaves(node, ctx)
+        target = target_of_leaves(node, ctx)
         if target is not None:
-            for part in _parts(Arguments(node).positional[1], ctx):
+            for part in parts_of(Arguments(node).positional[1], ctx):
                 self._check_operand(part, Putting(node, ctx, target, ctx), node, ctx)
 
     def _check_given(self, node: cst.Call, ctx: Context) -> None:
         """`put(jnp.zeros(…), sharding)`, of a function of the program that only puts it."""
         if not node.args or not may_follow(ctx):
             return
-        for operand, put in given_to_put(node, ctx, _target_of_leaves):
-            for part in _parts(operand, ctx):
+        for operand, put in given_to_put(node, ctx, target_of_leaves):
+            for part in parts_of(operand, ctx):
                 self._check_operand(part, put, node, ctx)
 
     def _check_operand(
-        self, operand: cst.BaseExpression, put: Putting, call: cst.Call, ctx: Context
+        self,
+        operand: cst.BaseExpression,
+        put: Putting,
+        call: cst.Call,
+        ctx: Context,
+        at: cst.CSTNode | None = None,
+        hops: int = 0,
     ) -> None:
-        """Check something that a call puts, or passes on to what puts it."""
-        whole: cst.BaseExpression | None = operand
-        hops = 0
+        """Check something that a call puts, or passes on to what puts it.
+
+        `at`: where it is read, if that is earlier, in a tree that the call puts.
+        """
+        tree = tree_of_leaf(operand, ctx)
+        whole: cst.BaseExpression | None = tree or operand
         while isinstance(whole, cst.Name) and hops < _NAME_HOPS:
-            whole = made_before(whole, call, ctx)
+            whole = made_before(whole, at or call, ctx)
             hops += 1
-        if hops and whole is not None and _is_display(whole, ctx):
-            for part in _parts(whole, ctx):
-                if not isinstance(part, cst.Name):
-                    self._check_operand(part, put, call, ctx)
+        if (hops or tree is not None) and whole is not None and is_display(whole, ctx):
+            for part in parts_of(whole, ctx):
+                if part is not whole:
+                    self._check_operand(part, put, call, ctx, whole, hops)
             return
         made = None if whole is None else creator_of(whole, ctx)
         returned, there = returned_by(made, ctx) or (None, ctx)
-        if returned is not None and _is_display(returned, there):
+        if returned is not None and is_display(returned, there):
             # One of its arrays is enough.
-            found = [creator_of(part, there) for part in _parts(returned, there)]
+            found = [creator_of(part, there) for part in parts_of(returned, there)]
             found += leaves_made(returned, there)
             returned = next((each for each in found if _is_made(each, put, there)), None)
             if returned is None:
@@ -273,7 +288,7 @@ class StagedThroughDefaultDevice(Rule):
         is_apart = whole is not operand or put.call is not call
         # Of `x = jnp.asarray(x)`, `x = x` would be left.
         given = Arguments(made).get(0, "object", "a")
-        is_itself = isinstance(operand, cst.Name) and is_apart and _is_name(given, operand.value)
+        is_itself = isinstance(operand, cst.Name) and is_apart and is_named(given, operand.value)
         is_read = is_itself or _is_handled(operand, call, ctx)
         ctx.report(
             at,
@@ -362,10 +377,6 @@ class StagedThroughDefaultDevice(Rule):
 
 def _may_put(facts: ModuleFacts) -> bool:
     return facts.says(b"device")
-
-
-def _is_name(node: cst.BaseExpression | None, name: str) -> bool:
-    return isinstance(node, cst.Name) and node.value == name
 
 
 def _count_of(node: cst.BaseExpression, ctx: Context) -> int | None:
@@ -496,62 +507,6 @@ def _is_handled(operand: cst.BaseExpression, put: cst.Call, ctx: Context) -> boo
         for handler in around.handlers
         for node in ctx.tree.descendants(handler)
     )
-
-
-def _parts(operand: cst.BaseExpression, ctx: Context) -> list[cst.BaseExpression]:
-    """Return the leaves of a tree that is written out; of all else there is one part."""
-    pending, found = [operand], []
-    while pending:
-        node = pending.pop()
-        if isinstance(node, cst.Dict | cst.List | cst.Tuple):
-            pending += [element.value for element in reversed(node.elements)]
-        elif isinstance(node, cst.DictComp):
-            pending.append(node.value)
-        elif isinstance(node, cst.ListComp):
-            pending.append(node.elt)
-        elif _is_record(node, ctx):
-            pending += reversed(Arguments(node).values)
-        else:
-            found.append(node)
-    return found
-
-
-def _is_display(node: cst.BaseExpression | None, ctx: Context) -> bool:
-    """Return whether an expression writes out a tree, or is a name of what may be one."""
-    trees = cst.Dict | cst.DictComp | cst.List | cst.ListComp | cst.Name | cst.Tuple
-    return isinstance(node, trees) or _is_record(node, ctx)
-
-
-def _is_record(node: cst.BaseExpression | None, ctx: Context) -> TypeGuard[cst.Call]:
-    """Return whether an expression makes an object of a class that keeps what it is given."""
-    cls = class_named(node.func, ctx.names) if isinstance(node, cst.Call) else None
-    return cls is not None and keeps_fields(cls)
-
-
-def _target_of_leaves(call: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
-    """Return where `jax.tree.map` puts each leaf of the tree that it is given."""
-    if not isinstance(call, cst.Call) or ctx.called(call) not in TREE_MAPS:
-        return None
-    arguments = Arguments(call).positional
-    if len(arguments) != 2 or len(call.args) != 2:
-        return None
-    return _target_of_each(arguments[0], ctx)
-
-
-def _target_of_each(function: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
-    """Return where a function of one leaf puts it: `lambda x: jax.device_put(x, device)`."""
-    if isinstance(function, cst.Call) and ctx.called(function) == "functools.partial":
-        given = Arguments(function)
-        is_put = len(given.positional) == 1 and ctx.name(given.positional[0]) == "jax.device_put"
-        return given.get(None, "device") if is_put else None
-    if not isinstance(function, cst.Lambda) or len(function.params.params) != 1:
-        return None
-    put = function.body
-    if not isinstance(put, cst.Call) or ctx.called(put) != "jax.device_put":
-        return None
-    given = Arguments(put)
-    is_leaf = _is_name(given.get(0, "x"), function.params.params[0].name.value)
-    return given.get(1, "device") if is_leaf else None
 
 
 def _is_made(node: cst.BaseExpression, put: Putting, ctx: Context) -> bool:
