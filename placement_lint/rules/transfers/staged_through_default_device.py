@@ -81,8 +81,8 @@ class StagedThroughDefaultDevice(Rule):
     name says so. The array is made by the operand itself (`zeros`, `arange`, `jax.random.normal`,
     `jnp.asarray` or `jnp.stack` of NumPy arrays, `jnp.load`, safetensors' `load_file`), also below
     arithmetic with numbers or a method such as `astype`, or by an earlier statement whose result is
-    used for nothing else. The operand may also be a dict or a list of such arrays or of their names,
-    by its name and as the result of a function too, or `jnp.stack([x] * n)` that is put to a
+    used for nothing else. The operand may also be a dict or a list of such arrays, or of their
+    names, by its name and as the result of a function too, or `jnp.stack([x] * n)` that is put to a
     sharding. `jax.tree.map(lambda x: jax.device_put(x, device), tree)` counts as putting each leaf
     of the tree, and so does a comprehension over its items, and a call of a function of the program
     that only puts what it is given.
