@@ -230,10 +230,17 @@ def of_pairs(of: Value) -> Value:
     return frozenset(
         atom
         if isinstance(atom, Mapping)
-        else _of_known_pairs(atom)
+        else _of_archive(atom)
+        or _of_known_pairs(atom)
         or Mapping((), element_of(element_of(frozenset({atom})), 1) or UNKNOWN)
         for atom in of
     )
+
+
+def _of_archive(atom: Atom) -> Mapping | None:
+    """Return the dict of what an archive of arrays holds, `dict(np.load(path))`, read at once."""
+    is_file = isinstance(atom, Host) and atom.from_file
+    return Mapping((), frozenset({Host(from_file=True)})) if is_file else None
 
 
 def _of_known_pairs(atom: Atom) -> Mapping | None:

@@ -100,8 +100,11 @@ class Operators:
                 if any(atom in TENSOR for atom in held_atoms):
                     return TENSOR
                 hosts = [atom for atom in held_atoms if isinstance(atom, Host)]
-                # With a number, or with another file, it is as large as what is in the file.
-                is_file = isinstance(node, cst.BinaryOperation) and all(a.from_file for a in hosts)
+                # By item, with whatever else, it is as large as what is in the file.
+                by_item = isinstance(node, cst.BinaryOperation) and not isinstance(
+                    node.operator, cst.MatrixMultiply
+                )
+                is_file = by_item and any(atom.from_file for atom in hosts)
                 return value(Host(from_file=True)) if is_file else HOST
             return UNKNOWN
         made = self.on.operations.computed(

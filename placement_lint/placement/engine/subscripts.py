@@ -57,6 +57,8 @@ if TYPE_CHECKING:
 
 
 _MOST_NAMES_IN_BOUNDS = 4
+_ORDERS = frozenset({"arange", "permutation"})
+"""What makes an index for each item: of NumPy, of a generator of random numbers, of JAX."""
 """Names in the bound of a slice that are followed."""
 
 
@@ -167,10 +169,12 @@ class Subscripts:
         self, node: cst.Subscript, others: Value, state: State, *, is_text: bool
     ) -> Value:
         """Return what of some values is as large as a file after this: a text gives all that is
-        kept under it, and a slice perhaps most of it.
+        kept under it, a slice perhaps most of it, and a permutation all of it.
         """
         files = frozenset(atom for atom in others if _is_file(value(atom)))
-        is_kept = is_text or (files == others and self._is_share(node, state))
+        is_kept = is_text or (
+            files == others and (self._is_share(node, state) or self._is_permuted(node, state))
+        )
         return files if files and is_kept else frozenset()
 
     def _is_share(self, node: cst.Subscript, state: State) -> bool:
@@ -206,6 +210,25 @@ class Subscripts:
             hops += said is not None
             pending += [said] if said is not None else children(part)
         return is_share
+
+    def _is_permuted(self, node: cst.Subscript, state: State) -> bool:
+        """Return whether an index takes all items of a file in another order, or a share of these:
+        `data[order]` and `data[order[: int(0.9 * len(data))]]`.
+        """
+        index = node.slice[0].slice
+        if len(node.slice) != 1 or not isinstance(index, cst.Index):
+            return False
+        names = self.on.names
+        order = names.sole_value(index.value) or index.value
+        if isinstance(order, cst.Subscript):
+            if not self._is_share(order, state):
+                return False
+            order = names.sole_value(order.value) or order.value
+        if not isinstance(order, cst.Call) or len(order.args) != 1:
+            return False
+        of = _measured(_first_axis(order.args[0].value), names)
+        is_order = (dotted(order.func) or "").rpartition(".")[2] in _ORDERS
+        return is_order and of is not None and _is_file(self.on.evaluate(of, state))
 
     def _bounds(self, node: cst.Subscript, state: State) -> Part | None:
         """Return the bounds and the step of a slice; None where one of them is not known."""
@@ -386,6 +409,17 @@ def _measured(node: cst.CSTNode, names: Names) -> cst.Name | cst.Attribute | Non
     elif isinstance(node, cst.Call) and names.qualified(node.func) == "builtins.len" and node.args:
         of = node.args[0].value
     return of if isinstance(of, cst.Name | cst.Attribute) else None
+
+
+def _first_axis(node: cst.BaseExpression) -> cst.BaseExpression:
+    """Return `x.shape` of `x.shape[0]`; of all else, the expression itself."""
+    is_first = (
+        isinstance(node, cst.Subscript)
+        and len(node.slice) == 1
+        and isinstance(node.slice[0].slice, cst.Index)
+        and integer_value(node.slice[0].slice.value) == 0
+    )
+    return node.value if is_first and isinstance(node, cst.Subscript) else node
 
 
 def _is_length(node: cst.BaseExpression, of: cst.BaseExpression) -> bool:

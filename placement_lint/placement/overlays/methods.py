@@ -86,6 +86,7 @@ from placement_lint.placement.engine.contexts import (
 )
 from placement_lint.placement.engine.meshes import grid_method, in_memory, memory_of
 from placement_lint.placement.engine.split_alike import split_alike
+from placement_lint.placement.overlays.host_arrays import host_method
 from placement_lint.placement.overlays.jax_devices import devices_of
 from placement_lint.placement.overlays.registry import LibraryCall
 from placement_lint.placement.overlays.stdlib import executed, of_future, of_thread
@@ -263,7 +264,7 @@ class MethodCalls:
         if isinstance(atom, Host) and atom.is_tensor:
             return tensor_method(node, name)
         if isinstance(atom, Host):
-            return _host_method(atom, name)
+            return host_method(atom, name)
         if isinstance(atom, DeviceGrid):
             return grid_method(
                 atom,
@@ -659,12 +660,6 @@ def ready_pieces(held: Value) -> Value:
 def is_array(held: Value) -> bool:
     """Return whether a value may be an array."""
     return any(isinstance(atom, Array) for atom in held)
-
-
-def _host_method(atom: Host, name: str) -> Value:
-    if name in {"item", "tolist", "tobytes"}:
-        return PLAIN
-    return value(Host(from_file=atom.from_file and name in transfer.SIZE_KEEPING_METHODS))
 
 
 def is_own(array: cst.BaseExpression, call: cst.Call) -> bool:

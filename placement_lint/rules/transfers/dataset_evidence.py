@@ -164,7 +164,10 @@ def _default_words(name: cst.Name, ctx: Context) -> set[str]:
 
 
 def assigned_names(call: cst.CSTNode, ctx: Context) -> Iterator[str]:
-    """Yield the names that the value of a call, or an item of it, is bound to by its statement."""
+    """Yield the names that the value of a call, or an item of it, is bound to by its statement.
+
+    Of several names at once, that is the one that has its place, where that is written out.
+    """
     targets = _targets(call, ctx)
     for ancestor in _value_chain(call, ctx):
         if isinstance(ancestor, cst.NamedExpr):
@@ -188,8 +191,26 @@ def _targets(call: cst.CSTNode, ctx: Context) -> list[cst.BaseExpression]:
     """Return what the statement of a call assigns to."""
     statement = ctx.statement(call)
     if isinstance(statement, cst.Assign):
-        return [target.target for target in statement.targets]
+        return [
+            part
+            for each in statement.targets
+            for part in _parts(each.target, statement.value, call, ctx)
+        ]
     return [statement.target] if isinstance(statement, cst.AnnAssign) else []
+
+
+def _parts(
+    target: cst.BaseExpression, value: cst.BaseExpression, call: cst.CSTNode, ctx: Context
+) -> list[cst.BaseExpression]:
+    """Return the parts of a target that what a call gives, in a value, may be assigned to."""
+    if not isinstance(target, cst.Tuple | cst.List):
+        return [target]
+    targets = [part.value for part in target.elements]
+    if isinstance(value, cst.Tuple | cst.List) and len(value.elements) == len(targets):
+        # That is without those with a star.
+        pairs = zip(targets, value.elements, strict=True)
+        return [each for each, part in pairs if ctx.tree.is_inside(call, part)]
+    return targets
 
 
 def _keeper(call: cst.CSTNode, ctx: Context) -> cst.ClassDef | None:
@@ -257,6 +278,11 @@ def _gives_items(node: cst.CSTNode, ctx: Context) -> bool:
     return isinstance(method, cst.FunctionDef) and (
         method.name.value in _TAKING_ITEMS or is_generator(method, ctx.names)
     )
+
+
+def gives_one_of_many(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether what an expression makes is made again for each of many items."""
+    return _gives_items(node, ctx) or _is_in_loop(node, ctx)
 
 
 def _is_in_loop(node: cst.CSTNode, ctx: Context) -> bool:

@@ -9,13 +9,18 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.transfer import NUMPY_LOADERS, Effect
-from placement_lint.placement.domain import values
+from placement_lint.placement.domain import contents, values
 from placement_lint.placement.domain.consequences import Destination
 from placement_lint.placement.domain.devices import Device
 from placement_lint.prefilter.conditions import Uses
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.commitment.putting import TREE_MAPS
 from placement_lint.rules.commitment.writing import effects, imports_of, put_back, written
-from placement_lint.rules.transfers.dataset_evidence import argument_words, is_dataset
+from placement_lint.rules.transfers.dataset_evidence import (
+    argument_words,
+    gives_one_of_many,
+    is_dataset,
+)
 from placement_lint.rules.transfers.putting_later import is_put_later
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.syntax.calls import Arguments, text_at_end
@@ -23,6 +28,7 @@ from placement_lint.syntax.dotted import said
 from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
+    from placement_lint.placement.domain.values import Value
     from placement_lint.rules.base import LaterPlan
     from placement_lint.rules.commitment.writing import Around
     from placement_lint.rules.context import Context
@@ -35,6 +41,9 @@ _READING = NUMPY_LOADERS | {"h5py.File"}
 """What gives NumPy arrays of files."""
 _READING_WORDS = frozenset(name.rpartition(".")[2] for name in _READING)
 _CREATORS = frozenset({"jax.numpy.array", "jax.numpy.asarray"})
+_JOINING = frozenset({"jax.numpy.concatenate", "jax.numpy.hstack", "jax.numpy.vstack"})
+_EACH = frozenset({*TREE_MAPS, "builtins.map"})
+"""What calls a creator for each array."""
 _PLACING = (
     "jax.device_put",
     "jax.device_get",
@@ -49,11 +58,11 @@ class DatasetOnDefaultDevice(Rule):
 
     ## What it does
     Finds `safetensors.flax.load_file` and `load`, `jnp.load` of a `.npy` file, and `jnp.array` or
-    `jnp.asarray` of a whole NumPy or HDF5 file, if no default device was chosen and there is
-    evidence that a dataset is loaded: a word (`train`, `dataset`, `tokens`, `images` …) in the
-    path, the key, the variable's name, the function's or the class's name, or an index in a loop;
-    for what an object keeps, in a method that gives one item after the other (`__getitem__`,
-    `__iter__`, a generator).
+    `jnp.asarray` of a whole NumPy or HDF5 file, or for each of several, and `jnp.concatenate` of
+    such files, if no default device was chosen and there is evidence that a dataset is loaded: a
+    word (`train`, `dataset`, `tokens`, `images` …) in the path, the key, the variable's name, the
+    function's or the class's name, or an index in a loop; for what an object keeps, in a method
+    that gives one item after the other (`__getitem__`, `__iter__`, a generator).
 
     ## Why is this bad?
     These loaders put every array on the default device: the whole dataset is in the accelerator's
@@ -118,14 +127,23 @@ class DatasetOnDefaultDevice(Rule):
     severity, fix = Severity.WARNING, Applicability.UNSAFE
     follows_callers = True
     # What a creator is given may have been read in another file.
-    needs = Uses(*_LOADERS, "jax.numpy.load", *_CREATORS)
+    needs = Uses(*_LOADERS, "jax.numpy.load", *_CREATORS, *_JOINING)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         name = ctx.name(node.func)
-        if name in _CREATORS and not (ctx.module.has_siblings or ctx.module.fact(_reads)):
+        converted = None
+        if name in _EACH or name in _JOINING:
+            name, converted = _conversion(name, node, ctx)
+        if (name in _CREATORS or converted is not None) and not (
+            ctx.module.has_siblings or ctx.module.fact(_reads)
+        ):
             # What is NumPy here, and read of a file, is what this file reads.
             return
-        source = _source_words(name, node, ctx)
+        source = (
+            _source_words(name, node, ctx)
+            if converted is None
+            else _words_of_files(converted, node, ctx)
+        )
         if source is None or not ctx.flow.runs_on_system_default(node):
             return
         if _is_placed_at_once(node, ctx) or not is_dataset(node, source, ctx):
@@ -138,7 +156,7 @@ class DatasetOnDefaultDevice(Rule):
             node,
             f"{loader} puts the whole dataset on the default device, the accelerator",
             confidence=Confidence.LIKELY,
-            fix=_on_host(node, ctx),
+            fix=None if ctx.is_call(node, "builtins.map") else _on_host(node, ctx),
         )
 
 
@@ -169,10 +187,42 @@ def _source_words(name: str | None, node: cst.Call, ctx: Context) -> set[str] | 
         source = arguments.get(0, "object", "a")
         if source is None or arguments.get(None, "device") is not None:
             return None
-        held = ctx.flow.value(source)
-        if held and all(isinstance(atom, values.Host) and atom.from_file for atom in held):
+        if _is_of_files(ctx.flow.value(source)):
             return argument_words(source, ctx)
     return None
+
+
+def _conversion(
+    name: str, node: cst.Call, ctx: Context
+) -> tuple[str, cst.BaseExpression] | tuple[None, None]:
+    """Return what converts or joins several arrays, and these arrays, of a call that does so.
+
+    `jax.tree.map(jnp.asarray, arrays)`, `map(jnp.asarray, arrays)` and `jnp.concatenate(arrays)`.
+    """
+    given = Arguments(node)
+    if given.is_open or not given.positional:
+        return None, None
+    if name in _JOINING:
+        return name, given.positional[0]
+    function = ctx.names.qualified(given.positional[0])
+    if function in _CREATORS and len(given.positional) == len(node.args) == 2:
+        return function, given.positional[1]
+    return None, None
+
+
+def _words_of_files(arrays: cst.BaseExpression, node: cst.Call, ctx: Context) -> set[str] | None:
+    """Return the words of what several arrays are loaded from; None where one is of no file.
+
+    What is joined in each iteration, or for each item that an object gives, are batches.
+    """
+    leaves = [*contents.leaves_of(ctx.flow.tree_of(arrays))]
+    if not leaves or not all(map(_is_of_files, leaves)) or gives_one_of_many(node, ctx):
+        return None
+    return argument_words(arrays, ctx)
+
+
+def _is_of_files(held: Value) -> bool:
+    return bool(held) and all(isinstance(atom, values.Host) and atom.from_file for atom in held)
 
 
 def _is_packaged(node: cst.Call, ctx: Context) -> bool:
