@@ -8,5 +8,5 @@ tests.new_overlay NAME` begins a new one.
 - Python: `builtins` (and NumPy), `stdlib`, `heaps`, `higher_order`, `namespaces`, `records`,
   `copies`, `files`.
 - Other libraries: `equinox`, `flax`, `nnx`, `haiku`, `optax`, `torch`, `loaders`, `parameters`.
-- Methods, of whatever object: `methods`, `tree_methods`.
+- Methods, of whatever object: `methods`, `tree_methods`; of NumPy arrays: `host_arrays`.
 """
