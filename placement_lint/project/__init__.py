@@ -3,7 +3,7 @@
 `project` makes the parts for one run.
 
 - Imports: `modules` (which file a name leads to), `exporters` (which may pass on a name of JAX),
-  `bindings`, `imported_names` (for the prefilter), `graph`.
+  `bindings`, `imported_names` (for the prefilter), `graph`, `large_packages`.
 - What a file says by itself: `file_facts`, `program_texts`, `passing_names`, `open_files`,
   `file_budgets`.
 - What importing executes: `ast_summary`, `import_effects`.

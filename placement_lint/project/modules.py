@@ -24,6 +24,7 @@ from placement_lint.project.bindings import STAR_NAME, read_bindings
 from placement_lint.project.exporters import Exporters
 from placement_lint.project.file_budgets import Expenses
 from placement_lint.project.file_facts import FactsByFile
+from placement_lint.project.large_packages import large_packages
 from placement_lint.syntax.bindings_text import Assignments, Way, Ways, read_imports
 from placement_lint.syntax.code_text import code_of
 
@@ -421,7 +422,8 @@ class Modules:
         ways = self._ways_of(package).get(name, ())
         within = os.path.join(self._folder_of(package), name)
         if all(way.is_import and self._named(package, way.target) == within for way in ways):
-            return False
+            large = self.fact(large_packages) if ways else frozenset()
+            return not large.isdisjoint(self.packages_above(package))
         is_idle = all(way.target == name and not self._leads_on(way) for way in ways)
         return bool(ways) and not (is_idle and "TYPE_CHECKING" in self.store.text(package))
 
