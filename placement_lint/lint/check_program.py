@@ -45,6 +45,10 @@ _MOST_LIKELY = 8
 """Files that are executed for each one to which a placement surely gets."""
 _MOST_IMPORTING = 1.35
 """Files that are executed for each one that is a member, or to which names are passed on."""
+_MOST_FOLLOWING = 32
+"""Members of a program for which calls into other files are followed without a placement, too."""
+_MOST_MEMBERS = 200
+"""Members of a program: where placements get to more files than these, none of them joins it."""
 _HANDING_ON = "__init__.py"
 """Files that mostly hand names on to others: to execute one takes next to no time."""
 
@@ -332,13 +336,17 @@ def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
                     add_ways(found.setdefault(importer, {}), brought)
         found = {path: names for path, names in found.items() if path not in together.without}
         added = passing.reached(found, directly=True) - members - together.without
-        misses = program.misses_host_arrays and not follows
+        if len(members | added) > _MOST_MEMBERS:
+            added = set()
+        may_follow = not follows and len(members) <= _MOST_FOLLOWING
+        misses = may_follow and program.misses_host_arrays
         if not added and not misses:
             break
         if added:
             entering = {path: found[path] for path in sorted(added & found.keys())}
-            added = _expected(members, added, passing.reached(entering), importing)
-            added -= together.without
+            likely = _expected(members, added, passing.reached(entering), importing)
+            if len(members | likely) <= _MOST_MEMBERS:
+                added = likely - together.without
         # What they met may be an array of the accelerator.
         follows = follows or misses
         members |= added

@@ -176,8 +176,9 @@ def test_files_of_a_program(
     assert sorted(members) == expected.split()
 
 
+@pytest.mark.parametrize(("most", "expected"), [(31, [1, 31]), (5, [1])])
 def test_a_program_of_many_files_is_executed_in_two_rounds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    most: int, expected: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each round executes all files: those that a placement gets to later join at once."""
     rounds: list[int] = []
@@ -190,6 +191,7 @@ def test_a_program_of_many_files_is_executed_in_two_rounds(
         return interpreted(self, members, follows=follows)
 
     monkeypatch.setattr(check_program.ComponentCheck, "interpreted", counted)
+    monkeypatch.setattr(check_program, "_MOST_MEMBERS", most)
     texts = {"data": DATA}
     for number in range(10):
         texts[f"kept{number}"] = "from data import load\nkept = load()"
@@ -200,9 +202,9 @@ def test_a_program_of_many_files_is_executed_in_two_rounds(
     outcome = Linter(lambda _: Settings(), folders=True).check(
         [str(path) for path in tmp_path.iterdir()]
     )
-    assert rounds == [1, 31]
+    assert rounds == expected
     found = {Path(finding.path).stem for finding in outcome.findings}
-    assert found >= {f"used{number}" for number in range(10)}
+    assert (found >= {f"used{number}" for number in range(10)}) == (len(rounds) == 2)
 
 
 def test_packages_that_hand_names_on_join_with_the_files_to_which_names_are_passed_on() -> None:
@@ -223,3 +225,39 @@ def test_what_a_placement_surely_gets_to_is_executed_next() -> None:
     importers = {"m0.py": {"a.py", "b.py", *(f"u{number}.py" for number in range(50))}}
     for likely in (set[str](), {"u0.py"}, {f"u{number}.py" for number in range(50)}):
         assert surely <= check_program._expected(members, surely, likely, importers)
+
+
+@pytest.mark.parametrize(("most", "expected"), [(32, [False, True]), (2, [False])])
+def test_calls_into_other_files_are_followed_in_programs_of_few_files(
+    most: int, expected: list[bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds: list[bool] = []
+    interpreted = check_program.ComponentCheck.interpreted
+
+    def noted(
+        self: ComponentCheck, members: Iterable[str], *, follows: bool | None = None
+    ) -> dict[str, Module] | None:
+        modules = interpreted(self, members, follows=follows)
+        if len({*members}) > 1:
+            rounds.append(bool(follows))
+        return modules
+
+    monkeypatch.setattr(check_program.ComponentCheck, "interpreted", noted)
+    monkeypatch.setattr(check_program, "_MOST_FOLLOWING", most)
+    monkeypatch.setattr(small_programs, "MOST_FILES", 0)
+    texts = {
+        "data": "import jax\ndef load():\n    return jax.device_put(1.0, jax.devices('cpu')[0])",
+        "made": "import jax.numpy as jnp\ndef make():\n    return jnp.ones(8)",
+        "kept": "from data import load\nkept = load()\nprint(kept + 1)",
+        "used": """
+import jax
+from data import load
+from made import make
+step = jax.jit(lambda x, y: x + y)
+step(load(), make())
+""",
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.py").write_text(f"{text}\n", encoding="utf-8")
+    Linter(lambda _: Settings(), folders=True).check([str(path) for path in tmp_path.iterdir()])
+    assert rounds == expected
