@@ -230,26 +230,43 @@ def is_put_later(made: cst.Call, ctx: Context) -> bool:
     statement = ctx.parent(made)
     while isinstance(statement, cst.BaseExpression) and creator_of(statement, ctx) is made:
         whole, statement = statement, ctx.parent(statement)
+    if isinstance(statement, cst.Element):
+        # `x, y = jnp.asarray(a), jnp.asarray(b)`
+        statement = ctx.statement(statement)
     if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
         return False
-    target = statement.targets[0].target
-    if not isinstance(target, cst.Name):
+    name = _name_given(whole, statement, ctx)
+    if name is None:
         return False
-    uses = ctx.names.uses(target.value, ctx.names.scope(made))
+    uses = ctx.names.uses(name, ctx.names.scope(made))
     after = bisect_left(uses, ctx.tree.index(made), key=ctx.tree.index)
     # What is put is the next use, or the next but one where the name is assigned again.
     for use in uses[after : after + 2]:
+        tree: cst.CSTNode | None = use
         argument = ctx.parent(use)
+        while isinstance(argument, cst.BaseElement | cst.BaseDictElement):
+            tree = ctx.parent(argument)
+            argument = None if tree is None else ctx.parent(tree)
         put = ctx.parent(argument) if isinstance(argument, cst.Arg) else None
         if (
             isinstance(put, cst.Call)
             and ctx.is_call(put, "jax.device_put")
-            and Arguments(put).get(0, "x") is use
+            and Arguments(put).get(0, "x") is tree
             and len(put.args) > 1
             and made_before(use, put, ctx) is whole
         ):
             return True
     return False
+
+
+def _name_given(value: cst.CSTNode, assignment: cst.Assign, ctx: Context) -> str | None:
+    """Return the name that an assignment to one target gives a value, alone or among others."""
+    target = assignment.targets[0].target
+    parts: list[cst.BaseExpression] = [target]
+    if isinstance(target, cst.Tuple | cst.List):
+        parts = [part.value for part in target.elements]
+    names = (part.value for part in parts if isinstance(part, cst.Name))
+    return next((name for name in names if value_for(name, assignment, ctx) is value), None)
 
 
 def _is_bound_first(
