@@ -22,6 +22,7 @@ EVERY = {"all": 0, "warn": 0, "all-except-first": 1, "warn-except-first": 1}
 """From which argument on such a word donates."""
 
 SHARING = frozenset({
+    "equinox.filter",
     "flax.core.freeze", "flax.core.frozen_dict.freeze", "flax.core.frozen_dict.unfreeze",
     "flax.core.unfreeze", "flax.nnx.state", "flax.serialization.to_state_dict",
     "flax.traverse_util.flatten_dict", "flax.traverse_util.unflatten_dict",

@@ -125,7 +125,7 @@ class Program:
         self._suspensions = Suspensions(self), Suspensions(self)
         """Those of what happens, and those on tracers."""
         self._expressions: tuple[dict[str, Expressions], dict[str, Expressions]] = {}, {}
-        """The evaluators, by module: those of what happens, and those on tracers."""
+        """By module: those of what happens, and those on tracers."""
         self._compiling = False
         self.runs_at_once = False
         """Whether what is traced now runs operation by operation, as under `jax.grad` alone."""
@@ -164,7 +164,7 @@ class Program:
         used = frozenset().union(*(used_names(self.modules[name]) for name in given))
         for name in given:
             with interpreting(name):
-                self._run_functions(self.modules[name], but=used)
+                self._run_functions(self.modules[name], but=used, waits=True)
         leading: set[str] | None = None
         if not self.follows_compiled and not any(
             enters_default_in_function(module) for module in self.modules.values()
@@ -176,9 +176,9 @@ class Program:
             with interpreting(name):
                 self._run_classes(self.modules[name])
         self._trace_each(tracing, leading, waits=True)
-        for name in given:
+        for waits, name in [(waits, name) for waits in (True, False) for name in given]:
             with interpreting(name):
-                self._run_functions(self.modules[name])
+                self._run_functions(self.modules[name], waits=waits)
         self._trace_each(tracing, leading)
         while self.now.unconsumed:
             # Who consumes it is not known: it is taken to be done where it was made.
@@ -284,10 +284,12 @@ class Program:
         base = self._base_of_functions or end.base
         return State(base, _still_entered(end), variables, meshes=end.meshes)
 
-    def _run_functions(self, module: Module, *, but: frozenset[str] = frozenset()) -> None:
-        """Execute the functions that nobody called, with arguments of which nothing is known.
+    def _run_functions(
+        self, module: Module, *, but: frozenset[str] = frozenset(), waits: bool = False
+    ) -> None:
+        """Execute the functions that nobody called, but for names that are used somewhere.
 
-        `but`: names that are used somewhere, so that more may be known of their arguments.
+        `waits`: nor those that are passed objects of which none was made so far.
         """
         for node in module.tree.every(cst.FunctionDef):
             if node.name.value in but:
@@ -300,7 +302,7 @@ class Program:
             if isinstance(module.names.scope(node).node, cst.ClassDef):
                 continue
             state = self._outside(module)
-            if but and self.fixtures.typed.waits(module, node, state):
+            if waits and self.fixtures.typed.waits(module, node, state):
                 continue
             self._unasked.add(place)
             self.functions.execute(place, self.fixtures.given(module, node, state), state)
@@ -418,7 +420,8 @@ class Program:
             return receiver, state
         initializer = self.classes.method(receiver.cls, "__init__")
         if initializer is not None:
-            self.functions.call(initializer, {0: value(receiver)}, state, bound=True)
+            passed = self.fixtures.typed.passed(initializer, receiver, state)
+            self.functions.call(initializer, passed, state, bound=True)
         for prepares in self.fixtures.before_each_test(receiver.cls):
             self._call_method(prepares, receiver, state)
         return receiver, state

@@ -46,6 +46,8 @@ _ENTERED = re.compile(r"\bwith\b")
 _STATEMENTS = re.compile(rf"(?:^|[;:])[ \t\f\\(]*({CHAIN})", re.MULTILINE)
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _NO_OWNER = re.compile(r"(?<![\w.])[^\W\d]\w*\b(?![\s\\]*\.)")
+_DECORATORS = re.compile(r"@[ \t]{0,8}([^\W\d]\w*)")
+_ITEM_CALLED = re.compile(r"\][ \t]{0,8}\(")
 _DEFINED = re.compile(r"\bdef[\s\\]+([^\W\d]\w*)")
 _BOUND = re.compile(r"(?<!\w)([^\W\d]\w*)[\s\\)]*=(?!=)")
 _ANNOTATED = re.compile(r"(?<!\w)([^\W\d]\w*)[\s\\)]*:")
@@ -154,7 +156,13 @@ class Mentions:
     @functools.cached_property
     def calls_own_function_at_import(self) -> bool:
         """Whether a function of the file may be called outside of the bodies of functions."""
-        return not self.called_at_import.isdisjoint(_DEFINED.findall(self._code))
+        defined = set(_DEFINED.findall(self._code))
+        called = {name.rpartition(".")[2] for name in self.called_at_import}
+        outside = outside_functions(self._code) if defined else ""
+        if not defined.isdisjoint(called) or _ITEM_CALLED.search(outside):
+            return bool(defined)
+        # A decorator may call what it decorates at once.
+        return not defined.isdisjoint(_DECORATORS.findall(outside))
 
     def called_in(self, part: str) -> set[str]:
         together = (chain for chain, bracket in set(_CALLED.findall(part)) if bracket)

@@ -9,6 +9,7 @@ one), nothing is given, and its tree decides.
 from __future__ import annotations
 
 import ast
+import itertools
 from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.files.line_ends import with_line_feeds
@@ -207,6 +208,11 @@ class _Outline:
         elif isinstance(node, _FUNCTION):
             defaults = (each for each in node.args.kw_defaults if each is not None)
             self._demand_imports_only(*node.decorator_list, *node.args.defaults, *defaults)
+            for decorator in node.decorator_list:
+                # It may call the function at once.
+                applied = decorator.func if isinstance(decorator, ast.Call) else decorator
+                if own := self._functions.get(_dotted(applied)):
+                    self._demand_harmless(*own, node)
         elif isinstance(node, ast.AnnAssign):
             self._demand_imports_only(node.target, *([] if node.value is None else [node.value]))
         elif not isinstance(node, ast.Assert):
@@ -239,9 +245,11 @@ class _Outline:
             node = pending.pop()
             if isinstance(node, ast.Call):
                 self._judge(node.func)
-                if isinstance(node.func, ast.Name):
-                    for function in self._functions.get(node.func.id, ()):
-                        self._demand_harmless(function)
+                if isinstance(node.func, ast.Subscript):
+                    # Any function that a table may hold.
+                    self._demand_harmless(*itertools.chain(*self._functions.values()))
+                for name in _names_called(node):
+                    self._demand_harmless(*self._functions.get(name, ()))
             elif isinstance(node, ast.NamedExpr):
                 for each in ast.walk(node.value):
                     self._judge(each)
@@ -254,19 +262,22 @@ class _Outline:
                 raise _UnsureError
             pending += ast.iter_child_nodes(node)
 
-    def _demand_harmless(self, function: _Function) -> None:
-        """Make sure of a function that is called: it may name things in its own way."""
-        if id(function) in self._seen:
-            return
-        self._seen.add(id(function))
-        for node in ast.walk(function):
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                raise _UnsureError
-            if isinstance(node, ast.Attribute | ast.Name):
-                self._judge(node)
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                for other in self._functions.get(node.func.id, ()):
-                    self._demand_harmless(other)
+    def _demand_harmless(self, *functions: _Function) -> None:
+        """Make sure of functions that are called: each may name things in its own way."""
+        pending = [*functions]
+        while pending:
+            function = pending.pop()
+            if id(function) in self._seen:
+                continue
+            self._seen.add(id(function))
+            for node in ast.walk(function):
+                if isinstance(node, ast.Import | ast.ImportFrom):
+                    raise _UnsureError
+                if isinstance(node, ast.Attribute | ast.Name):
+                    self._judge(node)
+                if isinstance(node, ast.Call):
+                    for name in _names_called(node):
+                        pending += self._functions.get(name, ())
 
     def _judge(self, node: ast.AST) -> None:
         """Make sure that a dotted name does not stand for what does something."""
@@ -341,14 +352,27 @@ def _called_in(node: ast.AST) -> set[str]:
     }
 
 
+def _names_called(call: ast.Call) -> Iterator[str]:
+    """Yield the names that what is called may have: `f()`, `Class.f()`, `{"a": f}["a"]()`."""
+    for node in ast.walk(call.func):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+
+
 def _called_outside_of_functions(module: ast.Module) -> set[str]:
     called: set[str] = set()
     pending: list[ast.AST] = [module]
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            called.add(node.func.id)
+        if isinstance(node, ast.Call):
+            called.update(_names_called(node))
         if isinstance(node, _FUNCTION):
+            if node.decorator_list:
+                # A decorator may call it at once.
+                called.add(node.name)
+                called.update(each.id for each in node.decorator_list if isinstance(each, ast.Name))
             pending += [*node.decorator_list, node.args]
         else:
             pending += ast.iter_child_nodes(node)

@@ -9,8 +9,8 @@ it may ask about other files.
 - Names and objects: `beside` (what another file of the program defines), `followed`, `known_types`,
   `method_uses`, `named_places` (what arrays are put on), `object_classes`, `own_attributes`,
   `set_attributes`, `spread_options`, `written_tables`.
-- What happens when: `execution_order` and `module_summary` (what importing does), `enclosing` (what
-  is around a node), `version_guards`.
+- What happens when: `execution_order`, `called_when_decorated` and `module_summary` (what importing
+  does), `enclosing` (what is around a node), `version_guards`.
 - Words, literals and arrays: `array_operators`, `expressed_words`, `written_arrays`.
 - Libraries: `datasets`, `tensorflow_use`.
 - Donated buffers: `donation`.

@@ -15,6 +15,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel.backend_start import ENTERING_STARTS_BACKEND, starts_backend
 from placement_lint.jaxmodel.startup import RESETTING_CALLS
+from placement_lint.semantic.called_when_decorated import is_called_when_decorated
 from placement_lint.semantic.method_uses import uses_of_method
 from placement_lint.semantic.module_summary import (
     MOST_BRANCHES,
@@ -26,17 +27,21 @@ from placement_lint.semantic.module_summary import (
     perhaps,
 )
 from placement_lint.semantic.object_classes import class_of_object, method_of_object
+from placement_lint.semantic.written_tables import choices
 from placement_lint.syntax.definitions import (
     INITIALIZERS,
+    class_named,
     initializer,
     initializer_of,
     is_generator,
+    is_static,
+    method_of_class,
     named_function,
     only_caches,
     only_says_type,
     own_method,
 )
-from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.dotted import dotted, whole_of
 from placement_lint.syntax.environ import variables_set
 from placement_lint.syntax.guards import is_false_at_import
 from placement_lint.syntax.import_statements import imported_names
@@ -306,6 +311,8 @@ class Timeline:
     def _found_steps(self, node: cst.CSTNode) -> Iterator[_Step]:
         for part in self._executed(node):
             yield from self._steps(part)
+        if isinstance(node, cst.FunctionDef) and is_called_when_decorated(node, self._view):
+            yield from self._steps_in(node)
         if isinstance(node, cst.If) and node.orelse is not None:
             branches = _Branches(self._steps(node.body), self._steps(node.orelse))
             if branches.body or branches.orelse:
@@ -468,6 +475,10 @@ class Timeline:
 
     def local_function(self, func: cst.BaseExpression) -> cst.FunctionDef | None:
         """Return the plain function of this file that a name certainly stands for, or a method."""
+        if isinstance(func, cst.Subscript):
+            # An item of a table that is written out.
+            chosen, *others = choices(func, self._view)
+            func = chosen[0] if chosen[1] and not others else func
         function = named_function(func, self.names) or initializer_of(func, self.names)
         if function is None and isinstance(func, cst.Attribute):
             function = self._local_method(func)
@@ -479,6 +490,10 @@ class Timeline:
 
         None if a class of the file derives from its class, and may have another one.
         """
+        named = class_named(func.value, self.names)
+        if named is not None:
+            method = method_of_class(named, func.attr.value, self.names)
+            return method if method is not None and is_static(method, self.names) else None
         method = own_method(func, self.names) or method_of_object(func, self._view)
         cls = None if method is None else self.names.scope(method).node
         is_final = isinstance(cls, cst.ClassDef) and not self._is_derived_from(cls)
@@ -502,7 +517,8 @@ class Timeline:
     def _is_plain(self, function: cst.FunctionDef) -> bool:
         """Return whether calling a function executes its body, and nothing else."""
         waits = function.asynchronous is not None or is_generator(function, self.names)
-        is_kept = all(only_caches(each, self.names) for each in function.decorators)
+        others = [each for each in function.decorators if not only_caches(each, self.names)]
+        is_kept = not others or (len(others) == 1 and is_static(function, self.names))
         return is_kept and not waits
 
     def _may_leave(self, statement: cst.CSTNode) -> bool:
@@ -672,7 +688,8 @@ def _as_done_by(node: cst.Call, step: _Step) -> _Step:
 
 def called(call: cst.Call) -> str:
     """Return a call as a message names it: `jax.devices()`, `jnp.zeros(…)`."""
-    return f"{dotted(call.func)}({'…' if call.args else ''})"
+    item = "[…]" if isinstance(call.func, cst.Subscript) else ""
+    return f"{dotted(whole_of(call.func) if item else call.func)}{item}({'…' if call.args else ''})"
 
 
 def _defaults(params: cst.Parameters) -> list[cst.CSTNode]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain.values import Class, Instance, Value, join, sole, value
+from placement_lint.placement.facts.annotations import classes_by_parameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,12 +22,15 @@ class TypedObjects:
     """What parameters hold whose annotation is a class of the program of which there are objects.
 
     A command line or a framework calls such a function, with an object that the program has made.
+    A parameter without annotation is taken to be what all others of its name in the file are.
     """
 
     def __init__(self, program: Interpreter) -> None:
         self._program = program
+        self._by_name: dict[str, dict[str, cst.BaseExpression]] = {}
+        """Of each module: the annotations by the names of parameters that have no other."""
 
-    def given(self, module: Module, node: cst.FunctionDef, state: State) -> dict[str, Value]:
+    def given(self, module: Module, node: cst.CSTNode, state: State) -> dict[str, Value]:
         """Return the objects by parameter, each as all that were made of its class left it."""
         found: dict[str, Value] = {}
         for parameter, cls in self._typed(module, node, state):
@@ -36,17 +40,30 @@ class TypedObjects:
                 found[parameter] = value(receiver)
         return found
 
+    def passed(self, function: Place, receiver: Instance, state: State) -> dict[int | str, Value]:
+        """Return what a method is passed that nothing calls: its object, and what is typed."""
+        module, node = self._program.module_of(function), self._program.node(function)
+        found: dict[int | str, Value] = {0: value(receiver)}
+        found.update(self.given(module, node, state).items())
+        return found
+
     def waits(self, module: Module, node: cst.FunctionDef, state: State) -> bool:
         """Return whether an object is passed of which none was made so far."""
         return any(not self._made(cls) for _, cls in self._typed(module, node, state))
 
     def _typed(
-        self, module: Module, node: cst.FunctionDef, state: State
+        self, module: Module, node: cst.CSTNode, state: State
     ) -> Iterator[tuple[str, Place]]:
+        if not isinstance(node, cst.FunctionDef):
+            return
         params = node.params
+        if module.name not in self._by_name:
+            self._by_name[module.name] = classes_by_parameter(module.tree, module.names)
+        by_name = self._by_name[module.name]
         for parameter in (*params.posonly_params, *params.params, *params.kwonly_params):
             annotation = parameter.annotation
-            of = None if annotation is None else annotation.annotation
+            named = by_name.get(parameter.name.value)
+            of = named if annotation is None else annotation.annotation
             if parameter.default is not None or not isinstance(of, cst.Name | cst.Attribute):
                 continue
             only = sole(self._program.expressions(module).evaluate(of, state))

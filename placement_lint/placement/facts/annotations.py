@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.syntax.calls import is_none, string_value
+from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.names import BindingKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.syntax.names import Binding, Names
+    from placement_lint.syntax.tree import Tree
 
 
 class Annotated(enum.Enum):
@@ -50,6 +52,8 @@ _PLAIN = frozenset(
     f"builtins.{name}" for name in ("bool", "bytes", "complex", "float", "int", "str")
 )
 _AROUND = frozenset({"typing.Annotated", "typing.ClassVar", "typing.Final"})
+_SHORTEST = 3
+"""Characters of a name that stands for one kind of thing in a file."""
 _LONGEST = 200
 """Characters of an annotation that is written as a string."""
 
@@ -124,6 +128,28 @@ def bound_as(binding: Binding, names: Names) -> Annotated | None:
     if isinstance(binding.node, cst.Param | cst.AnnAssign):
         return annotated(binding.node.annotation, names)
     return None
+
+
+def classes_by_parameter(tree: Tree, names: Names) -> dict[str, cst.BaseExpression]:
+    """Return by the names of parameters what annotates them, where a file has one class for each.
+
+    Not of names of one or two letters, which stand for anything.
+    """
+    found: dict[str, cst.BaseExpression] = {}
+    several: set[str] = set()
+    for param in tree.every(cst.Param):
+        name, annotation = param.name.value, param.annotation
+        if annotation is None or len(name) < _SHORTEST:
+            continue
+        node = annotation.annotation
+        known = found.setdefault(name, node)
+        if not isinstance(node, cst.Name | cst.Attribute) or dotted(known) != dotted(node):
+            several.add(name)
+    return {
+        name: node
+        for name, node in found.items()
+        if name not in several and names.qualified(node) not in _PLAIN
+    }
 
 
 def field_annotations(cls: cst.ClassDef) -> dict[str, cst.Annotation]:

@@ -12,16 +12,22 @@ from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES, Effect
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Identifier, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import in_host_block, is_pinned_to_cpu
+from placement_lint.rules.transfers.compiled_values import is_compiled_by_value
 from placement_lint.rules.transfers.jitted_calls import (
     is_pmapped,
     jitted,
     loop_around,
     runs_in_each_iteration,
 )
+from placement_lint.rules.transfers.kept_results import (
+    CONVERTING,
+    is_kept,
+    is_only_called,
+)
 from placement_lint.rules.transfers.tested_names import names_tested
-from placement_lint.rules.transfers.written_files import is_file
 from placement_lint.semantic.elsewhere import effects_of
 from placement_lint.semantic.enclosing import ancestors_in_function, is_in_test
+from placement_lint.semantic.followed import assigned_value
 from placement_lint.semantic.functions import only_return
 from placement_lint.semantic.object_classes import called_method
 from placement_lint.semantic.tracing import TracedFunctions
@@ -41,34 +47,21 @@ if TYPE_CHECKING:
     from placement_lint.rules.transfers.jitted_calls import Loop
     from placement_lint.semantic.model import ModuleFacts
 
+    Reading = cst.Assign | cst.Call | cst.FormattedStringExpression
+
     Around = Loop | cst.FunctionDef
 
-_CONVERTING = frozenset({
-    "builtins.float", "builtins.int", "jax.device_get", "numpy.array", "numpy.asarray",
-})  # fmt: skip
 _FETCHING = "jax.device_get"
+_COMPUTING = frozenset(
+    f"numpy.{name}"
+    for name in (
+        "abs", "absolute", "exp", "expm1", "isfinite", "isinf", "isnan", "log",
+        "log10", "log1p", "log2", "negative", "sqrt", "square", "tanh",
+    )
+)  # fmt: skip
+"""What makes an array of NumPy of its argument, and computes with that."""
+_MAKING = frozenset(f"numpy.{name}" for name in ("empty", "full", "ones", "zeros"))
 _READING_METHODS = frozenset({"item", "tolist"})
-_COLLECTING_METHODS = frozenset(
-    "add add_scalars log_dict log_metric log_scalar measure observe record report track update "
-    "write_metrics write_scalar write_scalars".split()
-)
-"""What keeps a value too, in an object that decides nothing in the loop."""
-_KEEPING_METHODS = frozenset(
-    "add_scalar append debug extend info log log_metrics print scalar set_description set_postfix "
-    "warning write writerow".split()
-)
-_SHOWING = frozenset({
-    "builtins.print", "mlflow.log_metric", "mlflow.log_metrics", "rich.print", "swanlab.log",
-    "tqdm.tqdm.write", "wandb.log",
-})  # fmt: skip
-_PASSING_ON = frozenset({
-    "builtins.dict", "builtins.float", "builtins.int", "builtins.round", "builtins.str",
-    "numpy.array", "numpy.asarray", "numpy.max", "numpy.mean", "numpy.min", "numpy.sum",
-})  # fmt: skip
-_MORE_OF_NUMPY = frozenset(
-    "astype copy flatten item max mean min ravel round squeeze std sum tolist".split()
-)
-"""Methods of what was read, which is an array of NumPy then."""
 _MOST_WRAPPERS = 2
 """Functions that hand back what another one gives."""
 _MOST_NAMES = 3
@@ -158,7 +151,6 @@ class HostSyncInLoop(Rule):
     code, name = "JDP405", "host-sync-in-loop"
     advice = "Keep the results on the device and read them after the loop, or every so many steps"
     severity = Severity.INFO
-    follows_arrays = False
     pedantic = True
     # What is compiled may come from another file.
     needs = AllOf(Jax(), AnyOf(Identifier(b"for"), Identifier(b"while")))
@@ -181,7 +173,7 @@ def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
     in_each_iteration = [
         each
         for each in inside
-        if isinstance(each, cst.Call | cst.FormattedStringExpression)
+        if isinstance(each, cst.Assign | cst.Call | cst.FormattedStringExpression)
         and _runs_each_time(each, loop, ctx)
     ]
     tested = names_tested(loop, ctx, each_time=True)
@@ -202,14 +194,17 @@ def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
     for each in in_each_iteration:
         steps -= _waited_for(each, loop, steps, ctx)
     for each in in_each_iteration:
+        read = each.value if isinstance(each, cst.Assign) else each
         for what in _read(each, ctx):
             step = _step_of(what, each, loop, steps, ctx)
-            is_kept = _is_kept(each, loop, ctx) or _is_kept_by_callee(each, loop, ctx)
-            if step is None or not is_kept:
+            is_only_kept = step is not None and (
+                is_kept(read, loop, ctx) or _is_kept_by_callee(each, loop, ctx)
+            )
+            if step is None or not is_only_kept:
                 continue
             steps.discard(id(step))
             ctx.report(
-                each,
+                read,
                 "the host waits for the device here on every iteration",
                 confidence=Confidence.LIKELY,
                 related=((step, ctx.module.path, "the step that it waits for"),),
@@ -250,7 +245,9 @@ def _runs_on_device(call: cst.Call, ctx: Context, wrappers: int = _MOST_WRAPPERS
         return True
     is_named = ctx.name(call.func) is not None or isinstance(call.func, cst.Attribute)
     effects = effects_of(call.func, ctx) if is_named else None
-    return (effects is not None and effects.is_compiled) or is_pmapped(call.func, ctx)
+    if (effects is not None and effects.is_compiled) or is_pmapped(call.func, ctx):
+        return True
+    return is_compiled_by_value(call.func, ctx)
 
 
 def _hands_back_results(call: cst.Call, ctx: Context, wrappers: int) -> bool:
@@ -311,9 +308,7 @@ def _is_unconditional(node: cst.CSTNode, ctx: Context) -> bool:
     )
 
 
-def _waited_for(
-    node: cst.Call | cst.FormattedStringExpression, loop: Loop, steps: set[int], ctx: Context
-) -> set[int]:
+def _waited_for(node: Reading, loop: Loop, steps: set[int], ctx: Context) -> set[int]:
     """Return the jitted calls whose results a call waits for explicitly."""
     parts = (*ctx.tree.descendants(node),) if isinstance(node, cst.Call) else ()
     if not any(_says_to_wait(part, ctx) for part in parts):
@@ -332,24 +327,24 @@ def _reads_clock(inside: tuple[cst.CSTNode, ...], ctx: Context) -> bool:
     return any((ctx.called(each) or "").startswith(_CLOCKS) for each in inside)
 
 
-def _read(
-    node: cst.Call | cst.FormattedStringExpression, ctx: Context
-) -> Iterator[cst.BaseExpression]:
+def _read(node: Reading, ctx: Context) -> Iterator[cst.BaseExpression]:
     """Yield what a node turns into numbers or text on the host, or a function that it calls."""
     yield from _read_here(node, ctx)
     if isinstance(node, cst.Call):
         yield from _read_by_callee(node, ctx)
 
 
-def _read_here(
-    node: cst.Call | cst.FormattedStringExpression, ctx: Context
-) -> Iterator[cst.BaseExpression]:
+def _read_here(node: Reading, ctx: Context) -> Iterator[cst.BaseExpression]:
     """Yield what a node itself turns into numbers or text on the host."""
+    if isinstance(node, cst.Assign):
+        if any(_is_item_of_numpy(each.target, ctx) for each in node.targets):
+            yield node.value
+        return
     if isinstance(node, cst.FormattedStringExpression):
         yield node.expression
         return
     name = ctx.called(node)
-    if name in _CONVERTING:
+    if name in CONVERTING or name in _COMPUTING:
         yield from Arguments(node).positional[:1]
     elif name == "builtins.print":
         yield from Arguments(node).positional
@@ -359,6 +354,14 @@ def _read_here(
         yield node.func.value
     elif len(node.args) == 1 and _only_fetches(node.func, ctx):
         yield from Arguments(node).positional
+
+
+def _is_item_of_numpy(target: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether a target is an item of an array that NumPy has made: `losses[i]`."""
+    if not isinstance(target, cst.Subscript) or not isinstance(target.value, cst.Name):
+        return False
+    made = assigned_value(target.value, ctx)
+    return isinstance(made, cst.Call) and ctx.called(made) in _MAKING
 
 
 def _read_by_callee(node: cst.Call, ctx: Context) -> Iterator[cst.BaseExpression]:
@@ -389,7 +392,7 @@ def _kept_parameters(function: cst.FunctionDef, ctx: Context) -> set[str | None]
             _root(what)
             for each in ctx.tree.every(cst.Call, cst.FormattedStringExpression, below=function.body)
             for what in _read_here(each, ctx)
-            if _is_unconditional(each, ctx) and _is_kept(each, function, ctx)
+            if _is_unconditional(each, ctx) and is_kept(each, function, ctx)
         }
         known[id(function)] = kept - names_tested(function, ctx) - {None}
     return known[id(function)]
@@ -412,7 +415,7 @@ def _root(node: cst.BaseExpression) -> str | None:
 def _converts(function: cst.BaseExpression, ctx: Context) -> bool:
     """Return whether a function makes of its argument what the host has."""
     if not isinstance(function, cst.Lambda):
-        return ctx.name(function) in _CONVERTING
+        return ctx.name(function) in CONVERTING
     parameters = function.params.params
     if len(parameters) != 1 or not isinstance(function.body, cst.Call):
         return False
@@ -452,14 +455,20 @@ def _step_of(
     while True:
         if isinstance(what, cst.Attribute) and what.attr.value in METADATA_ATTRIBUTES:
             return None
+        if isinstance(what, cst.Attribute) and (kept := _assigned(what, read, loop, ctx)):
+            return kept if id(kept) in steps else None
         if isinstance(what, cst.Subscript | cst.Attribute):
             what = what.value
         elif isinstance(what, cst.Call) and _is_computation(what, ctx):
             given = Arguments(what).values
             found = (_step_of(each, read, loop, steps, ctx, names) for each in given)
             return next((step for step in found if step is not None), None)
-        elif isinstance(what, cst.BinaryOperation):
-            sides = (what.left, what.right)
+        elif isinstance(what, cst.BinaryOperation | cst.Comparison):
+            if isinstance(what, cst.Comparison):
+                others = [each.comparator for each in what.comparisons]
+            else:
+                others = [what.right]
+            sides = (what.left, *others)
             found = (_step_of(each, read, loop, steps, ctx, names) for each in sides)
             return next((step for step in found if step is not None), None)
         elif isinstance(what, cst.UnaryOperation):
@@ -508,6 +517,25 @@ def _step_of(
     return _step_of(value, last, loop, steps, ctx, names - 1)
 
 
+def _assigned(
+    node: cst.Attribute, read: cst.CSTNode, loop: cst.CSTNode, ctx: Context
+) -> cst.BaseExpression | None:
+    """Return what a loop has assigned to an attribute before it is read: `self.state, loss = …`."""
+    name = dotted(node)
+    found = [
+        statement
+        for statement in ctx.tree.every(cst.Assign, below=loop)
+        if ctx.tree.index(statement) < ctx.tree.index(read)
+        and not ctx.tree.is_inside(read, statement)
+        and any(
+            isinstance(part, cst.Attribute) and dotted(part) == name
+            for target in statement.targets
+            for part in elements_or_self(target.target)
+        )
+    ]
+    return found[-1].value if name and found else None
+
+
 def _is_computation(call: cst.Call, ctx: Context) -> bool:
     """Return whether a call computes with its arguments, and not just looks at their shapes."""
     row = ctx.names.row(call.func)
@@ -526,95 +554,6 @@ def _bound_names(call: cst.Call, ctx: Context) -> set[str]:
     }
 
 
-def _is_kept(node: cst.CSTNode, loop: Around, ctx: Context, depth: int = 3) -> bool:
-    """Return whether what an expression gives is surely only kept or shown."""
-    if depth == 0:
-        return False
-    child = node
-    for parent in ctx.ancestors(node):
-        if parent is loop and not isinstance(parent, cst.For | cst.While):
-            return isinstance(parent, cst.ListComp | cst.DictComp)
-        if isinstance(parent, cst.Expr):
-            return _keeps(child, ctx)
-        if isinstance(parent, cst.Call) and parent.func is not child:
-            if _keeps(parent, ctx) or _collects(parent, loop, ctx):
-                return isinstance(ctx.parent(parent), cst.Expr)
-            if ctx.called(parent) not in _PASSING_ON:
-                return False
-        elif isinstance(parent, cst.Attribute):
-            if parent.attr.value not in _MORE_OF_NUMPY:
-                return False
-        elif isinstance(parent, cst.AugAssign):
-            return _target_is_kept(parent.target, parent, loop, ctx, depth)
-        elif isinstance(parent, cst.Assign):
-            return all(
-                _target_is_kept(each.target, parent, loop, ctx, depth) for each in parent.targets
-            )
-        elif isinstance(parent, cst.Subscript) and child is not parent.value:
-            # A mask takes a part of what was read with it; an index may choose what to do next.
-            if ctx.called(parent.value) not in _CONVERTING:
-                return False
-        elif not isinstance(
-            parent,
-            cst.Arg
-            | cst.BinaryOperation
-            | cst.Call
-            | cst.Comparison
-            | cst.ComparisonTarget
-            | cst.Dict
-            | cst.DictComp
-            | cst.DictElement
-            | cst.Element
-            | cst.FormattedString
-            | cst.FormattedStringExpression
-            | cst.Index
-            | cst.List
-            | cst.ListComp
-            | cst.Subscript
-            | cst.SubscriptElement
-            | cst.Tuple,
-        ):
-            return False
-        child = parent
-    return False
-
-
-def _keeps(call: cst.CSTNode, ctx: Context) -> bool:
-    """Return whether a call only stores or shows what it is given."""
-    if not isinstance(call, cst.Call):
-        return False
-    name = ctx.called(call)
-    if name is not None:
-        return name in _SHOWING or name.startswith(("absl.logging.", "logging."))
-    return isinstance(call.func, cst.Attribute) and call.func.attr.value in _KEEPING_METHODS
-
-
-def _collects(call: cst.Call, loop: Around, ctx: Context) -> bool:
-    """Return whether a call keeps what it is given in an object that decides nothing in the loop:
-    all else that the loop does with it is to call it as a statement, or in one.
-    """
-    if not isinstance(call.func, cst.Attribute) or ctx.called(call) is not None:
-        return False
-    is_collecting = call.func.attr.value in _COLLECTING_METHODS
-    return is_collecting and _is_only_called(call.func.value, loop, ctx)
-
-
-def _is_only_called(receiver: cst.BaseExpression, loop: Around, ctx: Context) -> bool:
-    """Return whether all that a loop does with an object is to call it, in statements."""
-    name = dotted(receiver)
-    if name is None:
-        return False
-    head = name.partition(".")[0]
-    uses = (
-        each
-        for each in ctx.tree.every(cst.Attribute, cst.Name, below=loop)
-        if dotted(each) == name and not isinstance(ctx.parent(each), cst.NameItem)
-    )
-    return head not in names_tested(loop, ctx) - {"self"} and all(
-        isinstance(ctx.statement(each), cst.Expr) for each in uses
-    )
-
-
 def _is_kept_by_callee(node: cst.CSTNode, loop: Loop, ctx: Context) -> bool:
     """Return whether what a call's own function reads decides nothing in the loop, in which its
     object may only be called in statements.
@@ -626,42 +565,4 @@ def _is_kept_by_callee(node: cst.CSTNode, loop: Loop, ctx: Context) -> bool:
     given = {_root(argument.value) for argument in node.args} | ({"self"} if is_own else set())
     if not given.isdisjoint(names_tested(loop, ctx)):
         return False
-    return receiver is None or is_own or _is_only_called(receiver, loop, ctx)
-
-
-def _target_is_kept(
-    target: cst.BaseExpression,
-    statement: cst.CSTNode,
-    loop: Around,
-    ctx: Context,
-    depth: int,
-) -> bool:
-    """Return whether what is assigned to a target decides nothing in the loop."""
-    if isinstance(target, cst.Subscript):
-        return isinstance(target.value, cst.Name) and not is_file(target.value, ctx)
-    if not isinstance(target, cst.Name):
-        return False
-    owner = ctx.names.owner(target.value, ctx.names.scope(target))
-    return all(
-        _is_kept(each, loop, ctx, depth - 1)
-        for each in ctx.tree.descendants(loop)
-        if isinstance(each, cst.Name)
-        and each.value == target.value
-        and ctx.names.owner(each.value, ctx.names.scope(each)) is owner
-        and not ctx.tree.is_inside(each, statement)
-        and not _is_target(each, ctx)
-    )
-
-
-def _is_target(name: cst.Name, ctx: Context) -> bool:
-    """Return whether a name is assigned to here: by `+=`, or in an unpacking."""
-    child: cst.CSTNode = name
-    for parent in ctx.ancestors(name):
-        if isinstance(parent, cst.AugAssign):
-            return parent.target is child
-        if isinstance(parent, cst.AssignTarget):
-            return True
-        if not isinstance(parent, cst.Tuple | cst.List | cst.Element):
-            return False
-        child = parent
-    return False
+    return receiver is None or is_own or is_only_called(receiver, loop, ctx)

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES
+from placement_lint.placement.domain import contents, values
 from placement_lint.rules.transfers.array_sizes import is_numpy_sampler, sampled_size
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments, string_value
 
 if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
     from placement_lint.rules.context import Context
 
 # Each gives an array of its own, whatever it is given.
@@ -109,3 +112,21 @@ def only_reads(use: cst.CSTNode, ctx: Context) -> bool:
             return True
         return name.startswith("numpy.") and name.rpartition(".")[2] not in _WRITING_FUNCTIONS
     return False
+
+
+def is_numpy_array(node: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether an expression is NumPy's array, perhaps out of a tree of unknown structure."""
+    held = ctx.flow.value(node)
+    return bool(held) and all(
+        is_numpy(atom.leaf if isinstance(atom, values.AnyTree) else {atom}) for atom in held
+    )
+
+
+def is_numpy(held: AbstractSet[values.Atom]) -> bool:
+    """Return whether a value is NumPy's: `jax.device_put` takes no tensor of PyTorch."""
+    return bool(held) and all(isinstance(a, values.Host) and not a.is_tensor for a in held)
+
+
+def is_numpy_tree(tree: cst.BaseExpression, ctx: Context) -> bool:
+    leaves = list(contents.leaves_of(ctx.flow.tree_of(tree)))
+    return bool(leaves) and all(is_numpy(leaf) for leaf in leaves)

@@ -12,6 +12,7 @@ from placement_lint.placement.domain.devices import differ
 from placement_lint.placement.domain.sharding import Sharding, Spec
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import class_of_receiver
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,19 +58,20 @@ def differ_from_default(devices: Iterable[Device | None], made: cst.Call, ctx: C
 def is_sharding(target: cst.BaseExpression, ctx: Context) -> bool:
     """Return whether a target spreads an array over devices: it is one, or is called so.
 
-    `shardings[key]` and `shardings.get(key)` are called so as well.
+    `shardings[key]`, `shardings.get(key)` and `self.sharding` are called so as well.
     """
     choice = followed(target, ctx)
     if isinstance(choice, cst.IfExp):
         return all(is_sharding(each, ctx) for each in (choice.body, choice.orelse))
     held = ctx.flow.value(target)
-    name = _named(target)
+    name = _named(target, ctx)
     if name is not None and held == values.UNKNOWN:
         return _SHARDINGS.search(name) is not None
     return bool(held) and all(isinstance(atom, Sharding | Spec) for atom in held)
 
 
-def _named(target: cst.BaseExpression) -> str | None:
+def _named(target: cst.BaseExpression, ctx: Context) -> str | None:
+    """Return the name of a variable, or of an attribute of the object whose method it is."""
     if isinstance(target, cst.Subscript):
         target = target.value
     elif (
@@ -79,6 +81,8 @@ def _named(target: cst.BaseExpression) -> str | None:
         and len(Arguments(target).values) == 1
     ):
         target = target.func.value
+    if isinstance(target, cst.Attribute) and class_of_receiver(target.value, ctx.names):
+        return target.attr.value
     return target.value if isinstance(target, cst.Name) else None
 
 

@@ -22,6 +22,10 @@ from placement_lint.rules.transfers.array_sizes import (
     literal_count,
     size_text,
 )
+from placement_lint.rules.transfers.numpy_values import (
+    is_numpy_array,
+    is_numpy_tree,
+)
 from placement_lint.rules.transfers.put_targets import (
     differ_from_default,
     is_elsewhere,
@@ -445,7 +449,7 @@ def _made_here(call: cst.Call, name: str, is_spread: bool, ctx: Context) -> bool
         return None
     if row.effect in CONVERTING:
         first = arguments.get(0, "object", "a")
-        if first is None or not _is_host(first, ctx):
+        if first is None or not is_numpy_array(first, ctx):
             return None
         count = literal_count(followed(first, ctx), ctx)
     elif name in _JOINING:
@@ -454,8 +458,8 @@ def _made_here(call: cst.Call, name: str, is_spread: bool, ctx: Context) -> bool
             count = literal_count(first, ctx)
             return None if count is not None and count < SMALL else False
         parts = first.elements if isinstance(first, cst.List | cst.Tuple) else ()
-        is_host = all(_is_host(part.value, ctx) for part in parts)
-        if first is None or not (is_host if parts else _is_numpy_tree(first, ctx)):
+        is_host = all(is_numpy_array(part.value, ctx) for part in parts)
+        if first is None or not (is_host if parts else is_numpy_tree(first, ctx)):
             return None
         counts = [literal_count(followed(part.value, ctx), ctx) for part in parts] or [None]
         count = None if None in counts else sum(each or 0 for each in counts)
@@ -483,7 +487,7 @@ def _mapped_by(call: cst.Call, name: str, is_spread: bool, ctx: Context) -> str 
     function, tree, *others = arguments
     converting = ctx.names.qualified(function)
     row = ctx.names.table.get(converting or "")
-    if row and row.effect in CONVERTING and not others and _is_numpy_tree(tree, ctx):
+    if row and row.effect in CONVERTING and not others and is_numpy_tree(tree, ctx):
         return converting
     of_leaf = function_of(function, ctx.names)
     if isinstance(of_leaf, cst.Lambda):
@@ -532,21 +536,6 @@ def _repeats_one(node: cst.BaseExpression) -> bool:
         is_other = isinstance(target, cst.Name) and target.value != node.elt.value
         return is_other and node.for_in.inner_for_in is None
     return False
-
-
-def _is_host(node: cst.BaseExpression, ctx: Context) -> bool:
-    held = ctx.flow.value(node)
-    return bool(held) and _is_numpy(held)
-
-
-def _is_numpy(held: values.Value) -> bool:
-    """Return whether a value is NumPy's: `jax.device_put` takes no tensor of PyTorch."""
-    return all(isinstance(atom, values.Host) and not atom.is_tensor for atom in held)
-
-
-def _is_numpy_tree(tree: cst.BaseExpression, ctx: Context) -> bool:
-    leaves = list(contents.leaves_of(ctx.flow.tree_of(tree)))
-    return bool(leaves) and all(_is_numpy(leaf) for leaf in leaves)
 
 
 def _is_uncommitted(key: cst.BaseExpression | None, is_spread: bool, ctx: Context) -> bool:

@@ -130,6 +130,8 @@ class Leaf(NamedTuple):
     """None of its parts is known to be another thing."""
     but: frozenset[str]
     """The parts of it that are not in the tree, by their keys."""
+    is_rare: bool = False
+    """It, or a container around it, is one of several and not likely to be the one."""
 
 
 @dataclass
@@ -224,26 +226,29 @@ class Buffers:
 
     def leaves(self, things: Things, roots: list[Root]) -> Iterator[Leaf]:
         """Yield the things in a tree that have no known parts."""
-        pending: list[tuple[Things, bool, frozenset[str]]] = [(things, True, frozenset())]
+        start = (things, True, frozenset[str](), False)
+        pending: list[tuple[Things, bool, frozenset[str], bool]] = [start]
         for _ in range(_MAX_LEAVES):
             if not pending:
                 return
-            held, is_sure, but = pending.pop()
-            sure = is_sure and len(held) == 1
+            held, is_sure, but, is_below_rare = pending.pop()
+            sure, rare = is_sure and len(held) == 1, unlikely(held)
             for part in sorted_parts(held):
                 known = self.parts.get(part.root, {})
                 below = self._below(part, but)
-                pending += [(each, sure, frozenset()) for each in reversed(below.values())]
+                is_rare = is_below_rare or part in rare
+                pending += [(each, sure, frozenset(), is_rare) for each in reversed(below.values())]
                 base = self._base_of(part, roots)
                 if base is not None:
-                    pending.append((frozenset({base}), sure, but | {keys[0] for keys in known}))
+                    others = but | {keys[0] for keys in known}
+                    pending.append((frozenset({base}), sure, others, is_rare))
                 elif (
                     not below
                     or roots[part.root].nature is not Nature.TREE
                     # What a comprehension made is read by keys of which nothing is known here.
                     or all(is_any(BufferPart(part.root, keys)) for keys in known)
                 ):
-                    yield Leaf(part, held, is_sure, not below and not but, but)
+                    yield Leaf(part, held, is_sure, not below and not but, but, is_rare)
 
     def set_apart(self, base: BufferPart, keys: Iterable[str], roots: list[Root]) -> None:
         """Separate parts of a thing, which get an identity of their own, from the others."""

@@ -485,7 +485,7 @@ class DonationCalls(DonationsCarried):
         perhaps: dict[BufferPart, tuple[tuple[Given, bool], Surety]] = {}
         for each in [*donated, *others]:
             one = (each, each in donated)
-            for part, among, is_sure, is_whole, _ in self.state.leaves(each.things, self.roots):
+            for part, among, is_sure, is_whole, *_ in self.state.leaves(each.things, self.roots):
                 if not part.root or self.roots[part.root].nature is Nature.DATA or not is_whole:
                     continue
                 # On a way that leads here it is this one: it is no other one for certain.

@@ -295,8 +295,7 @@ class DonationReadings:
             if leaf.is_sure:
                 yield gone
             else:
-                is_rare = leaf.part in unlikely(leaf.among)
-                yield Gone(gone.death, Surety.MAYBE if is_rare else self._if_carried(gone.death))
+                yield Gone(gone.death, self._if_near(gone.death, leaf))
 
     def _gone_of_one(self, part: BufferPart, death: Death, leaf: Leaf) -> Gone | None:
         if leaf.is_sure and len(leaf.among) == 1:
@@ -305,6 +304,14 @@ class DonationReadings:
         if death.number < there_since(leaf.among, leaf.part):
             return None
         return Gone(death, Surety.MAYBE if is_rare else self._if_carried(death))
+
+    def _if_near(self, death: Death, leaf: Leaf) -> Surety:
+        """Return how sure it is that a part is gone of one of several containers."""
+        if leaf.is_rare:
+            return Surety.MAYBE
+        where = self.where
+        is_near = death.surety > Surety.MAYBE and death.under[: len(where)] == where
+        return Surety.LIKELY if is_near else self._if_carried(death)
 
     def _if_carried(self, death: Death) -> Surety:
         """Return how sure it is that one of several is gone: if an iteration before has left it."""

@@ -1,0 +1,39 @@
+"""Which calls run a compiled function by what the called expression is when the program runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.rules.transfers.jitted_calls import JITS
+
+if TYPE_CHECKING:
+    from placement_lint.rules.context import Context
+
+_WORDS = frozenset(name.rpartition(".")[2] for name in JITS)
+
+
+def is_compiled_by_value(function: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether an expression is surely a compiled function, which no device was chosen for.
+
+    It went through objects, containers or functions, or comes from another file.
+    """
+    if not isinstance(function, cst.Attribute | cst.Name | cst.Subscript):
+        return False
+    if ctx.name(function) is not None and not ctx.module.has_siblings:
+        return False
+    if not ctx.module.has_siblings and not ctx.may_say(_WORDS):
+        return False
+    if isinstance(function, cst.Name) and any(
+        isinstance(binding.node, cst.For | cst.CompFor) for binding in ctx.names.bindings(function)
+    ):
+        # Each iteration may call another one.
+        return False
+    from placement_lint.placement.domain.values import NONE, Computation
+
+    held = ctx.flow.value(function) - NONE
+    return bool(held) and all(
+        isinstance(atom, Computation) and atom.is_staged and not atom.places_arguments
+        for atom in held
+    )
