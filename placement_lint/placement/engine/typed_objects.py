@@ -59,7 +59,8 @@ class TypedObjects:
         params = node.params
         if module.name not in self._by_name:
             self._by_name[module.name] = classes_by_parameter(module.tree, module.names)
-        by_name = self._by_name[module.name]
+        # What dispatches by type takes objects of other classes as well.
+        by_name = {} if node.decorators else self._by_name[module.name]
         for parameter in (*params.posonly_params, *params.params, *params.kwonly_params):
             annotation = parameter.annotation
             named = by_name.get(parameter.name.value)

@@ -75,10 +75,10 @@ class HostSyncInLoop(Rule):
     ## What it does
     Finds `float(loss)`, `int(…)`, `loss.item()`, `.tolist()`, `np.asarray(…)`, `np.log10(…)`, an
     item of a NumPy array (`losses[i] = loss`), `jax.device_get(…)`, `print(loss)` and `f"{loss}"`
-    on the result of a jitted or pmapped function, or on what is computed from it, on every iteration
-    of a loop that also calls that function, if the value is only kept or shown: appended, summed
-    up, stored in a list or a dictionary, logged, printed. It may be read for each item, as in
-    `{k: float(v) for k, v in metrics.items()}` and `jax.tree.map(float, metrics)`. It also finds
+    on the result of a jitted or pmapped function, or on what is computed from it, on every
+    iteration of a loop that also calls that function, if the value is only kept or shown: appended,
+    summed up, stored in a list or a dictionary, logged, printed. It may be read for each item, as
+    in `{k: float(v) for k, v in metrics.items()}` and `jax.tree.map(float, metrics)`. It also finds
     calls of functions, of any file, that do nothing with JAX but `jax.device_get`, and statements
     that call a function or a method of the same file which reads its argument, only to keep or to
     show it. The compiled function may come from another file, be one of several that a function of
