@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from placement_lint.prefilter.conditions import AllOf, ArgumentMatches, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.backend_guards import backend_of, is_guarded
 from placement_lint.rules.devices.queries import listed_argument, listed_platform, texts_seen
+from placement_lint.semantic.followed import bound_before
 from placement_lint.syntax.calls import integer_value
 from placement_lint.syntax.definitions import texts_of
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from placement_lint.syntax.edits import Editor
 
 _COMPARABLE = frozenset({"gpu", "tpu"})
+_MOST_USES = 8
+"""Uses of a variable that are looked at after it is assigned, where it is assigned again."""
 
 
 class BackendProbeUnguarded(Rule):
@@ -215,7 +219,7 @@ def _question_of_parts(drawing: cst.CompFor, ctx: Context) -> _Question | None:
 
 
 def _question_of_variable(call: cst.Call, ctx: Context) -> _Question | None:
-    """Return how a variable that holds a list, and never anything else, is tested for emptiness.
+    """Return how a variable that holds a list, and nothing else there, is tested for emptiness.
 
     How many there are is no such test: that is asked by code that needs them.
     """
@@ -225,10 +229,15 @@ def _question_of_variable(call: cst.Call, ctx: Context) -> _Question | None:
     target = statement.targets[0].target
     if not isinstance(target, cst.Name):
         return None
-    if ctx.names.sole_value(target) is call:
-        for node in ctx.names.uses(target.value, ctx.names.scope(target)):
-            if node is not target and _is_asked_for_emptiness(node, ctx):
-                return _Question(is_truth_only=False)
+    uses = ctx.names.uses(target.value, ctx.names.scope(target))
+    is_only = ctx.names.sole_value(target) is call
+    if not is_only:
+        after = bisect_right(uses, ctx.tree.index(target), key=ctx.tree.index)
+        uses = uses[after : after + _MOST_USES]
+    for node in uses:
+        is_it = is_only or bound_before(node, ctx) is call
+        if node is not target and is_it and _is_asked_for_emptiness(node, ctx):
+            return _Question(is_truth_only=False)
     return None
 
 

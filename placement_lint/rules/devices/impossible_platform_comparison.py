@@ -75,9 +75,10 @@ class ImpossiblePlatformComparison(Rule):
     ## What it does
     Finds comparisons whose result is always the same, or is so on a GPU: of `jax.default_backend()`
     or `device.platform` with `"cuda"`, `"rocm"`, `"GPU"` or `"gpu:0"`, also among others where the
-    GPU is left out (`in ("cuda", "tpu")`), and with `.lower()`; of a device itself with a string
-    (`jax.devices()[0] == "cpu"`, `x.device == "cpu"`, `"gpu" in jax.devices()`); and of the text of
-    devices (`"gpu" in str(jax.devices())`). Also as a `case` of a `match`.
+    GPU is left out (`in ("cuda", "tpu")`), as a part of it (`"cuda" in device.platform`), and with
+    `.lower()`; of a device itself with a string (`jax.devices()[0] == "cpu"`, `x.device == "cpu"`,
+    `"gpu" in jax.devices()`); and of the text of devices (`"gpu" in str(jax.devices())`). Also as a
+    `case` of a `match`.
 
     ## Why is this bad?
     On a machine with a GPU of any vendor, both `jax.default_backend()` and `device.platform` are
@@ -454,11 +455,15 @@ def _check_membership(
     always: bool,
 ) -> None:
     text = _text(literal, ctx) or ""
-    made = followed(subject, ctx)
+    meant, made = meant_platform(text), followed(subject, ctx)
     if ctx.called(made) in _LISTS:
-        if text in PLATFORMS or meant_platform(text):
+        if text in PLATFORMS or meant is not None:
             message = f"a device is never equal to a string: {_always(always)}"
             ctx.report(node, message, fix=_compare_backend(node, literal, made, ctx, always=always))
+        return
+    if meant is not None and _is_platform(subject, ctx):
+        # Nor is it a part of the name of one: `"cuda" in device.platform`.
+        _report_name(node, literal, text, meant, ctx, always=always)
         return
     written = _written(subject, ctx)
     if written is None:
