@@ -23,6 +23,7 @@ from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
+    from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.edits import Editor
 
     Function: TypeAlias = "cst.FunctionDef | cst.Lambda"
@@ -125,17 +126,25 @@ class CapturedArrayConstant(Rule):
         _check_function(node, ctx)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        """Check what a `functools.partial` binds that is jitted at once."""
+        """Check what a `functools.partial` binds that is jitted, at once or by its name."""
         given = Arguments(node).get(0, "fun") if ctx.called(node) in JITS else None
+        given = None if given is None else followed(given, ctx)
         if not isinstance(given, cst.Call) or not ctx.is_call(given, "functools.partial"):
             return
-        if is_in_test(node, ctx):
+        seen = ctx.module.fact(_seen)
+        if is_in_test(node, ctx) or id(given) in seen:
             return
+        seen.add(id(given))
         for value in [*Arguments(given).positional[1:], *Arguments(given).keywords.values()]:
             if isinstance(value, cst.Name):
                 made = _large(value, ctx)
                 if made is not None:
                     _report(value, made, None, ctx)
+
+
+def _seen(_facts: ModuleFacts) -> set[int]:
+    """Make the store of one file: the calls of `functools.partial` that were checked."""
+    return set()
 
 
 def _check_function(function: Function, ctx: Context) -> None:
