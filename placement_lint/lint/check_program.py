@@ -45,8 +45,6 @@ _MOST_LIKELY = 8
 """Files that are executed for each one to which a placement surely gets."""
 _MOST_IMPORTING = 1.35
 """Files that are executed for each one that is a member, or to which names are passed on."""
-_MOST_FOLLOWING = 32
-"""Members of a program for which calls into other files are followed without a placement, too."""
 _MOST_MEMBERS = 200
 """Members of a program: where placements get to more files than these, none of them joins it."""
 _HANDING_ON = "__init__.py"
@@ -338,8 +336,7 @@ def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
         added = passing.reached(found, directly=True) - members - together.without
         if len(members | added) > _MOST_MEMBERS:
             added = set()
-        may_follow = not follows and len(members) <= _MOST_FOLLOWING
-        misses = may_follow and program.misses_host_arrays
+        misses = program.misses_host_arrays
         if not added and not misses:
             break
         if added:

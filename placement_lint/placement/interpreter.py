@@ -614,9 +614,9 @@ class Program:
     def misses_host_arrays(self) -> bool:
         """Whether an array that is committed to the host met something of which nothing is known,
         or such a thing may have made arrays there, while calls of functions of other files were not
-        followed.
+        followed that may be.
         """
-        return self.linking.leaves_out and (
+        return self.linking.may_follow_more and (
             self.linking.is_wanted
             or any(module.record.pulls.meets_unknown for module in self.modules.values())
         )

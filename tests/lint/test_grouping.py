@@ -10,6 +10,7 @@ import pytest
 from placement_lint.config.settings import Settings
 from placement_lint.lint import check_program
 from placement_lint.lint.linter import Linter
+from placement_lint.placement.engine import linking
 from placement_lint.project import small_programs
 
 if TYPE_CHECKING:
@@ -227,27 +228,37 @@ def test_what_a_placement_surely_gets_to_is_executed_next() -> None:
         assert surely <= check_program._expected(members, surely, likely, importers)
 
 
-@pytest.mark.parametrize(("most", "expected"), [(32, [False, True]), (2, [False])])
+@pytest.mark.parametrize(
+    ("most", "expected"),
+    [
+        (40, [(False, 3), (True, 5)]),
+        (5, [(False, 3), (True, 5)]),
+        (4, [(False, 3), (True, 4)]),
+        (3, [(False, 3)]),
+    ],
+)
 def test_calls_into_other_files_are_followed_in_programs_of_few_files(
-    most: int, expected: list[bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    most: int, expected: list[tuple[bool, int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rounds: list[bool] = []
+    """Each round says whether it follows them, and how many files it has in the end."""
+    rounds: list[tuple[bool, int]] = []
     interpreted = check_program.ComponentCheck.interpreted
 
     def noted(
         self: ComponentCheck, members: Iterable[str], *, follows: bool | None = None
     ) -> dict[str, Module] | None:
         modules = interpreted(self, members, follows=follows)
-        if len({*members}) > 1:
-            rounds.append(bool(follows))
+        if len(self.members) > 1 and self.program is not None:
+            rounds.append((bool(follows), len(self.program.modules)))
         return modules
 
     monkeypatch.setattr(check_program.ComponentCheck, "interpreted", noted)
-    monkeypatch.setattr(check_program, "_MOST_FOLLOWING", most)
+    monkeypatch.setattr(linking, "_MOST_FOLLOWED", most)
     monkeypatch.setattr(small_programs, "MOST_FILES", 0)
     texts = {
         "data": "import jax\ndef load():\n    return jax.device_put(1.0, jax.devices('cpu')[0])",
-        "made": "import jax.numpy as jnp\ndef make():\n    return jnp.ones(8)",
+        "deep": "import jax.numpy as jnp\ndef ones():\n    return jnp.ones(8)",
+        "made": "from deep import ones\ndef make():\n    return ones()",
         "kept": "from data import load\nkept = load()\nprint(kept + 1)",
         "used": """
 import jax

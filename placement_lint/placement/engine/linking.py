@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
 _MAX_STEPS = 16
 """Modules that hand a name on to one another."""
-_MAX_FOLLOWED = 64
-"""Files that are read because something in them is called, with no placement given to it."""
+_MOST_FOLLOWED = 40
+"""Modules of a program in which calls that no placement is given to are followed."""
 
 
 class ModuleSources(Protocol):
@@ -88,12 +88,13 @@ class Linking:
         """
         self._program = program
         self._sources = sources
-        self._more_files = _MAX_FOLLOWED if follows else 0
-        """How many more files are read because something in them is called at all."""
+        self._follows = follows
         self.leaves_out = False
         """Whether a call of something in another file was not followed."""
         self.is_wanted = False
         """Whether something that such a call would give may make arrays under a default device."""
+        self._unreadable: set[str] = set()
+        """Modules that could not be read when something in them was called."""
         self._followed: set[tuple[str, str]] = set()
         """Imports that are being followed: the names of modules, and what they import."""
         self._handed_on: dict[tuple[str, str], tuple[str, str] | None] = {}
@@ -174,8 +175,11 @@ class Linking:
         Where that hands it on from yet another one, that one is read too.
         """
         if external.module not in self._program.modules:
-            module = None if self._sources is None else self._sources.load(external.module)
+            if self._sources is None or external.module in self._unreadable:
+                return UNKNOWN
+            module = self._sources.load(external.module)
             if module is None:
+                self._unreadable.add(external.module)
                 return UNKNOWN
             self._program.modules[module.name] = module
             self._starred.clear()
@@ -190,11 +194,16 @@ class Linking:
 
     def may_follow(self, external: External) -> bool:
         """Return whether a call of something in another file is followed whatever it is given."""
-        if self._more_files > 0:
-            self._more_files -= external.module not in self._program.modules
+        known = self._program.modules
+        if self._follows and len(known) + (external.module not in known) <= _MOST_FOLLOWED:
             return True
         self.leaves_out = True
         return False
+
+    @property
+    def may_follow_more(self) -> bool:
+        """Whether another execution would follow a call that this one did not."""
+        return self.leaves_out and len(self._program.modules) < _MOST_FOLLOWED
 
     def _member(self, target: Module, rest: str, state: State) -> Value:
         self._program.import_module(target.name)
