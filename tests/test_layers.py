@@ -44,6 +44,7 @@ INSIDE: dict[str, Layers] = {
         check_program incremental
         fixes.apply fixes.write_back
         tasks
+        uncalled
         check_file
         fixes parsing suppressions
         file_results

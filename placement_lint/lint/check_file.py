@@ -36,7 +36,7 @@ from placement_lint.prefilter.conditions import text_of_source
 from placement_lint.timing import IMPORTING, NAMES, PLACES, RULES, timed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import libcst as cst
 
@@ -226,6 +226,8 @@ class Analysis:
 
         self.source = source = parsed.source
         self.options = options
+        self._parsed = parsed
+        self._asked = exports, run
         self._file = parsed.file
         self._metadata = store.shared(ProjectMetadata)
         with timed(NAMES):
@@ -251,6 +253,10 @@ class Analysis:
         """What failed of single rules."""
         self.may_fire: tuple[type[Rule], ...] | None = None
         """The rules that can fire, if that is known. What is said of comments goes by all rules."""
+        self._may_offer: Callable[[Fix], bool] | None = None
+        """Whether a fix is offered; None: each is."""
+        self._drafts: list[Draft] = []
+        """What the rules have seen."""
 
     @functools.cached_property
     def editor(self) -> Editor:
@@ -285,9 +291,34 @@ class Analysis:
     def run(self) -> FileResult:
         """Let each rule look at each node, and give what is to be reported."""
         with timed(RULES):
-            drafts = self._visited()
+            self._drafts = self._visited()
         with timed(PLACES):
-            return self._reported(drafts)
+            return self._reported()
+
+    def again(self, store: FileStore) -> Analysis:
+        """Return an analysis that executes the file alone, and else knows of the same files."""
+        other = Analysis(self._parsed, self.options, *self._asked, store)
+        path = self.facts.path
+        other.siblings = self.siblings | {path: other}
+        other.facts.siblings = self.facts.siblings | {path: other.facts}
+        other.facts.locate = self.facts.locate
+        return other
+
+    def found_at(
+        self, counts: Callable[[cst.CSTNode], bool], may_offer: Callable[[Fix], bool]
+    ) -> list[Finding]:
+        """Return what is found at some nodes by where arrays are, whatever comments silence."""
+        self.may_fire = tuple(rule for rule in self.rules if rule.follows_arrays)
+        self._may_offer = may_offer
+        with timed(RULES):
+            drafts = [draft for draft in self._visited() if counts(draft.node)]
+        with timed(PLACES):
+            return self._all_placed(drafts)
+
+    def with_more(self, more: list[Finding]) -> FileResult:
+        """Return what is to be reported now that more was found in the file."""
+        with timed(PLACES):
+            return self._reported(more)
 
     def _visited(self) -> list[Draft]:
         """Let each rule look at each node; what was found before something ran out stands."""
@@ -315,8 +346,16 @@ class Analysis:
         self.facts.free()
         vars(self).clear()
 
-    def _reported(self, drafts: list[Draft]) -> FileResult:
-        """Return what is to be reported of what the rules have seen."""
+    def _all_placed(self, drafts: list[Draft]) -> list[Finding]:
+        if not drafts:
+            return []
+        if any(draft.fix is not None for draft in drafts):
+            self.facts.add_punctuation()
+        editor = self.editor
+        return [found for draft in drafts if (found := self._placed(draft, editor))]
+
+    def _reported(self, more: Sequence[Finding] = ()) -> FileResult:
+        """Return what is to be reported of what the rules have seen, and of what else was found."""
         revealed: tuple[Revealed, ...] = ()
         if self.options.reveal:
             from placement_lint.lint.lookup import MARK, reveal
@@ -324,12 +363,10 @@ class Analysis:
             if MARK in self.source.text and self._is_followed:
                 revealed = tuple(reveal(self.facts, self.editor))
         judged = self.options.respect_suppressions and self._has_comments_to_judge()
-        if not drafts and not judged:
+        if not self._drafts and not more and not judged:
             return self._failed(FileResult((), parsed=True, revealed=revealed))
-        if any(draft.fix is not None for draft in drafts):
-            self.facts.add_punctuation()
+        findings = [*self._all_placed(self._drafts), *more]
         editor = self.editor
-        findings = [found for draft in drafts if (found := self._placed(draft, editor))]
         suppressed: list[Suppressed] = []
         if self.options.respect_suppressions:
             from placement_lint.lint.suppressions.comments import Suppressions
@@ -490,7 +527,8 @@ class Analysis:
             from placement_lint.lint.fixes.finalize import offer
 
             fix = offer(draft.fix, editor, self._metadata)
-            return finding if fix is None else replace(finding, fix=fix, advice="")
+            if fix is not None and (self._may_offer is None or self._may_offer(fix)):
+                return replace(finding, fix=fix, advice="")
         return finding
 
     def _told(self, fix: Fix) -> Fix | None:

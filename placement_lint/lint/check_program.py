@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,13 @@ from placement_lint.limits.budget import (
     spending,
 )
 from placement_lint.lint.check_file import Analysis, failed, lint_source
-from placement_lint.lint.file_results import FileOptions, FileResult, internal_error, unfinished
+from placement_lint.lint.file_results import (
+    FileOptions,
+    FileResult,
+    internal_error,
+    is_unfinished,
+    unfinished,
+)
 from placement_lint.lint.gc_pause import collection_paused
 from placement_lint.lint.parsing import parse_what_can_be
 from placement_lint.project.dependencies import ProgramReads
@@ -190,7 +196,36 @@ class ComponentCheck:
                 analysis.facts.trim()
             if path in self.members or path in self._given or result.says_something:
                 self.results[path] = result
+        self._complete(analyses)
         return self.results
+
+    def _complete(self, analyses: Mapping[str, Analysis]) -> None:
+        """Check what was not executed of the files that are no members.
+
+        Where nothing is found in such a file, it is checked alone after the program.
+        """
+        from placement_lint.lint.uncalled import found_in_uncalled
+
+        program = self.program
+        if program is None:
+            return
+        known = [finding for result in self.results.values() for finding in result.every]
+        for path in sorted(self.results.keys() & analyses.keys() - {*self.members}):
+            analysis, result = analyses[path], self.results[path]
+            if analysis.is_refuted or analysis.failures or is_unfinished(result):
+                continue
+            try:
+                with spending(path):
+                    more = found_in_uncalled(analysis, program, known, self.project.store)
+                    if more or analysis.failures or analysis.failed:
+                        self.results[path] = analysis.with_more(more)
+            except (TimeUpError, MemoryUpError) as error:
+                give_up(error)
+                beside = unfinished(path, error, analysis.options.time_limit)
+                self.results[path] = replace(result, findings=(beside, *result.findings))
+            except Exception as error:  # what was found in the program stands
+                beside = internal_error(self.sources[path], None, error)
+                self.results[path] = replace(result, findings=(beside, *result.findings))
 
     def _alone(self, path: str) -> FileResult:
         """Check a file by itself, as LibCST reads it."""

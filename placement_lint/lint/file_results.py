@@ -96,6 +96,11 @@ class FileResult:
     """Those of the findings that say of one rule that it failed: what the others say stands."""
 
     @property
+    def every(self) -> tuple[Finding, ...]:
+        """All findings, also those that comments silence."""
+        return (*self.findings, *(each.finding for each in self.suppressed))
+
+    @property
     def says_something(self) -> bool:
         """Whether a rule found something, silenced or not; comments do not count."""
         about_comments = {rule.code for rule in ABOUT_COMMENTS}

@@ -295,7 +295,7 @@ class Program:
             if node.name.value in but:
                 continue
             place = module.place(node)
-            if self._is_executed(place) or node in module.traced:
+            if self.is_executed(place) or node in module.traced:
                 continue
             if id(node) in module.names.cells:
                 continue
@@ -307,7 +307,7 @@ class Program:
             self._unasked.add(place)
             self.functions.execute(place, self.fixtures.given(module, node, state), state)
 
-    def _is_executed(self, function: Place) -> bool:
+    def is_executed(self, function: Place) -> bool:
         """Return whether a function was executed, if only in traced code.
 
         That a function which traced code calls is also called by itself, nothing says.
@@ -331,7 +331,7 @@ class Program:
             for module in modules
             if module.compiled.lists_devices
             for function in module.compiled.putting
-            if not self._is_executed(module.place(function))
+            if not self.is_executed(module.place(function))
         )
         leading = callers_of(putting, (module.compiled for module in modules))
         if any(module.compiled.lists_devices for module in modules):
@@ -365,7 +365,7 @@ class Program:
             if leading is not None and leading.isdisjoint(module.compiled.named_in(node)):
                 continue
             around = module.tree.around(node, cst.FunctionDef) if waits else None
-            if around is not None and not self._is_executed(module.place(around)):
+            if around is not None and not self.is_executed(module.place(around)):
                 continue
             is_traced = (
                 node in module.traced
@@ -442,7 +442,7 @@ class Program:
             uncalled = {
                 function: method.name.value
                 for method in methods
-                if not self._is_executed(function := module.place(method))
+                if not self.is_executed(function := module.place(method))
                 and method not in module.traced
                 and not (method.name.value == "__call__" and self.classes.is_model(receiver.cls))
             }

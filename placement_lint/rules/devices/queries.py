@@ -42,7 +42,7 @@ def is_set_otherwise(node: cst.BaseExpression, ctx: Context) -> bool:
     seen = ctx.flow.value(node) | NONE
     for path, facts in ctx.module.siblings.items():
         there = ctx.beside(path)
-        for target in facts.fact(_set_attributes).get(node.attr.value, ()):
+        for target in facts.fact(set_attributes).get(node.attr.value, ()):
             on = None if there is None else there.flow.value(target.value)
             if there is None or not on or any(isinstance(atom, Anything) for atom in on):
                 return True
@@ -51,7 +51,7 @@ def is_set_otherwise(node: cst.BaseExpression, ctx: Context) -> bool:
     return False
 
 
-def _set_attributes(facts: ModuleFacts) -> dict[str, list[cst.Attribute]]:
+def set_attributes(facts: ModuleFacts) -> dict[str, list[cst.Attribute]]:
     """Return the attributes that a file assigns, by their names."""
     found: dict[str, list[cst.Attribute]] = {}
     for each in facts.tree.every(cst.AssignTarget, cst.AnnAssign, cst.AugAssign):
