@@ -75,3 +75,11 @@ def _is_taken_apart(node: cst.Attribute, tree: Tree) -> bool:
     if isinstance(parent, cst.For | cst.CompFor):
         return parent.target is part
     return isinstance(parent, cst.AssignTarget | cst.AsName | cst.Del)
+
+
+def attributes_by_name(facts: ModuleFacts) -> dict[str, list[cst.Attribute]]:
+    """Return the uses of the attributes of anything in a file, by name."""
+    found: dict[str, list[cst.Attribute]] = {}
+    for node in facts.tree.every(cst.Attribute):
+        found.setdefault(node.attr.value, []).append(node)
+    return found

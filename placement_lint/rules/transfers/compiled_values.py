@@ -6,12 +6,24 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.rules.transfers.jitted_calls import JITS
+from placement_lint.rules.transfers.jitted_calls import JITS, is_pmapped
+from placement_lint.semantic.elsewhere import effects_of
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
 
 _WORDS = frozenset(name.rpartition(".")[2] for name in JITS)
+
+
+def is_compiled_elsewhere(function: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether an expression surely is a compiled function that `jitted` does not find: one
+    of another file, of `jax.pmap`, or by its value.
+    """
+    is_named = ctx.name(function) is not None or isinstance(function, cst.Attribute)
+    effects = effects_of(function, ctx) if is_named else None
+    if (effects is not None and effects.is_compiled) or is_pmapped(function, ctx):
+        return True
+    return is_compiled_by_value(function, ctx)
 
 
 def is_compiled_by_value(function: cst.BaseExpression, ctx: Context) -> bool:

@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.semantic.own_attributes import own_attribute
+from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES
+from placement_lint.rules.transfers.compiled_values import is_compiled_elsewhere
+from placement_lint.rules.transfers.jitted_calls import jitted
+from placement_lint.rules.transfers.kept_results import is_target
+from placement_lint.semantic.own_attributes import attributes_by_name, own_attribute
 from placement_lint.syntax.calls import string_value
 from placement_lint.syntax.definitions import (
     class_of_receiver,
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
 
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.syntax.definitions import Function
 
 _DATASET = frozenset(
     """
@@ -90,6 +95,8 @@ def is_dataset(call: cst.Call, loader_words: set[str], ctx: Context) -> bool:
     uses = [_evidence_of_uses(name, call, ctx) for name in targets]
     if any(each.feeds_model for each in uses):
         return False
+    if uses and all(each.is_taken_whole for each in uses):
+        return False
     return bool((said | by_function) & _DATASET) or any(each.is_indexed_in_loop for each in uses)
 
 
@@ -99,6 +106,8 @@ class _Uses:
 
     feeds_model: bool
     is_indexed_in_loop: bool
+    is_taken_whole: bool
+    """Compiled functions take the whole array, as in training with all of it at each step."""
 
 
 def _evidence_of_uses(name: str, call: cst.Call, ctx: Context) -> _Uses:
@@ -106,7 +115,11 @@ def _evidence_of_uses(name: str, call: cst.Call, ctx: Context) -> _Uses:
     known = ctx.module.fact(_known_uses)
     key = (id(_keeper(call, ctx) or ctx.names.owner(name, scope)), name)
     if key not in known:
-        known[key] = _Uses(_feeds_model(name, call, ctx), _is_indexed_in_loop(name, call, ctx))
+        known[key] = _Uses(
+            _feeds_model(name, call, ctx),
+            _is_indexed_in_loop(name, call, ctx),
+            _is_taken_whole(name, call, ctx),
+        )
     return known[key]
 
 
@@ -270,6 +283,77 @@ def _is_indexed_in_loop(name: str, call: cst.Call, ctx: Context) -> bool:
         if isinstance(use, cst.Attribute) or _is_in_loop(parent, ctx):
             return True
     return False
+
+
+def _is_taken_whole(name: str, call: cst.Call, ctx: Context) -> bool:
+    """Return whether all that is done with an array is to give it to compiled functions, or to
+    look at its shape. It has to be on their device then.
+    """
+    keeper = _keeper(call, ctx)
+    if keeper is None:
+        scope = ctx.names.scope(call)
+        is_bound = ctx.names.owner(name, scope) is not None
+        uses: list[cst.Name | cst.Attribute] = [*ctx.names.uses(name, scope)] if is_bound else []
+    else:
+        # Others may take items of the object's attribute.
+        uses = [*ctx.module.fact(attributes_by_name).get(name, ())]
+    taken = 0
+    for use in uses:
+        parent = ctx.parent(use)
+        is_set = not isinstance(parent, cst.AugAssign) and is_target(use, ctx)
+        if is_set or _tells_shape(use, ctx):
+            continue
+        if isinstance(parent, cst.Subscript) and parent.value is use:
+            # One array of several, by its name.
+            part = parent.slice[0].slice
+            if not isinstance(part, cst.Index) or string_value(part.value) is None:
+                return False
+            parent = ctx.parent(parent)
+        if not isinstance(parent, cst.Arg) or not _is_taken(parent, ctx):
+            return False
+        taken += 1
+    return taken > 0
+
+
+def _tells_shape(use: cst.CSTNode, ctx: Context) -> bool:
+    parent = ctx.parent(use)
+    if isinstance(parent, cst.Attribute):
+        return parent.value is use and parent.attr.value in METADATA_ATTRIBUTES
+    around = None if parent is None else ctx.parent(parent)
+    return isinstance(parent, cst.Arg) and ctx.called(around) == "builtins.len"
+
+
+def _is_taken(argument: cst.Arg, ctx: Context) -> bool:
+    """Return whether a compiled function takes an argument, and takes no items of it."""
+    call = ctx.parent(argument)
+    if not isinstance(call, cst.Call) or argument.star:
+        return False
+    compiled = jitted(call.func, ctx)
+    if compiled is None:
+        return is_compiled_elsewhere(call.func, ctx)
+    if any(each.star for each in call.args):
+        return False
+    of = (name for name, value in compiled.by_parameter(call) if value is argument.value)
+    parameter = next(of, None)
+    function = compiled.function
+    return function is None or parameter not in _names_of_parts(function, ctx)
+
+
+def _names_of_parts(function: Function, ctx: Context) -> set[str]:
+    """Return the names of which a function takes items or slices."""
+    known = ctx.module.fact(_known_parts)
+    if id(function) not in known:
+        known[id(function)] = {
+            each.value.value
+            for each in ctx.tree.every(cst.Subscript, below=function.body)
+            if isinstance(each.value, cst.Name)
+        }
+    return known[id(function)]
+
+
+def _known_parts(_facts: ModuleFacts) -> dict[int, set[str]]:
+    """Make the store of one file: the names of which a function takes parts."""
+    return {}
 
 
 def _gives_items(node: cst.CSTNode, ctx: Context) -> bool:

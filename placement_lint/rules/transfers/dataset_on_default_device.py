@@ -103,11 +103,13 @@ class DatasetOnDefaultDevice(Rule):
     ## What it does not flag
     Model weights, recognised by a word such as `params`, `weights`, `model` or `checkpoint` in the
     same places, or by their use (`model.apply(loaded, …)`). Files without evidence of their
-    contents. Loads under any `jax.default_device`, loads that are put on a device at once, and
-    loads inside a jitted function. `.npz` files, which `jnp.load` returns as NumPy arrays; slices
-    of a file, but for a share of it (`data[: int(0.9 * len(data))]`); tests; files that ship with
-    the code (a path made from `__file__`). If the dataset is meant for the accelerator and fits,
-    load it under `with jax.default_device(jax.devices()[0])`, or add `# noqa: JDP401`.
+    contents. Arrays that are only given to compiled functions, which take no items of them:
+    training with all of a dataset at each step. Loads under any `jax.default_device`, loads that
+    are put on a device at once, and loads inside a jitted function. `.npz` files, which `jnp.load`
+    returns as NumPy arrays; slices of a file, but for a share of it (`data[: int(0.9 *
+    len(data))]`); tests; files that ship with the code (a path made from `__file__`). If the
+    dataset is meant for the accelerator and fits, load it under `with
+    jax.default_device(jax.devices()[0])`, or add `# noqa: JDP401`.
 
     ## Verified by
     The proof writes a token file, loads it, and finds the array on the accelerator. Loaded as in

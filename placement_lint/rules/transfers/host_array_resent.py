@@ -15,7 +15,7 @@ from placement_lint.rules.transfers.array_sizes import SMALL, element_count, siz
 from placement_lint.rules.transfers.jitted_calls import jitted, loop_around, runs_in_each_iteration
 from placement_lint.rules.transfers.numpy_values import makes_numpy_array, only_reads
 from placement_lint.semantic.enclosing import is_in_test
-from placement_lint.semantic.own_attributes import own_attribute
+from placement_lint.semantic.own_attributes import attributes_by_name, own_attribute
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from placement_lint.rules.context import Context
-    from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.edits import Editor
 
 
@@ -163,7 +162,7 @@ def _loads(node: cst.BaseExpression, ctx: Context) -> bool:
 
 def _is_set_once(attribute: cst.Attribute, ctx: Context) -> bool:
     """Return whether only one statement of the file sets an attribute of that name."""
-    known = ctx.module.fact(_by_attribute).get(attribute.attr.value, ())
+    known = ctx.module.fact(attributes_by_name).get(attribute.attr.value, ())
     return sum(isinstance(ctx.parent(each), cst.AssignTarget) for each in known) == 1
 
 
@@ -173,18 +172,10 @@ def _uses(node: cst.CSTNode, ctx: Context) -> Iterator[cst.CSTNode]:
     if isinstance(node, cst.Name):
         found = ctx.names.uses(node.value, ctx.names.scope(node))
     elif isinstance(node, cst.Attribute):
-        found = ctx.module.fact(_by_attribute).get(node.attr.value, ())
+        found = ctx.module.fact(attributes_by_name).get(node.attr.value, ())
     for each in found:
         if not isinstance(ctx.parent(each), cst.AssignTarget):
             yield each
-
-
-def _by_attribute(facts: ModuleFacts) -> dict[str, list[cst.Attribute]]:
-    """Return the uses of the attributes of anything in a file, by name."""
-    found: dict[str, list[cst.Attribute]] = {}
-    for node in facts.tree.every(cst.Attribute):
-        found.setdefault(node.attr.value, []).append(node)
-    return found
 
 
 def _is_jitted_argument(use: cst.CSTNode, ctx: Context) -> bool:

@@ -12,9 +12,8 @@ from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES, Effect
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Identifier, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import in_host_block, is_pinned_to_cpu
-from placement_lint.rules.transfers.compiled_values import is_compiled_by_value
+from placement_lint.rules.transfers.compiled_values import is_compiled_elsewhere
 from placement_lint.rules.transfers.jitted_calls import (
-    is_pmapped,
     jitted,
     loop_around,
     runs_in_each_iteration,
@@ -243,11 +242,7 @@ def _runs_on_device(call: cst.Call, ctx: Context, wrappers: int = _MOST_WRAPPERS
         return not function.runs_on_host
     if wrappers and _hands_back_results(call, ctx, wrappers - 1):
         return True
-    is_named = ctx.name(call.func) is not None or isinstance(call.func, cst.Attribute)
-    effects = effects_of(call.func, ctx) if is_named else None
-    if (effects is not None and effects.is_compiled) or is_pmapped(call.func, ctx):
-        return True
-    return is_compiled_by_value(call.func, ctx)
+    return is_compiled_elsewhere(call.func, ctx)
 
 
 def _hands_back_results(call: cst.Call, ctx: Context, wrappers: int) -> bool:

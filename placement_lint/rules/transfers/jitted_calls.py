@@ -19,7 +19,7 @@ from placement_lint.syntax.calls import Arguments, elements_or_self, integer_val
 from placement_lint.syntax.definitions import applied, function_of, named_function, only_caches
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from placement_lint.rules.context import Context
     from placement_lint.syntax.definitions import Function
@@ -73,15 +73,15 @@ class Jitted:
         names = _parameters(self.function)
         if these and not names:
             return []
-        first = 1 if self.is_method else 0
         fixed = {names[each] if isinstance(each, int) else each for each in these}
-        found = []
-        for position, argument in enumerate(call.args, first):
+        return [value for name, value in self.by_parameter(call) if name not in fixed]
+
+    def by_parameter(self, call: cst.Call) -> Iterator[tuple[str | None, cst.BaseExpression]]:
+        """Yield the arguments of a call of it without stars, by parameter where that is known."""
+        names = _parameters(self.function)
+        for position, argument in enumerate(call.args, 1 if self.is_method else 0):
             keyword = None if argument.keyword is None else argument.keyword.value
-            name = keyword or (names[position] if position < len(names) else None)
-            if name not in fixed:
-                found.append(argument.value)
-        return found
+            yield keyword or (names[position] if position < len(names) else None), argument.value
 
 
 def jitted(function: cst.BaseExpression, ctx: Context) -> Jitted | None:

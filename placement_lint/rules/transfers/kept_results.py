@@ -153,7 +153,7 @@ def _target_is_kept(
         and each.value == target.value
         and ctx.names.owner(each.value, ctx.names.scope(each)) is owner
         and not ctx.tree.is_inside(each, statement)
-        and not _is_target(each, ctx)
+        and not is_target(each, ctx)
     )
 
 
@@ -174,7 +174,7 @@ def _attribute_is_kept(
         for each in ctx.tree.every(cst.Attribute, below=loop)
         if dotted(each) == name
         and not ctx.tree.is_inside(each, statement)
-        and not _is_target(each, ctx)
+        and not is_target(each, ctx)
     )
 
 
@@ -192,7 +192,7 @@ def _is_tested(name: str, loop: Around, ctx: Context) -> bool:
     return False
 
 
-def _is_target(name: cst.Name | cst.Attribute, ctx: Context) -> bool:
+def is_target(name: cst.Name | cst.Attribute, ctx: Context) -> bool:
     """Return whether a name is assigned to here: by `+=`, or in an unpacking."""
     child: cst.CSTNode = name
     for parent in ctx.ancestors(name):

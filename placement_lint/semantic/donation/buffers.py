@@ -160,6 +160,41 @@ class Buffers:
             if keys == part.keys or keys[:count] != part.keys
         } | {part.keys: held}
 
+    def take_out(self, part: BufferPart, kept: BufferPart, held: Things) -> Things:
+        """Let a donated part that something else comes in the place of have its own identity, for
+        whatever stands for it or for a part of it. Return what comes there, `held`, likewise.
+        """
+        count, known = len(part.keys), self.dead.get(part.root, {})
+        dead = {
+            keys[count:]: death
+            for keys, death in known.items()
+            if keys[:count] == part.keys[: len(keys)]
+        }
+        if not dead:
+            return held
+
+        def own(things: Things) -> Things:
+            only = next(iter(things)) if len(things) == 1 else None
+            if not isinstance(only, BufferPart) or only.root != part.root:
+                return things
+            if only.keys[:count] != part.keys:
+                return things
+            return frozenset({kept.at(*only.keys[count:])})
+
+        self.dead[kept.root] = dead
+        self.names = {name: own(things) for name, things in self.names.items()}
+        inside = self.parts.get(part.root, {})
+        self.parts = {
+            root: {keys: own(things) for keys, things in each.items()}
+            for root, each in self.parts.items()
+        }
+        self.parts[kept.root] = {
+            keys[count:]: own(things)
+            for keys, things in inside.items()
+            if keys[:count] == part.keys
+        }
+        return own(held)
+
     def overwrite(self, part: BufferPart, roots: list[Root], new: Callable[[], Things]) -> None:
         """Let something unknown come in the place of any item of a container.
 

@@ -19,7 +19,7 @@ from placement_lint.semantic.donation.buffers import (
 )
 from placement_lint.semantic.donation.callables import parameters_of
 from placement_lint.semantic.donation.choices import likely, there_since, unlikely
-from placement_lint.semantic.donation.parts import BufferPart
+from placement_lint.semantic.donation.parts import BufferPart, around
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted, whole_of
 
@@ -118,6 +118,11 @@ class DonationReadings:
         self.idle: dict[int, Idle] = {}
         self._copies: dict[int, list[tuple[BufferPart, BufferPart]]] = {}
         """By root, what was made of it or of its parts, and has the other parts of it."""
+        self._kept: dict[BufferPart, BufferPart] = {}
+        """For parts that were bound to something: what they are once another one takes its place.
+
+        Each way through the code finds the same there.
+        """
         self.alive: set[int] = set()
         """What was there, or may have been, in the second iteration of a loop."""
         self.useful: set[int] = set()
@@ -213,8 +218,19 @@ class DonationReadings:
             for each in self.state.load(part, self.roots)
         )
 
+    def keep(self, held: Things) -> None:
+        """Know that something else than its owner has a part of a thing: `kept = self.state`."""
+        only = next(iter(held)) if len(held) == 1 else None
+        if isinstance(only, BufferPart) and only.root:
+            for part in around(only)[1:]:
+                if part not in self._kept:
+                    self._kept[part] = self.root()
+
     def assign(self, part: BufferPart, held: Things) -> None:
         """Assign to a part of a thing: what was made of it before keeps what it had."""
+        kept = self._kept.get(part)
+        if kept is not None and self.state.load(part, self.roots) == {part} != held:
+            held = self.state.take_out(part, kept, held)
         for base, made in self._copies.get(part.root, ()):
             count = len(base.keys)
             if part.keys[:count] == base.keys and len(part.keys) > count:

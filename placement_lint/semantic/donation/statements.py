@@ -189,6 +189,7 @@ class DonationStatements(DonationCalls):
 
     def bind(self, target: cst.BaseExpression, held: Things) -> None:
         """Assign to a target."""
+        self.keep(held)
         if isinstance(target, cst.Name):
             if self.tree.contains(target):
                 owner = self.names.owner(target.value, self.names.scope(target))
