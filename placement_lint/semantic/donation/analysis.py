@@ -17,7 +17,7 @@ from placement_lint.semantic.donation.expressions import MOST_FILES, OutOfStepsE
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.semantic.donation.statements import DonationStatements
 from placement_lint.semantic.tracing import TracedFunctions
-from placement_lint.syntax.definitions import class_of_receiver, initializer
+from placement_lint.syntax.definitions import class_named, class_of_receiver, initializer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -205,8 +205,7 @@ class Donations:
         frame = run.frames[id(run.names.scope(function.body))] = run.new_number()
         params = function.params
         for param in (*params.posonly_params, *params.params, *params.kwonly_params):
-            nature = Nature.DATA if is_plain(param.annotation, run.names) else Nature.UNKNOWN
-            run.state.names[frame, param.name.value] = run.fresh(nature)
+            run.state.names[frame, param.name.value] = frozenset({self._given(param)})
         for star in (params.star_arg, params.star_kwarg):
             if isinstance(star, cst.Param):
                 run.state.names[frame, star.name.value] = run.fresh()
@@ -281,13 +280,22 @@ class Donations:
             }
         for param in (*params, *function.params.kwonly_params):
             name = param.name.value
-            nature = Nature.DATA if is_plain(param.annotation, names) else Nature.UNKNOWN
-            given[name] = run.root(nature)
+            given[name] = self._given(param)
             run.state.names[frame, name] = frozenset({given[name]})
         for star in (function.params.star_arg, function.params.star_kwarg):
             if isinstance(star, cst.Param):
                 run.state.names[frame, star.name.value] = run.fresh()
         return DonatingRun(owner, given, run.execute(function))
+
+    def _given(self, param: cst.Param) -> BufferPart:
+        """Return what anyone may give for a parameter: an object of the class that it names."""
+        run = self._run
+        if is_plain(param.annotation, run.names):
+            return run.root(Nature.DATA)
+        named = None if param.annotation is None else param.annotation.annotation
+        cls = class_named(named, run.names)
+        is_base = cls is not None and id(cls) in run.facts.fact(_bases)
+        return run.root(cls=None if is_base else cls)
 
     def _owner(self, function: cst.FunctionDef) -> BufferPart | None:
         """Return an object whose method a function is."""
@@ -502,6 +510,13 @@ def _donates_by_itself(facts: ModuleFacts) -> bool:
     A library's own wrappers hand it on, and to execute those takes long.
     """
     return _WRITTEN_OUT.search(facts.text) is not None
+
+
+def _bases(facts: ModuleFacts) -> set[int]:
+    """Return the classes of a file that others of it derive from, as `id`."""
+    classes = facts.tree.every(cst.ClassDef)
+    found = (class_named(base.value, facts.names) for cls in classes for base in cls.bases)
+    return {id(each) for each in found if each is not None}
 
 
 def _entries(facts: ModuleFacts) -> list[cst.FunctionDef | cst.Module]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -118,11 +119,6 @@ class DonationReadings:
         self.idle: dict[int, Idle] = {}
         self._copies: dict[int, list[tuple[BufferPart, BufferPart]]] = {}
         """By root, what was made of it or of its parts, and has the other parts of it."""
-        self._kept: dict[BufferPart, BufferPart] = {}
-        """For parts that were bound to something: what they are once another one takes its place.
-
-        Each way through the code finds the same there.
-        """
         self.alive: set[int] = set()
         """What was there, or may have been, in the second iteration of a loop."""
         self.useful: set[int] = set()
@@ -217,6 +213,14 @@ class DonationReadings:
             not isinstance(each, BufferPart) or each.keys[-1:] != part.keys[-1:]
             for each in self.state.load(part, self.roots)
         )
+
+    @cached_property
+    def _kept(self) -> dict[BufferPart, BufferPart]:
+        """For parts that were bound to something: what they are once another one takes its place.
+
+        Each way through the code finds the same there.
+        """
+        return {}
 
     def keep(self, held: Things) -> None:
         """Know that something else than its owner has a part of a thing: `kept = self.state`."""
