@@ -57,9 +57,9 @@ if TYPE_CHECKING:
 
 
 _MOST_NAMES_IN_BOUNDS = 4
+"""Names in the bound of a slice that are followed."""
 _ORDERS = frozenset({"arange", "permutation"})
 """What makes an index for each item: of NumPy, of a generator of random numbers, of JAX."""
-"""Names in the bound of a slice that are followed."""
 
 
 _GRIDS = frozenset({"jax.numpy.mgrid", "jax.numpy.ogrid"})

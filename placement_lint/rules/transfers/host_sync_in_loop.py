@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -516,19 +517,25 @@ def _assigned(
     node: cst.Attribute, read: cst.CSTNode, loop: cst.CSTNode, ctx: Context
 ) -> cst.BaseExpression | None:
     """Return what a loop has assigned to an attribute before it is read: `self.state, loss = …`."""
-    name = dotted(node)
-    found = [
-        statement
-        for statement in ctx.tree.every(cst.Assign, below=loop)
-        if ctx.tree.index(statement) < ctx.tree.index(read)
-        and not ctx.tree.is_inside(read, statement)
-        and any(
-            isinstance(part, cst.Attribute) and dotted(part) == name
-            for target in statement.targets
-            for part in elements_or_self(target.target)
-        )
-    ]
-    return found[-1].value if name and found else None
+    known = ctx.module.fact(_known_assignments)
+    if id(loop) not in known:
+        by_name: dict[str, list[cst.Assign]] = {}
+        for statement in ctx.tree.every(cst.Assign, below=loop):
+            for target in statement.targets:
+                for part in elements_or_self(target.target):
+                    if isinstance(part, cst.Attribute) and (name := dotted(part)):
+                        by_name.setdefault(name, []).append(statement)
+        known[id(loop)] = by_name
+    assignments = known[id(loop)].get(dotted(node), [])
+    before = bisect_left(assignments, ctx.tree.index(read), key=ctx.tree.index)
+    # What is read may be in the last of these itself.
+    found = (each for each in reversed(assignments[:before]) if not ctx.tree.is_inside(read, each))
+    return next((each.value for each in found), None)
+
+
+def _known_assignments(_facts: ModuleFacts) -> dict[int, dict[str, list[cst.Assign]]]:
+    """Make the store of one file: what each loop assigns to attributes, by their dotted names."""
+    return {}
 
 
 def _is_computation(call: cst.Call, ctx: Context) -> bool:

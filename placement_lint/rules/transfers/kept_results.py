@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.rules.transfers.tested_names import names_tested
+from placement_lint.rules.transfers.tested_names import is_done_sometimes, names_tested
 from placement_lint.rules.transfers.written_files import is_file
 from placement_lint.syntax.dotted import dotted, whole_of
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.rules.transfers.jitted_calls import Loop
+    from placement_lint.semantic.model import ModuleFacts
 
     Around = Loop | cst.FunctionDef
 
@@ -28,6 +29,7 @@ _KEEPING_METHODS = frozenset(
     "add_scalar append debug extend info log log_metrics print scalar set_description set_postfix "
     "warning write writerow".split()
 )
+_ADDING_METHODS = frozenset({"append", "extend"})
 _SHOWING = frozenset({
     "builtins.print", "mlflow.log_metric", "mlflow.log_metrics", "rich.print", "swanlab.log",
     "tqdm.tqdm.write", "wandb.log",
@@ -54,7 +56,7 @@ def is_kept(node: cst.CSTNode, loop: Around, ctx: Context, depth: int = 3) -> bo
             return _keeps(child, ctx)
         if isinstance(parent, cst.Call) and parent.func is not child:
             if _keeps(parent, ctx) or _collects(parent, loop, ctx):
-                return isinstance(ctx.parent(parent), cst.Expr)
+                return isinstance(ctx.parent(parent), cst.Expr) and _is_added(parent, loop, ctx)
             if ctx.called(parent) not in _PASSING_ON:
                 return False
         elif isinstance(parent, cst.Attribute):
@@ -105,6 +107,69 @@ def _keeps(call: cst.CSTNode, ctx: Context) -> bool:
     return isinstance(call.func, cst.Attribute) and call.func.attr.value in _KEEPING_METHODS
 
 
+def _is_added(call: cst.Call, loop: Around, ctx: Context) -> bool:
+    """Return whether what a call adds to a list decides nothing in the loop; no other one adds."""
+    if not isinstance(call.func, cst.Attribute) or call.func.attr.value not in _ADDING_METHODS:
+        return True
+    return _container_is_kept(call.func.value, loop, ctx)
+
+
+def _container_is_kept(container: cst.CSTNode, loop: Around, ctx: Context) -> bool:
+    """Return whether what a loop keeps in a list, a dictionary or an array decides nothing in it.
+
+    It may ask for the length, and look at it in some iterations.
+    """
+    while isinstance(container, cst.Subscript):
+        container = container.value
+    name, root = dotted(container), whole_of(container)
+    if not name or not isinstance(root, cst.Name):
+        return True
+    scope = ctx.names.scope(root)
+    known = ctx.module.fact(_known_containers)
+    key = (id(loop), id(ctx.names.owner(root.value, scope)), name)
+    if key not in known:
+        # Until it is known: as one that is kept in itself.
+        known[key] = True
+        steps = name.count(".")
+        known[key] = all(
+            _only_keeps_on(use, steps, name, loop, ctx)
+            for use in ctx.names.uses(root.value, scope)
+            if ctx.tree.is_inside(use, loop) and not is_done_sometimes(use, loop, ctx)
+        )
+    return known[key]
+
+
+def _known_containers(_facts: ModuleFacts) -> dict[tuple[int, int, str], bool]:
+    """Make the store of one file: whether what a loop keeps under a name decides nothing in it."""
+    return {}
+
+
+def _only_keeps_on(use: cst.Name, steps: int, name: str, loop: Around, ctx: Context) -> bool:
+    """Return whether a use of a container changes it, asks for its length, or shows it.
+
+    `steps`: attributes after the first name of it.
+    """
+    held: cst.CSTNode | None = use
+    for _ in range(steps):
+        held = None if held is None else ctx.parent(held)
+    if held is None or dotted(held) != name:
+        return True
+    parent = ctx.parent(held)
+    while isinstance(parent, cst.Subscript) and parent.value is held:
+        held, parent = parent, ctx.parent(parent)
+    if isinstance(parent, cst.Arg) and ctx.called(ctx.parent(parent)) == "builtins.len":
+        return True
+    statement = ctx.statement(use)
+    if isinstance(statement, cst.Return):
+        return True
+    changed: list[cst.CSTNode] = []
+    if isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call):
+        changed = [statement.value.func]
+    elif isinstance(statement, cst.Assign):
+        changed = [each.target for each in statement.targets]
+    return any(whole_of(each) is use for each in changed) or is_kept(held, loop, ctx, 2)
+
+
 def _collects(call: cst.Call, loop: Around, ctx: Context) -> bool:
     """Return whether a call keeps what it is given in an object that decides nothing in the loop:
     all else that the loop does with it is to call it as a statement, or in one.
@@ -118,17 +183,24 @@ def _collects(call: cst.Call, loop: Around, ctx: Context) -> bool:
 def is_only_called(receiver: cst.BaseExpression, loop: Around, ctx: Context) -> bool:
     """Return whether all that a loop does with an object is to call it, in statements."""
     name = dotted(receiver)
-    if name is None:
-        return False
-    head = name.partition(".")[0]
-    uses = (
-        each
-        for each in ctx.tree.every(cst.Attribute, cst.Name, below=loop)
-        if dotted(each) == name and not isinstance(ctx.parent(each), cst.NameItem)
-    )
-    return head not in names_tested(loop, ctx) - {"self"} and all(
-        isinstance(ctx.statement(each), cst.Expr) for each in uses
-    )
+    known = ctx.module.fact(_known_receivers)
+    key = (id(loop), name)
+    if key not in known:
+        head = name.partition(".")[0]
+        uses = (
+            each
+            for each in ctx.tree.every(cst.Attribute, cst.Name, below=loop)
+            if dotted(each) == name and not isinstance(ctx.parent(each), cst.NameItem)
+        )
+        known[key] = head not in names_tested(loop, ctx) - {"self"} and all(
+            isinstance(ctx.statement(each), cst.Expr) for each in uses
+        )
+    return bool(name) and known[key]
+
+
+def _known_receivers(_facts: ModuleFacts) -> dict[tuple[int, str], bool]:
+    """Make the store of one file: whether all that a loop does with an object is to call it."""
+    return {}
 
 
 def _target_is_kept(
@@ -140,18 +212,19 @@ def _target_is_kept(
 ) -> bool:
     """Return whether what is assigned to a target decides nothing in the loop."""
     if isinstance(target, cst.Subscript):
-        return isinstance(target.value, cst.Name) and not is_file(target.value, ctx)
+        return (
+            isinstance(target.value, cst.Name)
+            and not is_file(target.value, ctx)
+            and _container_is_kept(target.value, loop, ctx)
+        )
     if isinstance(target, cst.Attribute):
         return _attribute_is_kept(target, statement, loop, ctx, depth)
     if not isinstance(target, cst.Name):
         return False
-    owner = ctx.names.owner(target.value, ctx.names.scope(target))
     return all(
         is_kept(each, loop, ctx, depth - 1)
-        for each in ctx.tree.descendants(loop)
-        if isinstance(each, cst.Name)
-        and each.value == target.value
-        and ctx.names.owner(each.value, ctx.names.scope(each)) is owner
+        for each in ctx.names.uses(target.value, ctx.names.scope(target))
+        if ctx.tree.is_inside(each, loop)
         and not ctx.tree.is_inside(each, statement)
         and not is_target(each, ctx)
     )

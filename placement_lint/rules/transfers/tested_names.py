@@ -8,6 +8,11 @@ import libcst as cst
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
+    from placement_lint.semantic.model import ModuleFacts
+
+_IN_MOST = cst.GreaterThan | cst.GreaterThanEqual | cst.In | cst.IsNot | cst.LessThan
+_IN_MOST |= cst.LessThanEqual | cst.NotEqual | cst.NotIn
+"""Comparisons that may be true in each iteration from some iteration on: `step > warmup`."""
 
 
 def names_tested(around: cst.CSTNode, ctx: Context, *, each_time: bool = False) -> set[str]:
@@ -15,12 +20,11 @@ def names_tested(around: cst.CSTNode, ctx: Context, *, each_time: bool = False) 
 
     `each_time`: without those that a loop tests only in some iterations, for which it waits then.
     """
-    varying = _varying_names(around, ctx) if each_time else set()
     return {
         part.value
         for each in (around, *ctx.tree.descendants(around))
         if isinstance(each, cst.If | cst.IfExp | cst.While | cst.Assert)
-        and not (varying and _is_done_sometimes(each, around, varying, ctx))
+        and not (each_time and is_done_sometimes(each, around, ctx))
         for part in (each.test, *ctx.tree.descendants(each.test))
         if isinstance(part, cst.Name) and not _asks_for_structure(part, ctx)
     }
@@ -30,6 +34,18 @@ def _varying_names(around: cst.CSTNode, ctx: Context) -> set[str]:
     """Return the names that a loop binds, as it may for each iteration; a function binds none."""
     if not isinstance(around, cst.For | cst.While):
         return set()
+    known = ctx.module.fact(_known_varying)
+    if id(around) not in known:
+        known[id(around)] = _bound_in(around, ctx)
+    return known[id(around)]
+
+
+def _known_varying(_facts: ModuleFacts) -> dict[int, set[str]]:
+    """Make the store of one file: the names that each loop binds."""
+    return {}
+
+
+def _bound_in(around: cst.For | cst.While, ctx: Context) -> set[str]:
     targets = [around.target] if isinstance(around, cst.For) else []
     targets += [
         each.target
@@ -43,22 +59,28 @@ def _varying_names(around: cst.CSTNode, ctx: Context) -> set[str]:
     }
 
 
-def _is_done_sometimes(
-    node: cst.CSTNode, around: cst.CSTNode, varying: set[str], ctx: Context
-) -> bool:
-    """Return whether a node is below an `if` that differs between the iterations of a loop:
+def is_done_sometimes(node: cst.CSTNode, around: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether a node of a loop is below an `if` that differs between the iterations:
     `if step % 100 == 0:`, `if is_last:`.
     """
+    varying = _varying_names(around, ctx)
     child = node
-    for parent in ctx.ancestors(node):
+    for parent in ctx.ancestors(node) if varying and node is not around else ():
         if parent is around:
             break
-        if isinstance(parent, cst.If) and child is parent.body:
+        if isinstance(parent, cst.If) and child is parent.body and _is_rare(parent.test):
             tested = (parent.test, *ctx.tree.descendants(parent.test))
             if any(isinstance(each, cst.Name) and each.value in varying for each in tested):
                 return True
         child = parent
     return False
+
+
+def _is_rare(test: cst.BaseExpression) -> bool:
+    """Return whether a test may be true in some iterations only, all along."""
+    return not isinstance(test, cst.Comparison) or not any(
+        isinstance(each.operator, _IN_MOST) for each in test.comparisons
+    )
 
 
 def _asks_for_structure(name: cst.Name, ctx: Context) -> bool:
