@@ -31,6 +31,11 @@ SHARING = frozenset({
 })  # fmt: skip
 """What gives its first argument, or a tree of the same arrays: their buffers are shared."""
 
+FILTERS_OF_ARRAYS = frozenset(
+    f"equinox.is_{kind}" for kind in ("array", "array_like", "inexact_array", "inexact_array_like")
+)
+"""What `equinox.filter` is given to keep the arrays: then it shares them."""
+
 HANDING_ON: dict[str, frozenset[int | str]] = {
     "functools.update_wrapper": frozenset({0, "wrapper"}),
     "typing.assert_type": frozenset({0, "val"}),

@@ -10,9 +10,12 @@ from placement_lint.syntax.expected_failures import expects_failure
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
+    from typing import TypeVar
 
     from placement_lint.semantic.file_view import FileView
     from placement_lint.semantic.model import ModuleFacts
+
+    _Statement = TypeVar("_Statement", cst.If, cst.Assert)
 
 # What JAX raises where a value is asked for while a function is traced, and nowhere else.
 _TRACER_ERRORS = frozenset(
@@ -108,12 +111,24 @@ def passed_exits(node: cst.CSTNode, ctx: FileView) -> Iterator[cst.If]:
 
     What the node does is done only where their conditions are false.
     """
+    yield from _before(node, ctx.module.fact(_exits), ctx)
+
+
+def passed_asserts(node: cst.CSTNode, ctx: FileView) -> Iterator[cst.Assert]:
+    """Yield every `assert` above a node, in a block around it: what it tests is true there."""
+    yield from _before(node, ctx.module.fact(_asserts), ctx)
+
+
+def _before(
+    node: cst.CSTNode, by_block: dict[int, list[_Statement]], ctx: FileView
+) -> Iterator[_Statement]:
+    """Yield those of the statements that are above a node, in a block around it."""
     child = node
     for ancestor in ctx.ancestors(node):
-        for exit_ in ctx.module.fact(_exits).get(id(ancestor), ()):
-            if ctx.tree.index(exit_) >= ctx.tree.index(child):
+        for statement in by_block.get(id(ancestor), ()):
+            if ctx.tree.index(statement) >= ctx.tree.index(child):
                 break
-            yield exit_
+            yield statement
         child = ancestor
 
 
@@ -177,6 +192,16 @@ def _exits(facts: ModuleFacts) -> dict[int, list[cst.If]]:
     for statement in facts.tree.every(cst.If):
         if leaves(statement.body):
             found.setdefault(id(facts.tree.parent(statement)), []).append(statement)
+    return found
+
+
+def _asserts(facts: ModuleFacts) -> dict[int, list[cst.Assert]]:
+    """Return the `assert` statements, by the block that they are in."""
+    found: dict[int, list[cst.Assert]] = {}
+    for statement in facts.tree.every(cst.Assert):
+        line = facts.tree.parent(statement)
+        block = None if line is None else facts.tree.parent(line)
+        found.setdefault(id(block), []).append(statement)
     return found
 
 

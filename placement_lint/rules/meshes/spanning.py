@@ -16,6 +16,7 @@ from placement_lint.semantic.enclosing import (
     is_caught,
     is_in_test,
     names_a_word,
+    passed_asserts,
     passed_exits,
 )
 from placement_lint.semantic.followed import followed
@@ -94,7 +95,9 @@ def is_excused(node: cst.CSTNode, ctx: Context) -> bool:
             and _excuses(ancestor.test, ctx, truth=child is ancestor.body)
         ):
             return True
-    return any(_excuses(each.test, ctx, truth=False) for each in passed_exits(node, ctx))
+    if any(_excuses(each.test, ctx, truth=False) for each in passed_exits(node, ctx)):
+        return True
+    return any(_excuses(each.test, ctx, truth=True) for each in passed_asserts(node, ctx))
 
 
 def _excuses(test: cst.BaseExpression, ctx: Context, *, truth: bool) -> bool:

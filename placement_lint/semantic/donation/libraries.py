@@ -11,6 +11,7 @@ import libcst as cst
 from placement_lint.jaxmodel.donation import (
     ARRAYS,
     COPYING,
+    FILTERS_OF_ARRAYS,
     HANDING_ON,
     KEEPING,
     MAKING_RECORDS,
@@ -157,6 +158,11 @@ class DonationLibraries(DonationExpressions):
             return "functools.update_wrapper"
         return self.names.qualified(node.func)
 
+    def _takes_arrays(self, node: cst.Call) -> bool:
+        """Return whether `equinox.filter` keeps all arrays: `filter(model, is_array)`."""
+        kept = node.args[1].value if len(node.args) == 2 else None
+        return kept is not None and self.names.qualified(kept) in FILTERS_OF_ARRAYS
+
     def _library(self, node: cst.Call, name: str) -> Things:
         """Call a function of a library."""
         given = self._arguments(node)
@@ -169,6 +175,12 @@ class DonationLibraries(DonationExpressions):
             return handed[0] if handed else self._unknown(node, given)
         if name == "jax.device_put" and first:
             return self._put(given, first)
+        if name == "equinox.filter" and not self._takes_arrays(node):
+            # Some of the parts, or the others.
+            return self.fresh(is_foreign=True)
+        if name == "equinox.combine":
+            # Of the other trees it takes what the first one leaves out.
+            return self._unknown(node, given[:1])
         if name in SHARING and first:
             if name == "jax.block_until_ready":
                 self.read(given[0].node, first, deep=True)
