@@ -131,7 +131,8 @@ class HostSyncInLoop(Rule):
     A value that is read under an `if`, after a `continue`, or after the loop. A value that the host
     needs to continue: in a condition on it or on another result of the same call, unless only some
     iterations come to that (`if step % 100 == 0:`); as an argument of an unknown call; yielded; or
-    used by the next iteration. Loops that read a clock, which have to wait for what they measure.
+    used by the next iteration. What is kept in a list, a dictionary or an array of NumPy with which
+    the loop does any of that. Loops that read a clock, which have to wait for what they measure.
     Computations on the CPU: a function jitted for it, a loop under its `jax.default_device`, a
     program that is pinned to it. Tests; functions that are not certainly jitted.
     `block_until_ready`, which is explicit, and other reads of the same step. Of several reads in

@@ -159,6 +159,8 @@ def _only_keeps_on(use: cst.Name, steps: int, name: str, loop: Around, ctx: Cont
         held, parent = parent, ctx.parent(parent)
     if isinstance(parent, cst.Arg) and ctx.called(ctx.parent(parent)) == "builtins.len":
         return True
+    if isinstance(parent, cst.For) and parent.iter is held and _goes_through_keys(parent, ctx):
+        return True
     statement = ctx.statement(use)
     if isinstance(statement, cst.Return):
         return True
@@ -168,6 +170,19 @@ def _only_keeps_on(use: cst.Name, steps: int, name: str, loop: Around, ctx: Cont
     elif isinstance(statement, cst.Assign):
         changed = [each.target for each in statement.targets]
     return any(whole_of(each) is use for each in changed) or is_kept(held, loop, ctx, 2)
+
+
+def _goes_through_keys(loop: cst.For, ctx: Context) -> bool:
+    """Return whether a loop reads items by what it draws: `for key in d: d[key].append(x)`."""
+    if not isinstance(loop.target, cst.Name):
+        return False
+    held = dotted(loop.iter)
+    for use in ctx.names.uses(loop.target.value, ctx.names.scope(loop.target)):
+        element = ctx.parent(ctx.parent(use) or use)
+        item = ctx.parent(element) if isinstance(element, cst.SubscriptElement) else None
+        if isinstance(item, cst.Subscript) and dotted(item.value) == held:
+            return True
+    return False
 
 
 def _collects(call: cst.Call, loop: Around, ctx: Context) -> bool:
