@@ -187,14 +187,11 @@ def made_before(operand: cst.Name, put: cst.CSTNode, ctx: Context) -> cst.BaseEx
     ):
         return None
     # What a handler reads, it reads because nothing was put.
-    later = [use for use in uses[after:] if not _is_handled(use, tried, ctx)]
-    is_new = _is_bound_first(operand, uses, block, ctx)
-    earlier = any(
-        not is_assigned(use, ctx) and not (is_new and ctx.tree.is_inside(use, block))
-        for use in uses[:before]
-    )
-    is_read_elsewhere = earlier or bool(later)
-    if is_read_elsewhere and (not rebinds or _first_from_inside(operand, ctx) < first):
+    is_later = any(not _is_handled(use, tried, ctx) for use in uses[after:])
+    start = bisect_left(uses, ctx.tree.index(block), key=ctx.tree.index)
+    is_new = _is_bound_first(operand, uses[start : start + 2], block, ctx)
+    is_earlier = _first_read(operand, ctx) < (start if is_new else before)
+    if (is_earlier or is_later) and (not rebinds or _first_from_inside(operand, ctx) < first):
         return None
     return made
 
@@ -270,10 +267,13 @@ def _name_given(value: cst.CSTNode, assignment: cst.Assign, ctx: Context) -> str
 
 
 def _is_bound_first(
-    operand: cst.Name, uses: list[cst.Name], block: cst.CSTNode, ctx: Context
+    operand: cst.Name, first_uses: list[cst.Name], block: cst.CSTNode, ctx: Context
 ) -> bool:
-    """Return whether the first mention in a block gives a name a new value, in every iteration."""
-    inside = [use for use in uses if ctx.tree.is_inside(use, block)]
+    """Return whether the first mention in a block gives a name a new value, in every iteration.
+
+    `first_uses`: the first two from the beginning of the block on.
+    """
+    inside = [use for use in first_uses if ctx.tree.is_inside(use, block)]
     statement = ctx.statement(inside[0]) if inside else None
     return (
         statement is not None
@@ -314,6 +314,23 @@ def _first_from_inside(name: cst.Name, ctx: Context) -> int:
             len(ctx.tree.nodes),
         )
     return known[key]
+
+
+def _first_read(name: cst.Name, ctx: Context) -> int:
+    """Return which of the uses of a name is the first that no assignment makes."""
+    scope = ctx.names.scope(name)
+    uses = ctx.names.uses(name.value, scope)
+    known = ctx.module.fact(_first_reads)
+    key = (id(ctx.names.owner(name.value, scope)), name.value, id(scope))
+    if key not in known:
+        reads = (number for number, use in enumerate(uses) if not is_assigned(use, ctx))
+        known[key] = next(reads, len(uses))
+    return known[key]
+
+
+def _first_reads(_facts: ModuleFacts) -> dict[tuple[int, str, int], int]:
+    """Make the store of one file."""
+    return {}
 
 
 def _first_uses(_facts: ModuleFacts) -> dict[tuple[int, str, int], int]:

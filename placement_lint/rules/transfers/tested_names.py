@@ -10,10 +10,6 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
 
-_IN_MOST = cst.GreaterThan | cst.GreaterThanEqual | cst.In | cst.IsNot | cst.LessThan
-_IN_MOST |= cst.LessThanEqual | cst.NotEqual | cst.NotIn
-"""Comparisons that may be true in each iteration from some iteration on: `step > warmup`."""
-
 
 def names_tested(around: cst.CSTNode, ctx: Context, *, each_time: bool = False) -> set[str]:
     """Return the names that a loop or a function tests: it waits for those in any case.
@@ -77,9 +73,12 @@ def is_done_sometimes(node: cst.CSTNode, around: cst.CSTNode, ctx: Context) -> b
 
 
 def _is_rare(test: cst.BaseExpression) -> bool:
-    """Return whether a test may be true in some iterations only, all along."""
-    return not isinstance(test, cst.Comparison) or not any(
-        isinstance(each.operator, _IN_MOST) for each in test.comparisons
+    """Return whether a test may be true in some iterations only, all along.
+
+    Of other comparisons, such as `step > warmup`, all iterations from some on may be.
+    """
+    return not isinstance(test, cst.Comparison) or all(
+        isinstance(each.operator, cst.Equal | cst.Is) for each in test.comparisons
     )
 
 
