@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from placement_lint.files.test_paths import is_init
 from placement_lint.project.bindings import STAR_NAME
 from placement_lint.project.file_facts import TopStatement
+from placement_lint.project.large_packages import large_packages
 from placement_lint.syntax.deep_stack import run_deep
 from placement_lint.syntax.python_parser import python_tree
 
@@ -109,6 +110,10 @@ class _Search:
             self._take_import(path, imported, name, bound, uses)
             brought |= uses
             is_handed_on = any(map(is_init, self._importers.get(imported, ())))
+            if is_handed_on:
+                # What a large package imports of its own modules is not followed.
+                large = self._modules.fact(large_packages)
+                is_handed_on = large.isdisjoint(self._modules.packages_above(imported))
             if imported in self._modules.donating or is_init(imported) or is_handed_on:
                 directly |= uses
         if not directly and path not in self._modules.donating:
