@@ -237,10 +237,14 @@ def of_pairs(of: Value) -> Value:
     )
 
 
+def is_file(held: Value) -> bool:
+    """Return whether a value is all of what a file of NumPy holds."""
+    return bool(held) and all(isinstance(atom, Host) and atom.from_file for atom in held)
+
+
 def _of_archive(atom: Atom) -> Mapping | None:
     """Return the dict of what an archive of arrays holds, `dict(np.load(path))`, read at once."""
-    is_file = isinstance(atom, Host) and atom.from_file
-    return Mapping((), frozenset({Host(from_file=True)})) if is_file else None
+    return Mapping((), frozenset({Host(from_file=True)})) if is_file(frozenset({atom})) else None
 
 
 def _of_known_pairs(atom: Atom) -> Mapping | None:

@@ -13,7 +13,7 @@ from placement_lint.placement.domain.containers import (
     of_items,
     sited,
 )
-from placement_lint.placement.domain.contents import element_of, without_parts
+from placement_lint.placement.domain.contents import element_of, is_file, without_parts
 from placement_lint.placement.domain.keys import Key, Member
 from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.mesh_devices import MeshDevices
@@ -171,7 +171,7 @@ class Subscripts:
         """Return what of some values is as large as a file after this: a text gives all that is
         kept under it, a slice perhaps most of it, and a permutation all of it.
         """
-        files = frozenset(atom for atom in others if _is_file(value(atom)))
+        files = frozenset(atom for atom in others if is_file(value(atom)))
         is_kept = is_text or (
             files == others and (self._is_share(node, state) or self._is_permuted(node, state))
         )
@@ -204,7 +204,7 @@ class Subscripts:
                 return False
             of = _measured(part, names)
             if of is not None:
-                is_share |= _is_file(self.on.evaluate(of, state))
+                is_share |= is_file(self.on.evaluate(of, state))
                 continue
             said = names.sole_value(part) if hops < _MOST_NAMES_IN_BOUNDS else None
             hops += said is not None
@@ -228,7 +228,7 @@ class Subscripts:
             return False
         of = _measured(_first_axis(order.args[0].value), names)
         is_order = (dotted(order.func) or "").rpartition(".")[2] in _ORDERS
-        return is_order and of is not None and _is_file(self.on.evaluate(of, state))
+        return is_order and of is not None and is_file(self.on.evaluate(of, state))
 
     def _bounds(self, node: cst.Subscript, state: State) -> Part | None:
         """Return the bounds and the step of a slice; None where one of them is not known."""
@@ -394,11 +394,6 @@ def _is_whole(node: cst.Subscript) -> bool:
             isinstance(inner, cst.Tuple) and not inner.elements
         )
     return False
-
-
-def _is_file(held: Value) -> bool:
-    """Return whether a value is all of what a file of NumPy holds."""
-    return bool(held) and all(isinstance(atom, Host) and atom.from_file for atom in held)
 
 
 def _measured(node: cst.CSTNode, names: Names) -> cst.Name | cst.Attribute | None:

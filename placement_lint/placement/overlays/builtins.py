@@ -14,7 +14,7 @@ from placement_lint.placement.domain.containers import (
     with_assigned,
     with_item,
 )
-from placement_lint.placement.domain.contents import element_of, iterated_of, of_pairs
+from placement_lint.placement.domain.contents import element_of, is_file, iterated_of, of_pairs
 from placement_lint.placement.domain.keys import Member
 from placement_lint.placement.domain.library_values import DeviceList, LibraryFunction
 from placement_lint.placement.domain.values import (
@@ -91,8 +91,7 @@ def _are_of_files(held: list[Value]) -> bool:
     """Return whether all NumPy arrays in some values, at least one, are what files hold."""
     lists = [part for part in held if any(isinstance(atom, Sequence) for atom in part)]
     parts = join(*(element_of(part) if part in lists else part for part in held))
-    arrays = [atom for atom in parts if not isinstance(atom, Plain)]
-    return bool(arrays) and all(isinstance(atom, Host) and atom.from_file for atom in arrays)
+    return is_file(frozenset(atom for atom in parts if not isinstance(atom, Plain)))
 
 
 def builtin(call: LibraryCall) -> Value:

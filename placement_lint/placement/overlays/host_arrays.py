@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 from placement_lint.jaxmodel import transfer
-from placement_lint.placement.domain.values import (
-    PLAIN,
-    Host,
-    Sequence,
-    Value,
-    join,
-    value,
-)
+from placement_lint.placement.domain.containers import view_of
+from placement_lint.placement.domain.values import PLAIN, Host, Mapping, Value, value
 
 
 def host_method(atom: Host, name: str) -> Value:
@@ -21,11 +15,6 @@ def host_method(atom: Host, name: str) -> Value:
     """
     if name in {"item", "tolist", "tobytes"}:
         return PLAIN
-    held = value(Host(from_file=atom.from_file))
-    if name == "values":
-        return value(Sequence(None, held))
-    if name == "items":
-        return value(Sequence(None, value(Sequence((PLAIN, held), join(PLAIN, held)))))
-    if name == "keys":
-        return value(Sequence(None, PLAIN))
+    if name in {"items", "keys", "values"}:
+        return value(view_of(Mapping((), value(Host(from_file=atom.from_file))), name))
     return value(Host(from_file=atom.from_file and name in transfer.SIZE_KEEPING_METHODS))

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
-from placement_lint.placement.domain.containers import EXTENDING
+from placement_lint.placement.domain.containers import EXTENDING, view_of
 from placement_lint.placement.domain.values import (
     PLAIN,
     UNKNOWN,
     AnyTree,
-    Sequence,
+    Mapping,
     Value,
     arrays,
     join,
@@ -70,12 +70,8 @@ def tree_method(
         return join(held, *(given for _, given in operands[1:]))
     if name in _OF_ARRAYS or name == "get":
         return on.iteration.part(node, atom, state)
-    if name == "values":
-        return value(Sequence(None, held))
-    if name == "items":
-        return value(Sequence(None, value(Sequence((PLAIN, held), join(PLAIN, held)))))
-    if name == "keys":
-        return value(Sequence(None, PLAIN))
+    if name in {"items", "keys", "values"}:
+        return value(view_of(Mapping((), held), name))
     if name == "setdefault" and len(operands) == 2 and not any(arrays(operands[1][1])):
         return join(held, operands[1][1])
     on.escapes(held, state)

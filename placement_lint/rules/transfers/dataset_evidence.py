@@ -220,7 +220,6 @@ def _parts(
         return [target]
     targets = [part.value for part in target.elements]
     if isinstance(value, cst.Tuple | cst.List) and len(value.elements) == len(targets):
-        # That is without those with a star.
         pairs = zip(targets, value.elements, strict=True)
         return [each for each, part in pairs if ctx.tree.is_inside(call, part)]
     return targets

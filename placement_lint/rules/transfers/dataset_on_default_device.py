@@ -28,7 +28,6 @@ from placement_lint.syntax.dotted import said
 from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
-    from placement_lint.placement.domain.values import Value
     from placement_lint.rules.base import LaterPlan
     from placement_lint.rules.commitment.writing import Around
     from placement_lint.rules.context import Context
@@ -189,7 +188,7 @@ def _source_words(name: str | None, node: cst.Call, ctx: Context) -> set[str] | 
         source = arguments.get(0, "object", "a")
         if source is None or arguments.get(None, "device") is not None:
             return None
-        if _is_of_files(ctx.flow.value(source)):
+        if contents.is_file(ctx.flow.value(source)):
             return argument_words(source, ctx)
     return None
 
@@ -218,13 +217,9 @@ def _words_of_files(arrays: cst.BaseExpression, node: cst.Call, ctx: Context) ->
     What is joined in each iteration, or for each item that an object gives, are batches.
     """
     leaves = [*contents.leaves_of(ctx.flow.tree_of(arrays))]
-    if not leaves or not all(map(_is_of_files, leaves)) or gives_one_of_many(node, ctx):
+    if not leaves or not all(map(contents.is_file, leaves)) or gives_one_of_many(node, ctx):
         return None
     return argument_words(arrays, ctx)
-
-
-def _is_of_files(held: Value) -> bool:
-    return bool(held) and all(isinstance(atom, values.Host) and atom.from_file for atom in held)
 
 
 def _is_packaged(node: cst.Call, ctx: Context) -> bool:
