@@ -11,6 +11,7 @@ from placement_lint.files.test_paths import is_test_path
 from placement_lint.jaxmodel.platforms import PLACED_BY
 from placement_lint.jaxmodel.tracing import COMPILING
 from placement_lint.semantic.array_operators import operation_on_array, operations
+from placement_lint.semantic.compiled_functions import compiles
 from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.file_view import FileView
 from placement_lint.semantic.functions import function_handed_out, nodes_inside
@@ -28,7 +29,7 @@ from placement_lint.semantic.program_queries import (
     JaxCall,
 )
 from placement_lint.semantic.tracing import TracedFunctions
-from placement_lint.syntax.calls import Arguments, is_none
+from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import (
     applied,
     function_of,
@@ -38,7 +39,7 @@ from placement_lint.syntax.definitions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
     from contextlib import AbstractContextManager
 
     from placement_lint.project.modules import Modules
@@ -52,8 +53,6 @@ _MOST_CALLS = 256
 """Calls of one function that are reported."""
 _PLACE_WORDS = tuple(name.rpartition(".")[2].encode() for name in PLACED_BY)
 _PUTTING = frozenset({"jax.device_put"})
-_COMPILERS = frozenset({"jax.jit", "equinox.filter_jit", "flax.nnx.jit"})
-_FOR_DEVICE = frozenset({"backend", "device"})
 _STAR = b"import *"
 _KEEPING = ("builtins.classmethod", "builtins.staticmethod", "jax.")
 """Decorators that call what they decorate, or trace it."""
@@ -124,7 +123,7 @@ class FunctionsElsewhere:
         is_traced = any(each.is_certain for each in traced.of(function))
         decorators = function.decorators if isinstance(function, cst.FunctionDef) else ()
         others = [each for each in decorators if not only_caches(each, facts.names)]
-        is_compiled = _is_compiled(function, others, view)
+        is_compiled = len(others) == 1 and compiles(others[0].decorator, facts.names)
         named = [view.name(applied(each.decorator, facts.names)[0]) for each in others]
         if any(name is None or not name.startswith(_KEEPING) for name in named) and not is_compiled:
             # What a decorator makes of it may do anything.
@@ -287,17 +286,11 @@ class FunctionsElsewhere:
                     yield None
                     return
                 for use in self._uses(path, function, importer, facts):
-                    call = facts.tree.parent(use)
                     if only_says_type(use, facts.tree):
                         continue
-                    given = None
-                    if isinstance(call, cst.Call) and call.func is use:
-                        given = Arguments(call).get(place, name)
-                    if given is not None and is_none(given):
-                        continue
-                    found = None if given is None else facts.fact(KnownTypes).of(given)
-                    yield found
-                    if found is None:
+                    found = facts.fact(KnownTypes).passed_at(use, place, name)
+                    yield from found
+                    if None in found:
                         return
 
     def _users(self, path: str, name: str) -> list[str]:
@@ -368,16 +361,6 @@ def reexported(facts: ModuleFacts, name: str) -> str | None:
     only = facts.names.module_scope.sole_binding(top)
     target = None if only is None else only.target
     return None if target is None else f"{target}{dot}{rest}"
-
-
-def _is_compiled(function: Function, decorators: Sequence[cst.Decorator], view: FileView) -> bool:
-    """Return whether a function is what `jax.jit` makes of it, for the device of its arguments."""
-    if isinstance(function, cst.FunctionDef) and len(decorators) == 1:
-        of, calls = applied(decorators[0].decorator, view.names)
-        return view.name(of) in _COMPILERS and not any(
-            each.is_open or _FOR_DEVICE & each.keywords.keys() for each in calls
-        )
-    return False
 
 
 def _function_named(facts: ModuleFacts, name: str) -> Function | None:

@@ -3,9 +3,9 @@
 `model` has all facts of a file, `file_view` is what a rule asks through, and `program_queries` what
 it may ask about other files.
 
-- Functions: `functions`, `generators`, `given_functions` and `elsewhere` (what is given to workers
-  and callbacks), `tracing` (what JAX traces), `config_contexts` (what enters a configuration
-  context of JAX).
+- Functions: `functions`, `compiled_functions`, `generators`, `given_functions` and `elsewhere`
+  (what is given to workers and callbacks), `tracing` (what JAX traces), `config_contexts` (what
+  enters a configuration context of JAX).
 - Names and objects: `beside` (what another file of the program defines), `followed`, `known_types`,
   `method_uses`, `named_places` (what arrays are put on), `object_classes`, `own_attributes`,
   `set_attributes`, `spread_options`, `written_tables`.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.semantic.compiled_functions import is_compiled, is_compiled_where_defined
 from placement_lint.semantic.program_queries import KnownType
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 from placement_lint.syntax.definitions import (
@@ -19,6 +20,8 @@ from placement_lint.syntax.definitions import (
     applied,
     class_of_receiver,
     is_generator,
+    keeps_fields,
+    only_says_type,
 )
 from placement_lint.syntax.names import BindingKind
 
@@ -29,6 +32,10 @@ if TYPE_CHECKING:
     from placement_lint.syntax.names import Binding, Names
 
 MESH = KnownType("jax.sharding.Mesh")
+COMPILED = KnownType("jax.stages.Wrapped")
+"""A compiled function, for the device of its arguments."""
+NOT_PASSED = KnownType("")
+"""What a call passes for a parameter that it leaves out."""
 _MADE_BY = {"jax.make_mesh": MESH, MESH.name: MESH}
 """What calls of libraries give; the constructor stands for its class in annotations as well."""
 _TAKING = {
@@ -57,6 +64,15 @@ _METHOD_DECORATORS = (
 )
 
 
+@dataclass(frozen=True)
+class _Field:
+    """A parameter, or a field of a class."""
+
+    place: int | None
+    name: str
+    default: cst.BaseExpression | None
+
+
 class KnownTypes:
     """The types of expressions of one file. None everywhere: it is not known."""
 
@@ -65,6 +81,7 @@ class KnownTypes:
         self._names: Names = facts.names
         self._tree = facts.tree
         self._attributes: dict[int, dict[str, list[cst.CSTNode | None]]] = {}
+        self._parameters: dict[tuple[int, int], KnownType | None] = {}
 
     def of(self, node: cst.BaseExpression, steps: int = _STEPS) -> KnownType | None:
         """Return the type of an expression; that of what is not None, where it may be None."""
@@ -78,6 +95,8 @@ class KnownTypes:
             return self._of_call(node, steps)
         if isinstance(node, cst.IfExp):
             return self._common((node.body, node.orelse), steps)
+        if isinstance(node, cst.BooleanOperation) and isinstance(node.operator, cst.Or):
+            return self._common((node.left, node.right), steps)
         if isinstance(node, cst.Tuple):
             parts = [each.value for each in node.elements]
             if any(isinstance(each, cst.StarredElement) for each in node.elements):
@@ -106,7 +125,9 @@ class KnownTypes:
                 return self._member(bound.node, below, _STEPS, called=called)
             return self._class(bound.node) if called else None
         if isinstance(bound.node, cst.FunctionDef) and len(bindings) == 1:
-            return self._returned(bound.node, _STEPS) if called and not below else None
+            if called or below:
+                return self._returned(bound.node, _STEPS) if not below else None
+            return self._of_function(bound.node)
         found = self._of_bindings(bindings, top, _STEPS)
         if below and found is not None:
             return self._of_member(found, below, _STEPS, called=called)
@@ -136,7 +157,14 @@ class KnownTypes:
         if binding.kind is BindingKind.IMPORT:
             return self._elsewhere(binding.target or "", called=False)
         if isinstance(bound, cst.Param):
-            return self._of_parameter(bound, steps)
+            key = id(bound), steps
+            if key not in self._parameters:
+                # What leads back to it while it is looked for says nothing.
+                self._parameters[key] = None
+                self._parameters[key] = self._of_parameter(bound, steps)
+            return self._parameters[key]
+        if isinstance(bound, cst.FunctionDef):
+            return self._of_function(bound)
         if isinstance(bound, cst.AnnAssign):
             said = self._annotated(bound.annotation.annotation, steps)
             if said is not None:
@@ -177,7 +205,10 @@ class KnownTypes:
         if cls is not None and is_bound and names[:1] == [name]:
             return None if "builtins.classmethod" in how else self._class(cls)
         place = names.index(name) - is_bound if name in names else None
-        return self._passed(function, cls, place, name, steps)
+        return self._passed(function, cls, _Field(place, name, param.default), steps)
+
+    def _of_function(self, function: cst.FunctionDef) -> KnownType | None:
+        return COMPILED if is_compiled_where_defined(function, self._names) else None
 
     def _taken(self, uses: Sequence[cst.CSTNode]) -> KnownType | None:
         """Return the type of what is given to something that takes no other type."""
@@ -195,22 +226,25 @@ class KnownTypes:
 
     def _passed(
         self,
-        function: cst.FunctionDef,
+        function: cst.FunctionDef | None,
         cls: cst.ClassDef | None,
-        place: int | None,
-        name: str,
+        field: _Field,
         steps: int,
     ) -> KnownType | None:
-        """Return the type of what every call of a function in this file passes for a parameter."""
-        called = function.name.value
+        """Return the type of what every call of a function passes for a parameter.
+
+        Without a function: of a class that has no method which makes its objects.
+        """
+        called = "__init__" if function is None else function.name.value
         uses: Sequence[cst.CSTNode]
-        if cls is None:
+        if function is not None and cls is None:
             uses = self._names.uses(called, self._names.scope(function))
-        elif called == "__init__":
+        elif cls is not None and called == "__init__":
             uses = [
                 use
                 for use in self._names.uses(cls.name.value, self._names.scope(cls))
                 if not isinstance(self._tree.parent(use), cst.Attribute)
+                and not only_says_type(use, self._tree)
             ]
             # In a class method, `cls` is called.
             uses += [
@@ -219,7 +253,7 @@ class KnownTypes:
                 if isinstance(call.func, cst.Name) and call.func.value == "cls"
             ]
         else:
-            owners = {"self", "cls", cls.name.value}
+            owners = {"self", "cls", "" if cls is None else cls.name.value}
             uses = [
                 each
                 for each in self._facts.fact(_attributes_by_name).get(called, [])
@@ -227,33 +261,52 @@ class KnownTypes:
             ]
         found: set[KnownType | None] = set()
         for use in uses[:_MOST_USES]:
-            call, first = self._tree.parent(use), 0
-            if isinstance(call, cst.Arg):
-                # functools.partial(function, …)
-                call, first = self._tree.parent(call), 1
-            if not isinstance(call, cst.Call) or not (
-                self._names.qualified(call.func) == PARTIAL if first else call.func is use
-            ):
-                return None
-            given = Arguments(call).get(None if place is None else place + first, name)
-            if given is not None and is_none(given):
-                continue
-            found.add(None if given is None else self.of(given, steps - 1))
+            passed = self.passed_at(use, field.place, field.name, steps)
+            found |= self._default(field, steps) if NOT_PASSED in passed else passed
             if None in found or len(found) > 1:
                 return None
-        if not found and (cls is None or called == "__init__"):
-            of = function if cls is None else cls
-            found |= self._passed_elsewhere(of, place, name)
+        of = cls if called == "__init__" else function if cls is None else None
+        if of is not None and found <= {COMPILED}:
+            found |= self._passed_elsewhere(of, field, steps)
         return found.pop() if len(found) == 1 else None
 
+    def passed_at(
+        self, use: cst.CSTNode, place: int | None, name: str, steps: int = _STEPS
+    ) -> set[KnownType | None]:
+        """Return the type of what a use of a function passes for a parameter; nothing of `None`.
+
+        `NOT_PASSED` where it is a call that passes nothing for it.
+        """
+        call, first = self._tree.parent(use), 0
+        if isinstance(call, cst.Arg):
+            # functools.partial(function, …)
+            call, first = self._tree.parent(call), 1
+        if not isinstance(call, cst.Call) or not (
+            self._names.qualified(call.func) == PARTIAL if first else call.func is use
+        ):
+            return {None}
+        arguments = Arguments(call)
+        given = arguments.get(None if place is None else place + first, name)
+        if given is None:
+            return {None if first or arguments.is_open else NOT_PASSED}
+        return set() if is_none(given) else {self.of(given, steps - 1)}
+
     def _passed_elsewhere(
-        self, of: cst.FunctionDef | cst.ClassDef, place: int | None, name: str
-    ) -> frozenset[KnownType | None]:
+        self, of: cst.FunctionDef | cst.ClassDef, field: _Field, steps: int
+    ) -> set[KnownType | None]:
         """Return the types of what calls in other files pass for a parameter."""
         only = self._names.module_scope.sole_binding(of.name.value)
         if only is None or only.node is not of:
-            return frozenset()
-        return self._facts.run.passed_types(self._facts.path, of.name.value, place, name)
+            return set()
+        name, path = of.name.value, self._facts.path
+        found = {*self._facts.run.passed_types(path, name, field.place, field.name)}
+        return found - {NOT_PASSED} | self._default(field, steps) if NOT_PASSED in found else found
+
+    def _default(self, field: _Field, steps: int) -> set[KnownType | None]:
+        """Return the type of the default of a parameter; nothing of `None`."""
+        if field.default is None:
+            return {None}
+        return set() if is_none(field.default) else {self.of(field.default, steps - 1)}
 
     def _of_attribute(self, node: cst.Attribute, steps: int, *, called: bool) -> KnownType | None:
         """Return the type of an attribute, or of what calling it gives."""
@@ -286,6 +339,11 @@ class KnownTypes:
 
     def _of_call(self, node: cst.Call, steps: int) -> KnownType | None:
         func = node.func
+        if is_compiled(node, self._names):
+            return COMPILED
+        if self._names.qualified(func) == PARTIAL:
+            inner = Arguments(node).get(0, "func")
+            return COMPILED if inner is not None and self.of(inner, steps - 1) == COMPILED else None
         if isinstance(func, cst.Attribute):
             known = _MADE_BY.get(self._names.qualified(func) or "")
             return known or self._of_attribute(func, steps, called=True)
@@ -374,7 +432,11 @@ class KnownTypes:
             known = self._attributes[id(cls)] = _attributes_of(cls, self._facts)
         places = known.get(name)
         if places is not None:
-            return self._of_places(name, places, steps, called=called)
+            found = self._of_places(name, places, steps, called=called)
+            if called or not isinstance(places[0], cst.Annotation) or not keeps_fields(cls):
+                return found
+            # What sets it later may not do so each time.
+            return self._of_field(cls, name, steps) if found in {None, COMPILED} else found
         for base in cls.bases:
             above = self._of_annotation(base.value, steps - 1)
             found = (
@@ -383,6 +445,23 @@ class KnownTypes:
             if found is not None:
                 return found
         return None
+
+    def _of_field(self, cls: cst.ClassDef, name: str, steps: int) -> KnownType | None:
+        """Return the type of what calls of a class give for a field that it only declares."""
+        fields = [
+            each
+            for line in cls.body.body
+            for each in (line.body if isinstance(line, cst.SimpleStatementLine) else ())
+            if isinstance(each, cst.AnnAssign)
+        ]
+        names = [each.target.value for each in fields if isinstance(each.target, cst.Name)]
+        if names.count(name) != 1:
+            return None
+        # The fields of a base come before.
+        above = {self._names.qualified(each.value) for each in cls.bases} - {"typing.NamedTuple"}
+        place = names.index(name)
+        field = _Field(None if above else place, name, fields[place].value)
+        return self._passed(None, cls, field, steps)
 
     def _of_places(
         self, name: str, places: list[cst.CSTNode | None], steps: int, *, called: bool
@@ -397,6 +476,10 @@ class KnownTypes:
         if classes:
             return self._class(classes[0]) if called and len(places) == 1 else None
         functions = [each for each in places if isinstance(each, cst.FunctionDef)]
+        if functions and not called and len(places) == 1:
+            made = self._of_function(functions[0])
+            if made is not None:
+                return made
         if functions:
             is_property = any(
                 self._names.qualified(each.decorator) in PROPERTIES

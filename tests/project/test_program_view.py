@@ -253,6 +253,32 @@ def test_compiled_methods_are_known_from_another_file(
     assert [each.span.line for each in found.findings] == [11, 25]
 
 
+def test_compiled_functions_that_other_files_pass(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    loops = (
+        "import dataclasses\nfrom typing import Any\n\nimport jax\n\n\n"
+        "def compiled(step, x):\n    return [float(step(x)) for _ in range(9)]\n\n\n"
+        "def either(step, x):\n    return [float(step(x)) for _ in range(9)]\n\n\n"
+        "def left_out(x, step=None):\n    return [float(step(x)) for _ in range(9)]\n\n\n"
+        "@dataclasses.dataclass\nclass Loop:\n    step: Any\n    other: Any\n\n"
+        "    def run(self, x):\n        scores = [float(self.step(x)) for _ in range(9)]\n"
+        "        return scores + [float(self.other(x)) for _ in range(9)]\n"
+    )
+    steps = "import jax\n\n\ndef plain(x):\n    return x + 1\n\n\nfast = jax.jit(plain)\n"
+    main = (
+        "import functools\n\nimport loops\nfrom loops import Loop, compiled, either\n"
+        "from steps import fast, plain\n\n\n"
+        "def main(x):\n    compiled(fast, x)\n    functools.partial(compiled, fast)(x)\n"
+        "    either(fast, x)\n    either(plain, x)\n    Loop(fast, plain).run(x)\n"
+        "    loops.left_out(x, step=fast)\n    loops.left_out(x)\n"
+    )
+    files = {"loops.py": loops, "steps.py": steps, "main.py": main}
+    paths = write(tmp_path_factory.mktemp("run"), files)
+    found = Linter(lambda _: Settings(select=("JDP405",))).check(paths)
+    assert [each.span.line for each in found.findings] == [8, 16, 25]
+
+
 def test_what_only_fetches_is_known_from_another_file(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:

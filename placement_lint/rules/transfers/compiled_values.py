@@ -11,6 +11,7 @@ from placement_lint.semantic.elsewhere import effects_of
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
+    from placement_lint.semantic.model import ModuleFacts
 
 _WORDS = frozenset(name.rpartition(".")[2] for name in JITS)
 
@@ -23,7 +24,31 @@ def is_compiled_elsewhere(function: cst.BaseExpression, ctx: Context) -> bool:
     effects = effects_of(function, ctx) if is_named else None
     if (effects is not None and effects.is_compiled) or is_pmapped(function, ctx):
         return True
-    return is_compiled_by_value(function, ctx)
+    return is_compiled_by_type(function, ctx) or is_compiled_by_value(function, ctx)
+
+
+def is_compiled_by_type(function: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether an expression is surely a compiled function by what the files of the run bind
+    it to, or pass for it: a parameter, or what objects hold.
+    """
+    if not isinstance(function, cst.Attribute | cst.Name):
+        return False
+    if isinstance(function, cst.Attribute) and function.attr.value in ctx.module.fact(_set_outside):
+        return False
+    # Rules import this module where LibCST may not be needed.
+    from placement_lint.semantic.known_types import COMPILED, KnownTypes
+
+    return ctx.module.fact(KnownTypes).of(function) == COMPILED
+
+
+def _set_outside(facts: ModuleFacts) -> set[str]:
+    """Return the attributes that a file sets of other objects than `self`."""
+    return {
+        each.target.attr.value
+        for each in facts.tree.every(cst.AssignTarget)
+        if isinstance(each.target, cst.Attribute)
+        and not (isinstance(each.target.value, cst.Name) and each.target.value.value == "self")
+    }
 
 
 def is_compiled_by_value(function: cst.BaseExpression, ctx: Context) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import libcst as cst
 
@@ -23,6 +23,7 @@ from placement_lint.rules.transfers.kept_results import (
     CONVERTING,
     is_kept,
     is_only_called,
+    makes_text,
 )
 from placement_lint.rules.transfers.tested_names import names_tested
 from placement_lint.semantic.elsewhere import effects_of
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from placement_lint.rules.transfers.jitted_calls import Loop
     from placement_lint.semantic.model import ModuleFacts
 
-    Reading = cst.Assign | cst.Call | cst.FormattedStringExpression
+    Reading = cst.Assign | cst.BinaryOperation | cst.Call | cst.FormattedStringExpression
 
     Around = Loop | cst.FunctionDef
 
@@ -61,6 +62,12 @@ _COMPUTING = frozenset(
 )  # fmt: skip
 """What makes an array of NumPy of its argument, and computes with that."""
 _MAKING = frozenset(f"numpy.{name}" for name in ("empty", "full", "ones", "zeros"))
+_SCALARS = frozenset(
+    [f"math.{name}" for name in ("exp", "isfinite", "isnan", "log", "log10", "log2", "sqrt")]
+    + [f"numpy.{name}" for name in ("float16", "float32", "float64", "int32", "int64")]
+)
+"""What makes a number of its argument."""
+_TEXTS = frozenset({"builtins.format", "builtins.repr", "builtins.str"})
 _READING_METHODS = frozenset({"item", "tolist"})
 _MOST_WRAPPERS = 2
 """Functions that hand back what another one gives."""
@@ -172,10 +179,7 @@ class HostSyncInLoop(Rule):
 def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
     inside = (body, *ctx.tree.descendants(body))
     in_each_iteration = [
-        each
-        for each in inside
-        if isinstance(each, cst.Assign | cst.Call | cst.FormattedStringExpression)
-        and _runs_each_time(each, loop, ctx)
+        each for each in inside if _may_read(each) and _runs_each_time(each, loop, ctx)
     ]
     tested = names_tested(loop, ctx, each_time=True)
     steps = {
@@ -211,6 +215,21 @@ def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
                 related=((step, ctx.module.path, "the step that it waits for"),),
             )
             break
+
+
+def _may_read(node: cst.CSTNode) -> TypeGuard[Reading]:
+    return isinstance(
+        node, cst.Assign | cst.Call | cst.FormattedStringExpression
+    ) or _is_formatting(node)
+
+
+def _is_formatting(node: cst.CSTNode) -> TypeGuard[cst.BinaryOperation]:
+    """Return whether a node is `"loss %f" % loss`."""
+    return (
+        isinstance(node, cst.BinaryOperation)
+        and isinstance(node.operator, cst.Modulo)
+        and isinstance(node.left, cst.SimpleString | cst.ConcatenatedString)
+    )
 
 
 def _runs_each_time(node: cst.CSTNode, loop: Loop, ctx: Context) -> bool:
@@ -279,9 +298,7 @@ def _returns_results(function: cst.FunctionDef, ctx: Context, wrappers: int) -> 
         and _is_unconditional(each, ctx)
         and _runs_on_device(each, ctx, wrappers)
     }
-    parts = elements_or_self(only)
-    if isinstance(only, cst.Dict):
-        parts = [each.value for each in only.elements]
+    parts = _values(only)
     return bool(steps and parts) and all(
         _step_of(part, only, function, steps, ctx) is not None for part in parts
     )
@@ -340,17 +357,32 @@ def _read_here(node: Reading, ctx: Context) -> Iterator[cst.BaseExpression]:
     if isinstance(node, cst.FormattedStringExpression):
         yield node.expression
         return
+    if isinstance(node, cst.BinaryOperation):
+        yield from _values(node.right)
+        return
     name = ctx.called(node)
-    if name in CONVERTING or name in _COMPUTING:
+    if name in CONVERTING or name in _COMPUTING or name in _SCALARS or name in _TEXTS:
         yield from Arguments(node).positional[:1]
+    elif makes_text(node):
+        yield from Arguments(node).values
     elif name == "builtins.print":
         yield from Arguments(node).positional
     elif name in TREE_MAPS and len(node.args) > 1 and _converts(node.args[0].value, ctx):
         yield node.args[1].value
     elif isinstance(node.func, cst.Attribute) and node.func.attr.value in _READING_METHODS:
         yield node.func.value
+    elif isinstance(node.func, cst.Attribute) and node.func.attr.value == "set_postfix":
+        # tqdm makes texts of them.
+        yield from (part for each in Arguments(node).values for part in _values(each))
     elif len(node.args) == 1 and _only_fetches(node.func, ctx):
         yield from Arguments(node).positional
+
+
+def _values(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """Return the values of a dictionary that is written out, the elements of a tuple, or itself."""
+    return (
+        [x.value for x in node.elements] if isinstance(node, cst.Dict) else elements_or_self(node)
+    )
 
 
 def _is_item_of_numpy(target: cst.BaseExpression, ctx: Context) -> bool:
@@ -387,7 +419,10 @@ def _kept_parameters(function: cst.FunctionDef, ctx: Context) -> set[str | None]
     if id(function) not in known:
         kept = {
             _root(what)
-            for each in ctx.tree.every(cst.Call, cst.FormattedStringExpression, below=function.body)
+            for each in ctx.tree.every(
+                cst.BinaryOperation, cst.Call, cst.FormattedStringExpression, below=function.body
+            )
+            if not isinstance(each, cst.BinaryOperation) or _is_formatting(each)
             for what in _read_here(each, ctx)
             if _is_unconditional(each, ctx) and is_kept(each, function, ctx)
         }

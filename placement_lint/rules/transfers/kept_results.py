@@ -26,17 +26,22 @@ _COLLECTING_METHODS = frozenset(
 )
 """What keeps a value too, in an object that decides nothing in the loop."""
 _KEEPING_METHODS = frozenset(
-    "add_scalar append debug extend info log log_metrics print scalar set_description set_postfix "
-    "warning write writerow".split()
+    "add_scalar append appendleft debug extend info log log_metrics logkv print scalar "
+    "set_description set_description_str set_postfix set_postfix_str warning write writelines "
+    "writerow".split()
 )
-_ADDING_METHODS = frozenset({"append", "extend"})
+_ADDING_METHODS = frozenset({"append", "appendleft", "extend"})
 _SHOWING = frozenset({
-    "builtins.print", "mlflow.log_metric", "mlflow.log_metrics", "rich.print", "swanlab.log",
+    "builtins.print", "click.echo", "mlflow.log_metric", "mlflow.log_metrics", "rich.print",
+    "swanlab.log", "sys.stderr.write", "sys.stdout.write", "tqdm.auto.tqdm.write",
     "tqdm.tqdm.write", "wandb.log",
 })  # fmt: skip
+_LOGGING = ("absl.logging.", "logging.", "loguru.logger.")
 _PASSING_ON = frozenset({
-    "builtins.dict", "builtins.float", "builtins.int", "builtins.round", "builtins.str",
-    "numpy.array", "numpy.asarray", "numpy.max", "numpy.mean", "numpy.min", "numpy.sum",
+    "builtins.dict", "builtins.float", "builtins.format", "builtins.int", "builtins.max",
+    "builtins.min", "builtins.round", "builtins.str", "json.dumps", "math.exp", "math.log",
+    "math.log10", "math.log2", "math.sqrt", "numpy.array", "numpy.asarray",
+    "numpy.max", "numpy.mean", "numpy.min", "numpy.sum",
 })  # fmt: skip
 _MORE_OF_NUMPY = frozenset(
     "astype copy flatten item max mean min ravel round squeeze std sum tolist".split()
@@ -57,7 +62,7 @@ def is_kept(node: cst.CSTNode, loop: Around, ctx: Context, depth: int = 3) -> bo
         if isinstance(parent, cst.Call) and parent.func is not child:
             if _keeps(parent, ctx) or _collects(parent, loop, ctx):
                 return isinstance(ctx.parent(parent), cst.Expr) and _is_added(parent, loop, ctx)
-            if ctx.called(parent) not in _PASSING_ON:
+            if ctx.called(parent) not in _PASSING_ON and not makes_text(parent):
                 return False
         elif isinstance(parent, cst.Attribute):
             if parent.attr.value not in _MORE_OF_NUMPY:
@@ -71,6 +76,9 @@ def is_kept(node: cst.CSTNode, loop: Around, ctx: Context, depth: int = 3) -> bo
         elif isinstance(parent, cst.Subscript) and child is not parent.value:
             # A mask takes a part of what was read with it; an index may choose what to do next.
             if ctx.called(parent.value) not in CONVERTING:
+                return False
+        elif isinstance(parent, cst.IfExp):
+            if child is parent.test:
                 return False
         elif not isinstance(
             parent,
@@ -103,8 +111,18 @@ def _keeps(call: cst.CSTNode, ctx: Context) -> bool:
         return False
     name = ctx.called(call)
     if name is not None:
-        return name in _SHOWING or name.startswith(("absl.logging.", "logging."))
+        return name in _SHOWING or name.startswith(_LOGGING)
     return isinstance(call.func, cst.Attribute) and call.func.attr.value in _KEEPING_METHODS
+
+
+def makes_text(node: cst.CSTNode) -> bool:
+    """Return whether a call is a method of a text that is written out: `"{:.3f}".format(loss)`."""
+    return (
+        isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Attribute)
+        and isinstance(node.func.value, cst.SimpleString | cst.ConcatenatedString)
+        and node.func.attr.value in {"format", "join"}
+    )
 
 
 def _is_added(call: cst.Call, loop: Around, ctx: Context) -> bool:
