@@ -81,15 +81,17 @@ class HostSyncInLoop(Rule):
 
     ## What it does
     Finds `float(loss)`, `int(…)`, `loss.item()`, `.tolist()`, `np.asarray(…)`, `np.log10(…)`, an
-    item of a NumPy array (`losses[i] = loss`), `jax.device_get(…)`, `print(loss)` and `f"{loss}"`
-    on the result of a jitted or pmapped function, or on what is computed from it, on every
-    iteration of a loop that also calls that function, if the value is only kept or shown: appended,
-    summed up, stored in a list or a dictionary, logged, printed. It may be read for each item, as
-    in `{k: float(v) for k, v in metrics.items()}` and `jax.tree.map(float, metrics)`. It also finds
-    calls of functions, of any file, that do nothing with JAX but `jax.device_get`, and statements
-    that call a function or a method of the same file which reads its argument, only to keep or to
-    show it. The compiled function may come from another file, be one of several that a function of
-    the file returns, be an attribute of an object, or be called by one that hands its result back.
+    item of a NumPy array (`losses[i] = loss`), `jax.device_get(…)`, `print(loss)`, `str(loss)`,
+    `f"{loss}"` and other ways to make a text of it, on the result of a jitted or pmapped function,
+    or on what is computed from it, on every iteration of a loop that also calls that function, if
+    the value is only kept or shown: appended, summed up, stored in a list or a dictionary, logged,
+    printed. It may be read for each item, as in `{k: float(v) for k, v in metrics.items()}` and
+    `jax.tree.map(float, metrics)`. It also finds calls of functions, of any file, that do nothing
+    with JAX but `jax.device_get`, and statements that call a function or a method of the same file
+    which reads its argument, only to keep or to show it. The compiled function may come from
+    another file, be one of several that a function of the file returns, be an attribute of an
+    object, be called by one that hands its result back, or be what all callers pass for a
+    parameter.
 
     ## Why is this bad?
     JAX dispatches work to the device and returns at once, so that the host prepares the next step
@@ -181,6 +183,8 @@ def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
     in_each_iteration = [
         each for each in inside if _may_read(each) and _runs_each_time(each, loop, ctx)
     ]
+    if not any(True for each in in_each_iteration for _ in _read(each, ctx)):
+        return
     tested = names_tested(loop, ctx, each_time=True)
     steps = {
         id(each)
