@@ -47,7 +47,7 @@ _MANY = 40
 """Files of a program of which the memory is wanted for the next one, or for more of its files."""
 _FEW = 8
 """Files that are executed again rather than one more that need not be."""
-_MOST_LIKELY = 8
+_MOST_LIKELY = 10
 """Files that are executed for each one to which a placement surely gets."""
 _MOST_IMPORTING = 1.35
 """Files that are executed for each one that is a member, or to which names are passed on."""
