@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from placement_lint.findings import Finding
     from placement_lint.lint.check_program import Component
     from placement_lint.lint.incremental.revision import PreviousRun
+    from placement_lint.project.sharing_files import Names
     from placement_lint.rules.base import Rule
 
 T = TypeVar("T")
@@ -94,7 +95,7 @@ class Selection:
         self._undecided: list[Task] = []
         self._to_parse: set[str] = set()
         self._carrying: list[str] = []
-        self._sharing: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self._sharing: dict[str, Names] = {}
         """The files that define what others may share: what puts arrays, and meshes."""
         self._saying_where: list[str] = []
         self._sizes: dict[str, int] = {}
@@ -212,7 +213,7 @@ class Selection:
         asks = request.options.reveal and _REVEAL in words
         text = FileText(words, jax=JAX in words, path=path)
         before = len(self.findings)
-        puts, meshes = shared_names(path, words, self.store) if places else ((), ())
+        puts, meshes, makers = shared_names(path, words, self.store) if places else ((), (), ())
         found = Prefiltered(
             size=len(words),
             mentions_roots=mentions_roots(words),
@@ -220,6 +221,7 @@ class Selection:
             commits=placing.commits,
             puts=puts,
             meshes=meshes,
+            makers=makers,
             says_where=places and says_where(words),
             chooses=in_python and may_pin(path, words),
             passes=asks
@@ -278,8 +280,8 @@ class Selection:
             self._carrying.append(path)
         elif found.commits:
             self._committing.append(path)
-        if found.puts or found.meshes:
-            self._sharing[path] = (found.puts, found.meshes)
+        if found.puts or found.meshes or found.makers:
+            self._sharing[path] = (found.puts, found.meshes, found.makers)
         if found.says_where:
             self._saying_where.append(path)
         self._sizes[path] = found.size

@@ -12,7 +12,7 @@ import ast
 import re
 from functools import cached_property
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from placement_lint.files.test_paths import is_test_path
 from placement_lint.project.graph import closure
@@ -40,8 +40,9 @@ _NO_NODES = frozenset({type(None), bool, bytes, int, str, ast.Del, ast.Load, ast
 
 
 _Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
-Names: TypeAlias = "tuple[tuple[str, ...], tuple[str, ...]]"
-"""The functions of a file that put arrays somewhere, and what a mesh comes by, sorted."""
+Names: TypeAlias = "tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]"
+"""The functions of a file that put arrays somewhere, what a mesh comes by, and the functions that
+make a mesh with axes that they are given; sorted."""
 
 
 def shared_names(path: str, data: bytes, store: FileStore) -> Names:
@@ -50,9 +51,9 @@ def shared_names(path: str, data: bytes, store: FileStore) -> Names:
     It is parsed only where its bytes have a word of these.
     """
     if b"jax" not in data or _SHARING.search(data) is None:
-        return (), ()
+        return (), (), ()
     text = _Text(store.source(path), store)
-    return tuple(sorted(text.putting)), tuple(sorted(text.meshes))
+    return tuple(sorted(text.putting)), tuple(sorted(text.meshes)), tuple(sorted(text.makers))
 
 
 def sharing(
@@ -79,15 +80,15 @@ class _Sharing:
     def found_from(self, defined: Mapping[str, Names]) -> set[str]:
         found: set[str] = set()
         shared = {
-            path: (frozenset(putting), frozenset(meshes))
-            for path, (putting, meshes) in defined.items()
+            path: (frozenset(putting), frozenset(meshes), frozenset(makers))
+            for path, (putting, meshes, makers) in defined.items()
         }
         behind = {path: {path} for path in shared}
         """From each file to those whose names it has, itself among them."""
         pending = [*shared]
         while pending:
             path = pending.pop()
-            putting, meshes = shared[path]
+            putting, meshes, makers = shared[path]
             of_putting: set[str] = set()
             is_compiled = False
             for importer, name in self._importers.get(path, ()):
@@ -95,15 +96,17 @@ class _Sharing:
                 if text is None:
                     continue
                 puts, spans = text.brought(name, putting), text.brought(name, meshes)
+                told = text.brought(name, makers)
                 if puts:
                     of_putting.add(importer)
                     is_compiled |= not puts.isdisjoint(text.compiled)
-                if spans and (text.writes_specs or text.has_several_places):
+                makes = spans or not told.isdisjoint(text.called_with_text if told else ())
+                if makes and (text.writes_specs or text.has_several_places):
                     found |= {*behind[path], importer}
-                if PurePath(importer).name == "__init__.py" and (puts or spans):
+                if PurePath(importer).name == "__init__.py" and (puts or spans or told):
                     # It hands them on to those who import them from there.
-                    before = shared.get(importer, (_NOTHING, _NOTHING))
-                    after = (before[0] | puts, before[1] | spans)
+                    before = shared.get(importer, (_NOTHING, _NOTHING, _NOTHING))
+                    after = (before[0] | puts, before[1] | spans, before[2] | told)
                     known = behind.setdefault(importer, {importer})
                     if after != before or not behind[path] <= known:
                         shared[importer] = after
@@ -219,7 +222,55 @@ class _Text:
         """The functions and variables by which a mesh comes."""
         if not any(word in self._source.text for word in _MESHES):
             return _NOTHING
-        return self._doing(_makes_mesh, _MESHES) | frozenset(_mesh_variables(self._tree))
+        return self._doing(self._names_axes, _MESHES) | frozenset(self._mesh_variables())
+
+    @cached_property
+    def makers(self) -> frozenset[str]:
+        """The functions that make a mesh whose axes the file does not name: their callers may."""
+        if not any(word in self._source.text for word in _MESHES):
+            return _NOTHING
+        return self._doing(_makes_mesh, _MESHES) - self.meshes
+
+    @cached_property
+    def called_with_text(self) -> frozenset[str]:
+        """The last parts of the names of what is called with a text."""
+        calls = (node for node in self._nodes.nodes if isinstance(node, ast.Call))
+        return frozenset(_last(call.func) for call in calls if _has_text(call, self._texts))
+
+    @cached_property
+    def _texts(self) -> set[str]:
+        """The names that stand for what has a text in it, wherever in the file: `.x` of objects."""
+        found: set[str] = set()
+        for node in self._nodes.nodes:
+            if isinstance(node, ast.Assign) and _is_text(node.value, found):
+                found.update(map(_key, node.targets))
+            elif isinstance(node, ast.AnnAssign | ast.AugAssign) and _is_text(node.value, found):
+                # The field of a class has the name of a variable here.
+                found |= {_key(node.target), f".{_last(node.target)}"}
+        return found
+
+    @cached_property
+    def _by_default(self) -> set[int]:
+        """The calls that make a mesh with axes which a parameter of their function has by default,
+        by id.
+        """
+        found: set[int] = set()
+        for function in _functions(self._tree):
+            texts = set(_with_text_by_default(function.args))
+            calls = filter(_makes_mesh, ast.walk(function)) if texts else ()
+            found.update(id(call) for call in calls if _has_text(call, texts))
+        return found
+
+    def _names_axes(self, node: ast.AST) -> bool:
+        """Return whether a call makes a mesh with a name for an axis that the file writes out."""
+        return _makes_mesh(node) and (_has_text(node, self._texts) or id(node) in self._by_default)
+
+    def _mesh_variables(self) -> Iterator[str]:
+        for statement in self._tree.body:
+            if isinstance(statement, ast.Assign) and any(
+                map(self._names_axes, ast.walk(statement.value))
+            ):
+                yield from (each.id for each in statement.targets if isinstance(each, ast.Name))
 
     @cached_property
     def _lines(self) -> list[str]:
@@ -313,12 +364,6 @@ def _compiled(nodes: Iterable[ast.AST]) -> Iterator[str]:
                 yield from _names(given)
 
 
-def _mesh_variables(tree: ast.Module) -> Iterator[str]:
-    for statement in tree.body:
-        if isinstance(statement, ast.Assign) and any(map(_makes_mesh, ast.walk(statement.value))):
-            yield from (each.id for each in statement.targets if isinstance(each, ast.Name))
-
-
 def _last(node: ast.expr) -> str:
     if isinstance(node, ast.Attribute):
         return node.attr
@@ -333,14 +378,63 @@ def _puts(node: ast.AST) -> bool:
     )
 
 
-def _makes_mesh(node: ast.AST) -> bool:
-    """Return whether a call makes a mesh with a name for an axis that is written out."""
-    return isinstance(node, ast.Call) and _last(node.func) in _MESHES and _has_text(node)
+def _key(target: ast.expr) -> str:
+    """Return by what the texts are known that are bound to a name, or to an attribute."""
+    return f".{target.attr}" if isinstance(target, ast.Attribute) else _last(target)
 
 
-def _has_text(call: ast.Call) -> bool:
+def _makes_mesh(node: ast.AST) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and _last(node.func) in _MESHES
+
+
+def _has_text(call: ast.Call, texts: Collection[str] = ()) -> bool:
+    """Return whether a text is written in what a call is given, or it is given one of some names
+    that stand for texts.
+    """
+    every = (*call.args, *(keyword.value for keyword in call.keywords))
     return any(
         isinstance(node, ast.Constant) and isinstance(node.value, str)
-        for given in (*call.args, *(keyword.value for keyword in call.keywords))
+        for given in every
         for node in ast.walk(given)
-    )
+    ) or any(_is_text(given, texts) for given in every)
+
+
+_WRAPPING = frozenset({"dict", "frozenset", "list", "set", "sorted", "tuple"})
+
+
+def _is_text(expression: ast.expr | None, texts: Collection[str]) -> bool:
+    """Return whether an expression is a text, or a list of some, be it by one of some names."""
+    pending: list[ast.expr | None] = [expression]
+    while pending:
+        node = pending.pop()
+        match node:
+            case ast.Constant(value=str()):
+                return True
+            case ast.Name() | ast.Attribute() if _key(node) in texts:
+                return True
+            case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts):
+                pending += parts
+            case ast.Dict(keys=keys, values=parts):
+                pending += (*keys, *parts)
+            case ast.BinOp(left=one, right=other) | ast.IfExp(body=one, orelse=other):
+                pending += (one, other)
+            case ast.Starred(value=part) | ast.Subscript(value=part):
+                pending.append(part)
+            case ast.Call(func=ast.Attribute(value=part)):
+                pending.append(part)
+            case ast.Call(func=ast.Name(id=name), args=parts) if name in _WRAPPING:
+                pending += parts
+            case _:
+                pass
+    return False
+
+
+def _with_text_by_default(arguments: ast.arguments) -> Iterator[str]:
+    named = [*arguments.posonlyargs, *arguments.args]
+    pairs = [
+        *zip(reversed(named), reversed(arguments.defaults), strict=False),
+        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+    ]
+    for parameter, default in pairs:
+        if default is not None and _is_text(default, ()):
+            yield parameter.arg

@@ -27,6 +27,21 @@ def make(devices):
 def configured(devices, config):
     return jax.sharding.Mesh(devices, config.axes)
 
+def named(devices, *, axes):
+    return jax.sharding.Mesh(devices, axis_names=tuple(axes))
+
+def named_below(devices, axes):
+    return named(devices, axes=axes)
+
+AXES = ["data"]
+AXES += ["model"]
+
+def of_the_file(devices):
+    return jax.sharding.Mesh(devices, AXES)
+
+def by_default(devices, axes=("data", "model")):
+    return jax.sharding.Mesh(devices, axes)
+
 line = jax.make_mesh((8,), ("data",))
 """
 COMPILING = "import jax\nfrom {file} import {name}\nstep = jax.jit(lambda x: {name}(x, s))\n"
@@ -84,6 +99,9 @@ def test_a_test_does_not_count(tmp_path: Path) -> None:
         ("line", '"data"', ["meshes", "user"]),
         ("line", "axis", []),
         ("configured", '"data"', []),
+        ("of_the_file", '"data"', ["meshes", "user"]),
+        ("by_default", '"data"', ["meshes", "user"]),
+        ("named", '"data"', []),
     ],
 )
 def test_a_mesh_and_a_spec_of_another_file(
@@ -91,6 +109,23 @@ def test_a_mesh_and_a_spec_of_another_file(
 ) -> None:
     user = SPLITTING.format(file="meshes", name=name, axis=axis)
     assert shared(tmp_path, [("user", "meshes", name)], meshes=MESHES, user=user) == found
+
+
+@pytest.mark.parametrize(
+    ("called", "found"),
+    [
+        ('named(d, axes=("data", "model"))', True),
+        ("named_below(d, AXES)", True),
+        ("named_below(d, config.axes)", False),
+        ("configured(d, Config('data'))", True),
+        ("configured(get('config'), 1)", True),
+        ("other(d, 'data')", False),
+    ],
+)
+def test_axes_that_another_file_passes(tmp_path: Path, called: str, *, found: bool) -> None:
+    user = f"import meshes\nAXES = ('data',)\ns = NamedSharding(meshes.{called}, P('data'))\n"
+    files = ["meshes", "user"] if found else []
+    assert shared(tmp_path, [("user", "meshes", "")], meshes=MESHES, user=user) == files
 
 
 def test_files_that_do_not_parse_share_nothing(tmp_path: Path) -> None:

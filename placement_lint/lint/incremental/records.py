@@ -41,6 +41,8 @@ class Prefiltered:
     """The functions in it that put arrays somewhere: other files may call them."""
     meshes: tuple[str, ...] = ()
     """The functions and variables by which others may come by a mesh that it makes."""
+    makers: tuple[str, ...] = ()
+    """The functions that make a mesh with axes which their callers name."""
     says_where: bool = False
     """Whether it may say on which devices arrays are."""
     donates: bool = False

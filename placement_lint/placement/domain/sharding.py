@@ -125,6 +125,8 @@ class Spec(Sized):
     """None: it is not known how many dimensions it says something of."""
     made: Place | None = None
     """The expression that made it."""
+    named: tuple[str, ...] = ()
+    """Axes that it surely names, where it is not known of which dimensions."""
 
     @property
     def is_whole(self) -> bool:
@@ -138,7 +140,7 @@ class Spec(Sized):
 
     def axes(self) -> Iterator[str]:
         """Yield the axes that it surely names, in order, one as often as it is named."""
-        for part in self.parts or ():
+        for part in self.parts or self.named:
             if isinstance(part, str):
                 yield part
             elif isinstance(part, tuple):
@@ -146,7 +148,9 @@ class Spec(Sized):
 
     def __str__(self) -> str:
         """Write it as code does: `P("data", None)`."""
-        return "P(…)" if self.parts is None else f"P({', '.join(map(_written, self.parts))})"
+        if self.parts is None:
+            return f"P({', '.join(('…', *map(_written, self.named)))})"
+        return f"P({', '.join(map(_written, self.parts))})"
 
 
 def _written(part: Part) -> str:

@@ -66,18 +66,19 @@ def partition_spec(call: LibraryCall) -> Value:
     """`PartitionSpec("data", None)`: without an axis in it nothing is split."""
     call.program.reach.touches()
     passed = _passed(call)
-    parts: tuple[Part, ...] | None = tuple(map(_part, passed.positional))
-    if passed.rest is not None:
-        parts = _before_the_rest(call)
-    return value(Spec(parts, call.place))
+    if passed.rest is None:
+        return value(Spec(tuple(map(_part, passed.positional)), call.place))
+    return value(_with_a_rest(call))
 
 
-def _before_the_rest(call: LibraryCall) -> tuple[Part, ...] | None:
-    """Return the parts of a spec that ends in so many None as the array has dimensions.
+def _with_a_rest(call: LibraryCall) -> Spec:
+    """Return a spec of so many parts as the array has dimensions.
 
-    These say nothing: `P("data", *[None] * (x.ndim - 1))` is `P("data")` for each number of them.
+    None at its end says nothing: `P("data", *[None] * (x.ndim - 1))` is `P("data")` for each number
+    of them. Of any other rest, the axes that are named beside it are known.
     """
     found: list[Part] = []
+    is_known = True
     left = [(each.star, each.value) for each in reversed(call.node.args)]
     while left:
         star, node = left.pop()
@@ -90,12 +91,15 @@ def _before_the_rest(call: LibraryCall) -> tuple[Part, ...] | None:
             found.append(_part(held))
             continue
         only = sole(held)
-        if not isinstance(only, Sequence):
-            return None
-        if only.items is None:
-            return None if left or only.element != NONE else tuple(found)
-        found += map(_part, only.items)
-    return tuple(found)
+        if isinstance(only, Sequence) and only.items is not None:
+            found += map(_part, only.items)
+        elif left or not isinstance(only, Sequence) or only.element != NONE:
+            is_known = False
+    if is_known:
+        return Spec(tuple(found), call.place)
+    named = (part if isinstance(part, tuple) else (part,) for part in found)
+    axes = tuple(axis for part in named for axis in part if isinstance(axis, str))
+    return Spec(None, call.place, axes)
 
 
 def _sum_of(node: cst.BaseExpression, call: LibraryCall) -> cst.BaseExpression:

@@ -5,17 +5,23 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.donation.memory_kinds import KINDS, WORDS, may_fail, named_kind
+from placement_lint.rules.meshes.passed_on import is_visited, passing
+from placement_lint.semantic.enclosing import ancestors_in_function, passed_exits
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:
-    import libcst as cst
+    from collections.abc import Sequence
 
     from placement_lint.rules.context import Context
+    from placement_lint.rules.meshes.passed_on import Passing
+    from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.edits import Editor
 
 _MEANT = {
@@ -34,7 +40,8 @@ class UnknownMemoryKind(Rule):
     Finds `memory_kind="host"` of `NamedSharding` and `SingleDeviceSharding`,
     `sharding.with_memory_kind("pinned")` and `TransferToMemoryKind("hbm")`, if the string is none
     of `"device"`, `"pinned_host"` and `"unpinned_host"`; also if it comes from a variable, a
-    default value or another function.
+    default value or another function. A call that passes the string to a function which uses it is
+    reported in place of that use.
 
     ## Why is this bad?
     JAX raises `ValueError: Could not find memory addressable by device cpu` when the sharding is
@@ -63,7 +70,8 @@ class UnknownMemoryKind(Rule):
 
     ## Fix safety
     Safe: the code raises as it is. The fix writes the nearest kind: `"pinned_host"` for `"host"`
-    and `"cpu"`, and `"device"` for `"gpu"` or `"hbm"`.
+    and `"cpu"`, and `"device"` for `"gpu"` or `"hbm"`. Unsafe in a call that passes the string to
+    a function, which may use it for something else as well.
 
     ## What it does not flag
     The three kinds, although not every backend supports each of them: `"pinned_host"` is missing on
@@ -87,31 +95,102 @@ class UnknownMemoryKind(Rule):
     follows_callers = True
     needs = AllOf(Jax(), AnyOf(*WORDS))
 
+    def visit_Module(self, node: cst.Module, ctx: Context) -> None:
+        for facts in ctx.module.siblings.values():
+            for made, kind, one in facts.fact(_passed_on):
+                if one.there.module is ctx.module:
+                    is_inside = ctx.tree.contains(made) and ctx.tree.is_inside(made, one.call)
+                    there = (
+                        [] if is_inside else [(made, facts.path, "the memory kind is used here")]
+                    )
+                    _report(one.argument, kind, ctx, there)
+
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         given = named_kind(node, ctx)
         if given is None:
             return
-        kind = _text(given, ctx)
-        if kind is None or kind in KINDS or may_fail(node, ctx):
+        kinds = _kinds(given, ctx)
+        if len(kinds) != 1 or None in kinds or may_fail(node, ctx) or _is_asked(given, node, ctx):
             return
-        meant = _nearest(kind)
-        instead = f', "{meant}" is meant' if meant else ""
-        ctx.report(
-            given,
-            f'no device has the memory kind "{kind}"{instead}: ValueError',
-            fix=None if meant is None else _plan(given, meant),
-        )
+        for kind in kinds:
+            if kind is not None and kind not in KINDS and not _callers_passing(given, kind, ctx):
+                _report(given, kind, ctx)
 
 
-def _text(given: cst.BaseExpression, ctx: Context) -> str | None:
-    """Return the one string that an argument surely is."""
-    from placement_lint.placement.domain.values import Plain, sole
+def _report(
+    given: cst.BaseExpression,
+    kind: str,
+    ctx: Context,
+    related: Sequence[tuple[cst.CSTNode, str, str]] = (),
+    applicability: Applicability = Applicability.SAFE,
+) -> None:
+    meant = _nearest(kind)
+    instead = f', "{meant}" is meant' if meant else ""
+    ctx.report(
+        given,
+        f'no device has the memory kind "{kind}"{instead}: ValueError',
+        fix=None if meant is None else _plan(given, meant, applicability),
+        related=related,
+    )
+
+
+def _kinds(given: cst.BaseExpression, ctx: Context) -> set[str | None]:
+    """Return the strings that an argument may be; None among them where it may be another one."""
+    from placement_lint.placement.domain.values import Plain
 
     written = string_value(followed(given, ctx))
     if written is not None:
-        return written
-    only = sole(ctx.flow.value(given))
-    return only.text if isinstance(only, Plain) else None
+        return {written}
+    held = ctx.flow.value(given)
+    return {atom.text if isinstance(atom, Plain) else None for atom in held} or {None}
+
+
+def _passed_on(facts: ModuleFacts) -> list[tuple[cst.CSTNode, str, Passing]]:
+    """Return the calls of the program that pass an unknown kind to what uses it in a file."""
+    from placement_lint.rules.context import Context
+
+    found: dict[int, tuple[cst.CSTNode, str, Passing]] = {}
+    ctx = Context(facts, UnknownMemoryKind, [])
+    for call in facts.tree.every(cst.Call) if facts.says(*WORDS) else ():
+        given = named_kind(call, ctx)
+        if given is None or string_value(given) is not None or may_fail(call, ctx):
+            continue
+        if _is_asked(given, call, ctx):
+            continue
+        kinds = {kind for kind in _kinds(given, ctx) if kind is not None and kind not in KINDS}
+        for kind in sorted(kinds):
+            for one in _callers_passing(given, kind, ctx):
+                if one.is_sure and not may_fail(one.call, one.there):
+                    found.setdefault(id(one.call), (call, kind, one))
+    return [*found.values()]
+
+
+def _is_asked(given: cst.BaseExpression, call: cst.Call, ctx: Context) -> bool:
+    """Return whether a condition around a call asks for the name that it is given: then another
+    one may have been taken care of before.
+    """
+    if not isinstance(given, cst.Name):
+        return False
+    around = (each for child, each in ancestors_in_function(call, ctx) if child is not _test(each))
+    tests = (_test(each) for each in (*around, *passed_exits(call, ctx)))
+    return any(
+        isinstance(part, cst.Name) and part.value == given.value
+        for test in tests
+        if test is not None
+        for part in (test, *ctx.tree.every(cst.Name, below=test))
+    )
+
+
+def _test(node: cst.CSTNode) -> cst.BaseExpression | None:
+    if isinstance(node, cst.Match):
+        return node.subject
+    return node.test if isinstance(node, cst.If | cst.IfExp) else None
+
+
+def _callers_passing(given: cst.BaseExpression, kind: str, ctx: Context) -> list[Passing]:
+    """Return the calls that pass a kind to where it is used, if the rule looks at each of them."""
+    found = passing(given, ctx, kind)
+    return found if all(is_visited(one.there, UnknownMemoryKind.needs) for one in found) else []
 
 
 def _nearest(kind: str) -> str | None:
@@ -122,11 +201,11 @@ def _nearest(kind: str) -> str | None:
     return near[0] if near else None
 
 
-def _plan(given: cst.BaseExpression, meant: str) -> FixPlan | None:
+def _plan(given: cst.BaseExpression, meant: str, applicability: Applicability) -> FixPlan | None:
     if string_value(given) is None:
         return None
 
     def build(editor: Editor) -> list[Edit]:
         return [editor.replace(given, f'"{meant}"')]
 
-    return FixPlan(Applicability.SAFE, f'Write "{meant}"', build)
+    return FixPlan(applicability, f'Write "{meant}"', build)

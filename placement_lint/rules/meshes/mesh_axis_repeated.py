@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -11,6 +11,7 @@ from placement_lint.placement.domain.sharding import Mesh, Spec
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.iterated_specs import meets_each
+from placement_lint.rules.meshes.passed_on import is_visited, passing
 from placement_lint.rules.meshes.shardings import (
     MAKERS_OF_SPECS,
     calls_at,
@@ -26,7 +27,9 @@ from placement_lint.syntax.dotted import said
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from placement_lint.placement.domain.places import Place
     from placement_lint.rules.context import Context
+    from placement_lint.rules.meshes.passed_on import Passing
     from placement_lint.semantic.model import ModuleFacts
 
 _SHARDING = ("jax.NamedSharding", "jax.sharding.NamedSharding")
@@ -43,7 +46,8 @@ class MeshAxisRepeated(Rule):
     ## What it does
     Finds `NamedSharding(mesh, spec)` if the spec names one axis more than once, and `Mesh(…)` and
     `jax.make_mesh(…)` with one name for two axes. Specs and meshes are followed through names,
-    functions and the files of a run.
+    functions and the files of a run; where a function is given an axis, the call that passes it
+    again is reported.
 
     ## Why is this bad?
     Each device has one position along an axis, so an axis can split only one dimension. JAX raises
@@ -93,6 +97,20 @@ class MeshAxisRepeated(Rule):
     follows_callers = True
     needs = AllOf(Jax(), Uses(*_SHARDING, *_MESH))
 
+    def visit_Module(self, node: cst.Module, ctx: Context) -> None:
+        if not ctx.module.has_siblings and not _may_repeat_specs(ctx):
+            return
+        for facts in ctx.module.siblings.values():
+            for made, what, one in facts.fact(_passed_on):
+                if one.there.module is ctx.module:
+                    there = (made, facts.path, "the sharding is made here")
+                    ctx.report(
+                        one.call,
+                        f"{what}: JAX refuses it",
+                        confidence=Confidence.DEFINITE if one.is_sure else Confidence.LIKELY,
+                        related=[there],
+                    )
+
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         is_sharding = ctx.is_call(node, *_SHARDING)
         if not is_sharding and not ctx.is_call(node, *_MESH):
@@ -103,23 +121,75 @@ class MeshAxisRepeated(Rule):
         every = given if is_sharding else [ctx.flow.value(node)]
         in_turn = is_sharding and meets_each(node, ctx)
         repeated = [_repeated(held, in_turn=in_turn) for held in every]
-        found = sorted(each for each in repeated if each is not None)
+        found = sorted((each for each in repeated if each is not None), key=str)
         if not found or is_asserted_to_fail(node, ctx) or is_caught(node, ctx, _CAUGHT):
             return
-        what, axis = found[0]
+        if is_sharding:
+            found = [each for each in found if not _callers_passing(node, each, ctx)]
+            if not found:
+                return
+        what = _message(found[0])
         then = "JAX refuses it" if is_sharding else "nothing can be put on it"
         ctx.report(
             node,
-            f'{what} names the axis "{axis}" twice: {then}',
+            f"{what}: {then}",
             confidence=Confidence.LIKELY if None in repeated else Confidence.DEFINITE,
             related=made_of(node, ctx, *every),
         )
 
 
+class _Repeated(NamedTuple):
+    """What names an axis twice."""
+
+    text: str
+    """As people write it."""
+    axis: str
+    spec: Place | None
+
+
+def _message(repeated: _Repeated) -> str:
+    return f'{repeated.text} names the axis "{repeated.axis}" twice'
+
+
+def _passed_on(facts: ModuleFacts) -> list[tuple[cst.Call, str, Passing]]:
+    """Return the calls by which one axis comes twice to a spec in a file, each with what it is."""
+    from placement_lint.rules.context import Context
+
+    ctx = Context(facts, MeshAxisRepeated, [])
+    if not _may_repeat_specs(ctx):
+        return []
+    found: dict[int, tuple[cst.Call, str, Passing]] = {}
+    for index in sorted(facts.flow.record.sharded_calls.seen):
+        node = facts.tree.nodes[index]
+        if not isinstance(node, cst.Call) or not ctx.is_call(node, *_SHARDING):
+            continue
+        if meets_each(node, ctx) or is_caught(node, ctx, _CAUGHT):
+            continue
+        every = {_repeated(call.given[1], in_turn=False) for call in calls_at(node, ctx)}
+        for each in sorted((each for each in every if each is not None), key=str):
+            for one in _callers_passing(node, each, ctx):
+                if not is_asserted_to_fail(one.call, one.there) and not is_caught(
+                    one.call, one.there, _CAUGHT
+                ):
+                    found.setdefault(id(one.call), (node, _message(each), one))
+    return [*found.values()]
+
+
+def _callers_passing(node: cst.Call, repeated: _Repeated, ctx: Context) -> list[Passing]:
+    """Return the calls that pass an axis which then is there twice, if the rule looks at each."""
+    found = passing(node, ctx, repeated.axis, repeated.spec, times=2)
+    is_seen = all(is_visited(one.there, MeshAxisRepeated.needs) for one in found)
+    return found if is_seen else []
+
+
+def _may_repeat_specs(ctx: Context) -> bool:
+    return may_know_specs(ctx) and ctx.module.fact(_has_specs_that_may)
+
+
 def _may_repeat(node: cst.Call, ctx: Context, *, is_sharding: bool) -> bool:
     """Return whether one axis may be named twice, by what a file writes, executed for itself."""
     if is_sharding:
-        return may_know_specs(ctx) and ctx.module.fact(_has_specs_that_may)
+        return _may_repeat_specs(ctx)
     names = Arguments(node).get(1, "axis_names")
     if names is None:
         return Arguments(node).is_open
@@ -177,12 +247,12 @@ def _are_apart(parts: list[cst.BaseExpression]) -> bool:
     return len(texts) == len(set(texts))
 
 
-def _repeated(held: Iterable[object], *, in_turn: bool) -> tuple[str, str] | None:
-    """Return what surely names an axis twice, as people write it, and the axis.
+def _repeated(held: Iterable[object], *, in_turn: bool) -> _Repeated | None:
+    """Return what surely names an axis twice.
 
     `in_turn`: each of the alternatives comes, one after the other.
     """
-    found: list[tuple[str, str]] = []
+    found: list[_Repeated] = []
     for atom in held:
         axes: list[str] = []
         if isinstance(atom, Spec):
@@ -194,5 +264,6 @@ def _repeated(held: Iterable[object], *, in_turn: bool) -> tuple[str, str] | Non
             if in_turn:
                 continue
             return None
-        found.append((str(atom) if isinstance(atom, Spec) else f"the mesh {atom}", twice[0]))
-    return min(found) if found else None
+        text = str(atom) if isinstance(atom, Spec) else f"the mesh {atom}"
+        found.append(_Repeated(text, twice[0], atom.made if isinstance(atom, Spec) else None))
+    return min(found, key=str) if found else None

@@ -21,6 +21,7 @@ from placement_lint.rules.meshes.bare_specs import (
 )
 from placement_lint.rules.meshes.constraints import CONSTRAINT
 from placement_lint.rules.meshes.iterated_specs import is_of_table, leaves_some_out, meets_each
+from placement_lint.rules.meshes.passed_on import is_visited, passing
 from placement_lint.rules.meshes.shardings import (
     calls_at,
     may_know_meshes,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.sharded_calls import ShardedCall
     from placement_lint.placement.domain.values import Atom, Value
     from placement_lint.rules.context import Context
+    from placement_lint.rules.meshes.passed_on import Passing
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.edits import Editor
 
@@ -58,8 +60,9 @@ class MeshAxisUnknown(Rule):
     Finds `NamedSharding(mesh, PartitionSpec("dta"))`, and `jax.shard_map` with such a spec, if no
     mesh that the program passes there has an axis of this name. The mesh and the spec are followed
     through functions, attributes, containers and files; the spec may be one of a table of rules,
-    from which the program takes the one that fits. It also finds such specs without a mesh, in
-    `with_sharding_constraint(x, PartitionSpec("dta"))` inside `with mesh:` or `with
+    from which the program takes the one that fits. Where a function is given the axis, the spec or
+    the mesh, the call that passes the wrong one is reported. It also finds such specs without a
+    mesh, in `with_sharding_constraint(x, PartitionSpec("dta"))` inside `with mesh:` or `with
     jax.set_mesh(mesh):`, and, in the latter only, in `jax.device_put` and in the `in_shardings` and
     `out_shardings` of `jax.jit`.
 
@@ -118,51 +121,36 @@ class MeshAxisUnknown(Rule):
         Uses(*NAMED_SHARDINGS, *SHARD_MAPS, CONSTRAINT, "jax.sharding.PartitionSpec", "jax.P"),
     )
 
+    def visit_Module(self, node: cst.Module, ctx: Context) -> None:
+        if not ctx.module.has_siblings and not (may_know_meshes(ctx) and may_know_specs(ctx)):
+            return
+        if not ctx.module.is_executed and not ctx.module.fact(_gives_sharding):
+            return
+        for facts in ctx.module.siblings.values():
+            for each in facts.fact(_passed_on):
+                if each.passing.there.module is not ctx.module:
+                    continue
+                call, unknown = each.passing.call, each.unknown
+                made = (each.node, facts.path, "the sharding is made here")
+                ctx.report(
+                    call,
+                    _message(unknown),
+                    confidence=each.confidence,
+                    fix=_plan(call, unknown, ctx),
+                    related=[made, *_related(unknown, call, ctx)],
+                )
+
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         if not may_know_meshes(ctx) or not may_know_specs(ctx):
             return
-        calls = calls_at(node, ctx)
-        given_meshes = bool(calls) and all(len(call.given) > 1 for call in calls)
-        if given_meshes:
-            # A mesh and specs: by whatever name `NamedSharding` or `shard_map` is called.
-            in_turn = meets_each(node, ctx)
-            every = None if leaves_some_out(node, ctx) else _axes_of(calls)
-
-            def is_row(spec: Spec, axis: str) -> bool:
-                # Another mesh that comes here may be the one that the row is for.
-                return every is not None and axis not in every and is_of_table(spec, ctx)
-
-            found = (
-                _unknown(call.given[0], call.given[1:], is_row, in_turn=in_turn) for call in calls
-            )
-        else:
-            calls = calls_with_specs(node, ctx)
-            constrains = ctx.called(node) == CONSTRAINT
-            found = (_unknown_in_force(call, ctx, constrains=constrains) for call in calls)
-        unknown = [each for each in found if each is not None]
-        if given_meshes and not ctx.is_call(
-            node, *NAMED_SHARDINGS, *SHARD_MAPS, "functools.partial"
-        ):
-            # A name may stand for one of several functions, each with a mesh of its own.
-            axes = _axes_of(calls)
-            unknown = [each for each in unknown if axes is not None and each.axis not in axes]
-        if not unknown or is_asserted_to_fail(node, ctx) or is_caught(node, ctx, _CAUGHT):
+        judged = _judged(node, ctx)
+        if judged is None or not judged.here:
             return
-        if _is_asked_before(node, ctx, about_axes=len(unknown) == len(calls)):
-            return
-        first = min(unknown, key=lambda each: (each.axis, each.text, each.names))
-        if _literal(node, first.axis, ctx) is None and any(
-            facts.fact(_asks_for_axes) for facts in ctx.module.siblings.values()
-        ):
-            # Its caller may have asked.
-            return
+        first = min(judged.here, key=_order)
         ctx.report(
             node,
-            f'{first.text} names the axis "{first.axis}", which the mesh {first.names} does not '
-            "have: ValueError",
-            confidence=Confidence.DEFINITE
-            if len(unknown) == len(calls) and all(each.is_sure for each in unknown)
-            else Confidence.LIKELY,
+            _message(first),
+            confidence=judged.confidence,
             fix=_plan(node, first, ctx),
             related=_related(first, node, ctx),
         )
@@ -182,6 +170,147 @@ class _Unknown:
     mesh: Place | None
     is_sure: bool
     """The spec surely comes."""
+    over: Mesh | None = None
+    """The mesh, where it is only one."""
+
+
+@dataclass(frozen=True)
+class _PassedOn:
+    """A call by which an axis comes to where the mesh does not have it."""
+
+    node: cst.Call
+    """Where the sharding is made."""
+    unknown: _Unknown
+    passing: Passing
+    confidence: Confidence
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What is wrong with the executions of one call."""
+
+    here: list[_Unknown]
+    """What the call, or the code around it, writes itself."""
+    confidence: Confidence
+    passed_on: list[_PassedOn]
+
+
+def _order(unknown: _Unknown) -> tuple[str, str, str]:
+    return unknown.axis, unknown.text, unknown.names
+
+
+def _message(unknown: _Unknown) -> str:
+    return (
+        f'{unknown.text} names the axis "{unknown.axis}", which the mesh {unknown.names} does not '
+        "have: ValueError"
+    )
+
+
+def _passed_on(facts: ModuleFacts) -> list[_PassedOn]:
+    """Return the calls of the program that pass on an axis which no mesh in this file has.
+
+    Of each call the first.
+    """
+    from placement_lint.rules.context import Context
+
+    ctx = Context(facts, MeshAxisUnknown, [])
+    if not may_know_meshes(ctx) or not may_know_specs(ctx):
+        return []
+    seen = facts.flow.record.sharded_calls
+    nodes = (facts.tree.nodes[index] for index in sorted(seen.seen.keys() | seen.compiled.keys()))
+    found: dict[int, _PassedOn] = {}
+    for node in nodes:
+        judged = _judged(node, ctx) if isinstance(node, cst.Call) else None
+        for each in () if judged is None else judged.passed_on:
+            found.setdefault(id(each.passing.call), each)
+    return [*found.values()]
+
+
+def _known(_facts: ModuleFacts) -> dict[int, _Judged | None]:
+    """Make the store of one file: what is wrong with each call that was asked about, by id."""
+    return {}
+
+
+def _judged(node: cst.Call, ctx: Context) -> _Judged | None:
+    known = ctx.module.fact(_known)
+    if id(node) not in known:
+        known[id(node)] = _judge(node, ctx)
+    return known[id(node)]
+
+
+def _judge(node: cst.Call, ctx: Context) -> _Judged | None:
+    """Return what is wrong with the executions of a call; None where nothing is."""
+    calls = calls_at(node, ctx)
+    given_meshes = bool(calls) and all(len(call.given) > 1 for call in calls)
+    if given_meshes:
+        # A mesh and specs: by whatever name `NamedSharding` or `shard_map` is called.
+        in_turn = meets_each(node, ctx)
+        every = None if leaves_some_out(node, ctx) else _axes_of(calls)
+
+        def is_row(spec: Spec, axis: str) -> bool:
+            # Another mesh that comes here may be the one that the row is for.
+            return every is not None and axis not in every and is_of_table(spec, ctx)
+
+        found = (_unknown(call.given[0], call.given[1:], is_row, in_turn=in_turn) for call in calls)
+    else:
+        calls = calls_with_specs(node, ctx)
+        constrains = ctx.called(node) == CONSTRAINT
+        found = (_unknown_in_force(call, ctx, constrains=constrains) for call in calls)
+    unknown = sorted((each for each in found if each is not None), key=_order)
+    number = len(unknown)
+    if not unknown or is_asserted_to_fail(node, ctx) or is_caught(node, ctx, _CAUGHT):
+        return None
+    if _is_asked_before(node, ctx, about_axes=number == len(calls)):
+        return None
+    passed_on, here = _sorted_out(node, unknown, ctx, is_of_some=number < len(calls))
+    if given_meshes and not ctx.is_call(node, *NAMED_SHARDINGS, *SHARD_MAPS, "functools.partial"):
+        # A name may stand for one of several functions, each with a mesh of its own.
+        axes = _axes_of(calls)
+        here = [each for each in here if axes is not None and each.axis not in axes]
+    if here and _literal(node, here[0].axis, ctx) is None:
+        siblings = ctx.module.siblings.values()
+        # Its caller may have asked.
+        here = [] if any(facts.fact(_asks_for_axes) for facts in siblings) else here
+    is_sure = number == len(calls) and all(each.is_sure for each in unknown)
+    confidence = Confidence.DEFINITE if is_sure else Confidence.LIKELY
+    return _Judged(here, confidence, passed_on)
+
+
+def _sorted_out(
+    node: cst.Call, unknown: list[_Unknown], ctx: Context, *, is_of_some: bool
+) -> tuple[list[_PassedOn], list[_Unknown]]:
+    """Return which axes callers pass, each with the call that does, and those which are written
+    around a call itself.
+
+    `is_of_some`: other executions have nothing wrong, be it for the mesh that they are given.
+    """
+    passed_on: list[_PassedOn] = []
+    here: list[_Unknown] = []
+    for each in unknown:
+        found = passing(node, ctx, each.axis, each.spec, over=each.over)
+        if not found and is_of_some and each.over is not None:
+            found = passing(node, ctx, each.over)
+        visited = [one for one in found if is_visited(one.there, MeshAxisUnknown.needs)]
+        if not found or len(visited) < len(found):
+            here.append(each)
+            continue
+        for one in visited:
+            call, there = one.call, one.there
+            if is_asserted_to_fail(call, there) or is_caught(call, there, _CAUGHT):
+                continue
+            if not _is_asked_before(call, there, about_axes=one.is_sure):
+                is_sure = one.is_sure and each.is_sure
+                confidence = Confidence.DEFINITE if is_sure else Confidence.LIKELY
+                passed_on.append(_PassedOn(node, each, one, confidence))
+    return passed_on, here
+
+
+def _gives_sharding(facts: ModuleFacts) -> bool:
+    """Return whether a file that is checked alone makes a sharding somewhere."""
+    return any(
+        facts.names.qualified(call.func) in {*NAMED_SHARDINGS, *SHARD_MAPS, CONSTRAINT}
+        for call in facts.tree.every(cst.Call)
+    )
 
 
 def _unknown_in_force(call: ShardedCall, ctx: Context, *, constrains: bool) -> _Unknown | None:
@@ -238,7 +367,10 @@ def _unknown(
             first = min(meshes, key=str)
             is_sure = in_turn or len(missing) == len(all_missing)
             names_of = first.names or ()
-            return _Unknown(axis, str(spec), str(first), names_of, spec.made, first.made, is_sure)
+            over = first if len(meshes) == 1 else None
+            return _Unknown(
+                axis, str(spec), str(first), names_of, spec.made, first.made, is_sure, over
+            )
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -13,15 +13,26 @@ from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.known_shapes import known_shape, leaves_of, written_shape
+from placement_lint.rules.meshes.passed_on import given_for, is_visited
 from placement_lint.rules.meshes.shardings import calls_at, made_at
-from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
+from placement_lint.semantic.enclosing import (
+    ancestors_in_function,
+    is_asserted_to_fail,
+    is_caught,
+    passed_exits,
+)
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import parameter_named
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from placement_lint.placement.domain.sharding import Mesh, Part
+    from placement_lint.placement.domain.values import Value
     from placement_lint.rules.context import Context
     from placement_lint.rules.meshes.known_shapes import Shape
+    from placement_lint.semantic.model import ModuleFacts
 
 _PUT = "jax.device_put"
 _CAUGHT = frozenset({
@@ -39,7 +50,8 @@ class ShardingDoesNotFit(Rule):
     be numbers that are passed to what makes it, `get_mesh(data=2, model=4)`, or fields of a
     dataclass of settings that are set once. A mesh of `jax.devices()[:8]` is taken to have eight.
     A dimension of the array may be computed (`WIDTH + 1`). The array may be a slice (`x[-100:]`),
-    `x.T`, or one of a dict or tuple that is written out in the call.
+    `x.T`, or one of a dict or tuple that is written out in the call. Where a function puts what it
+    is given, its call with an array that does not fit is reported.
 
     ## Why is this bad?
     JAX raises ValueError: "the global size of its dimension 0 should be divisible by 4", or "is
@@ -91,35 +103,97 @@ class ShardingDoesNotFit(Rule):
     follows_callers = True
     needs = AllOf(Jax(), Uses(_PUT))
 
+    def visit_Module(self, node: cst.Module, ctx: Context) -> None:
+        for facts in ctx.module.siblings.values():
+            for each in facts.fact(_passed_on):
+                if each.there.module is ctx.module and not _may_fail(each.call, ctx):
+                    put = (each.node, facts.path, "it is put there here")
+                    ctx.report(each.call, each.problem, related=[put])
+
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        if not ctx.is_call(node, _PUT):
-            return
-        arguments = Arguments(node)
-        given = arguments.get(0, "x")
-        if given is None or arguments.is_open or arguments.get(1, "device") is None:
+        given = _given(node, ctx)
+        if given is None:
             return
         found = (known_shape(leaf, ctx) for leaf in leaves_of(given))
         shapes = [shape for shape in found if shape is not None]
         # What is asked last has the file interpreted.
         if not shapes or not (calls := calls_at(node, ctx)):
             return
-        problems = [
-            (_first_problem(shapes, atom, ctx), atom)
-            if isinstance(atom, Sharding)
-            else (None, None)
-            for call in calls
-            for atom in call.given[0]
-        ]
-        known = [
-            (problem, sharding)
-            for problem, sharding in problems
-            if problem is not None and sharding is not None
-        ]
-        if not known or len(known) < len(problems):
-            return
-        if not is_asserted_to_fail(node, ctx) and not is_caught(node, ctx, _CAUGHT):
-            first, sharding = min(known, key=lambda each: each[0])
-            ctx.report(node, first, related=made_at(node, ctx, sharding))
+        first = _problem_of(shapes, [call.given[0] for call in calls], ctx)
+        if first is not None and not _may_fail(node, ctx):
+            problem, sharding = first
+            ctx.report(node, problem, related=made_at(node, ctx, sharding))
+
+
+def _given(node: cst.Call, ctx: Context) -> cst.BaseExpression | None:
+    """Return what a call surely puts somewhere."""
+    if not ctx.is_call(node, _PUT):
+        return None
+    arguments = Arguments(node)
+    is_open = arguments.is_open or arguments.get(1, "device") is None
+    return None if is_open else arguments.get(0, "x")
+
+
+def _may_fail(node: cst.Call, ctx: Context) -> bool:
+    return is_asserted_to_fail(node, ctx) or is_caught(node, ctx, _CAUGHT)
+
+
+def _problem_of(
+    shapes: list[Shape], held: Iterable[Value], ctx: Context
+) -> tuple[str, Sharding] | None:
+    """Return why an array is refused by whatever sharding it is put to, and the first one."""
+    atoms = [atom for each in held for atom in each]
+    known: list[tuple[str, Sharding]] = []
+    for atom in atoms:
+        problem = _first_problem(shapes, atom, ctx) if isinstance(atom, Sharding) else None
+        if problem is None or not isinstance(atom, Sharding):
+            return None
+        known.append((problem, atom))
+    return min(known, key=lambda each: each[0]) if known else None
+
+
+class _PassedOn(NamedTuple):
+    """A call that passes an array to a function which puts it where it does not fit."""
+
+    node: cst.Call
+    call: cst.Call
+    there: Context
+    problem: str
+
+
+def _passed_on(facts: ModuleFacts) -> list[_PassedOn]:
+    """Return the calls of the program that pass an array to what puts it in a file."""
+    from placement_lint.rules.context import Context
+
+    ctx = Context(facts, ShardingDoesNotFit, [])
+    found: dict[int, _PassedOn] = {}
+    for node in facts.tree.every(cst.Call):
+        given = _given(node, ctx)
+        param = parameter_named(given, ctx.names)
+        if param is None or ctx.tree.around(param, cst.FunctionDef) is not ctx.function(node):
+            continue
+        target = Arguments(node).get(1, "device")
+        placing = parameter_named(target, ctx.names)
+        every = [call.given[0] for call in calls_at(node, ctx)]
+        if not every or _may_fail(node, ctx) or _is_chosen(node, ctx):
+            continue
+        targets = {} if placing is None else {id(c): (e, t) for c, e, t in given_for(placing, ctx)}
+        for call, passed, there in given_for(param, ctx):
+            shapes = [known_shape(leaf, there) for leaf in leaves_of(passed)]
+            to = targets.get(id(call))
+            held = every if to is None else [to[1].flow.value(to[0])]
+            known = [shape for shape in shapes if shape is not None]
+            first = _problem_of(known, held, ctx) if known else None
+            if first is not None and is_visited(there, ShardingDoesNotFit.needs):
+                found.setdefault(id(call), _PassedOn(node, call, there, first[0]))
+    return [*found.values()]
+
+
+def _is_chosen(node: cst.Call, ctx: Context) -> bool:
+    """Return whether a condition in a function may choose for which arrays a call runs."""
+    around = (each for _, each in ancestors_in_function(node, ctx))
+    choosing = (cst.If, cst.IfExp, cst.MatchCase, cst.ExceptHandler)
+    return any(isinstance(each, choosing) for each in (*passed_exits(node, ctx), *around))
 
 
 def _first_problem(shapes: list[Shape], sharding: Sharding, ctx: Context) -> str | None:

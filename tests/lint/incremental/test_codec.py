@@ -123,7 +123,7 @@ READS = ProgramReads(
 )
 RECORDS = Records(
     {"a.py": TextDigest("c", "s")},
-    {"a.py": Prefiltered(7, True, True, True, True, True, ("put",), ("mesh",), True)},
+    {"a.py": Prefiltered(7, True, True, True, True, True, ("put",), ("mesh",), ("maker",), True)},
     {"a.py": FACTS},
     {"a.py": ImportGain("told", True)},
     {"a.py": Checked(RESULT, DEPENDENCIES, False)},

@@ -1,0 +1,222 @@
+"""Which calls pass on what is wrong where it arrives: the name of an axis, or a mesh.
+
+`def shard(x, axis): return jax.device_put(x, NamedSharding(mesh, P(axis)))` raises for one of its
+callers. What is to be changed stands in the call that passes the name.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, NamedTuple
+
+import libcst as cst
+
+from placement_lint.placement.domain.sharding import Mesh, Sharding, Spec
+from placement_lint.prefilter.conditions import text_of_source
+from placement_lint.rules.meshes.shardings import leaves
+from placement_lint.semantic.followed import followed
+from placement_lint.syntax.calls import Arguments, string_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.domain.values import Atom, Value
+    from placement_lint.prefilter.conditions import Needs
+    from placement_lint.rules.context import Context
+    from placement_lint.semantic.model import ModuleFacts
+
+_MOST_STEPS = 256
+"""Calls that are looked at, of each name and in all, for one thing that is wrong."""
+_MOST_PASSING = 4
+"""Where more calls pass what is wrong, it is rather what they call that is to be changed."""
+
+
+class Passing(NamedTuple):
+    """A call that passes on what is wrong."""
+
+    call: cst.Call
+    there: Context
+    argument: cst.BaseExpression
+    is_sure: bool
+    """It passes nothing else at other times."""
+
+
+def passing(
+    node: cst.CSTNode,
+    ctx: Context,
+    wrong: str | Mesh,
+    made: Place | None = None,
+    *,
+    times: int = 1,
+    over: Mesh | None = None,
+) -> list[Passing]:
+    """Return the calls of the program by which a text, or a mesh, comes to a node.
+
+    None where the code around the node writes it itself so many `times`, such as in the spec that
+    is `made` there, or more calls than a few pass it. What passes another mesh than the text is
+    wrong `over` does not count, nor does a mesh that is passed with one of its axes.
+    """
+    if isinstance(wrong, str):
+        written = node
+        if made is not None and made.module == ctx.module.path:
+            spec = ctx.tree.nodes[made.node]
+            written = spec if ctx.function(spec) is ctx.function(node) else node
+        times -= _times_written(written, wrong, ctx)
+    found = _passing(node, ctx, _Wrong(wrong, times, over), (), [_MOST_STEPS]) if times > 0 else []
+    return found if len({id(each.call) for each in found}) <= _MOST_PASSING else []
+
+
+class _Wrong(NamedTuple):
+    """What must not come."""
+
+    what: str | Mesh
+    times: int
+    """How often it is passed by a call because of which something fails."""
+    over: Mesh | None
+
+    def may_be_with(self, passed: Iterable[Atom]) -> bool:
+        """Return whether it is wrong together with what else is passed."""
+        atoms = [*passed]
+        if isinstance(self.what, Mesh):
+            return not any(_times(atom, axis) for atom in atoms for axis in self.what.names or ())
+        meshes = {mesh for atom in atoms for mesh in (atom, getattr(atom, "mesh", None))}
+        known = {mesh for mesh in meshes if isinstance(mesh, Mesh)}
+        return self.over is None or not known or self.over in known
+
+
+def _passing(
+    node: cst.CSTNode,
+    ctx: Context,
+    wrong: _Wrong,
+    inside: tuple[cst.CSTNode, ...],
+    left: list[int],
+) -> list[Passing]:
+    """Return what `passing` does of a node that is called from `inside` of some definitions."""
+    for around in ctx.ancestors(node):
+        if not isinstance(around, cst.FunctionDef | cst.ClassDef):
+            continue
+        if around in inside:
+            return []
+        found: list[Passing] = []
+        for call, there in _calls_of(around, ctx):
+            left[0] -= 1
+            if left[0] < 0:
+                return []
+            held = [(each.value, _held(each.value, there, wrong.what)) for each in call.args]
+            holding = [(given, is_sure) for given, (times, is_sure) in held if times]
+            if sum(times for _, (times, _) in held) < wrong.times:
+                continue
+            values = (there.flow.value(each.value) for each in call.args)
+            if not wrong.may_be_with(atom for each in values for atom in leaves(each)):
+                continue
+            behind: list[Passing] = []
+            if not any(_is_written(given, wrong.what, there) for given, _ in holding):
+                behind = _passing(call, there, wrong, (*inside, around), left)
+            argument, is_sure = holding[0][0], all(is_sure for _, is_sure in holding)
+            found += behind or [Passing(call, there, argument, is_sure)]
+        if found:
+            return found
+    return []
+
+
+def _calls_of(
+    definition: cst.FunctionDef | cst.ClassDef, ctx: Context
+) -> Iterator[tuple[cst.Call, Context]]:
+    """Yield the calls in the program of a function, or of a class, as far as anyone can see."""
+    from placement_lint.rules.commitment.mixtures import calls_by_name
+
+    place = ctx.flow.module.place(definition)
+    every = itertools.islice(calls_by_name(definition.name.value, ctx), _MOST_STEPS)
+    for call, there in every:
+        if _may_be(there.flow.value(call.func), place):
+            yield call, there
+
+
+def _may_be(called: Value, place: Place) -> bool:
+    """Return whether what is called may be what is defined at a place."""
+    from placement_lint.placement.domain.values import Class, Closure, Function, Method
+
+    known = set()
+    for atom in called:
+        if isinstance(atom, Function | Class):
+            known.add(atom.place)
+        elif isinstance(atom, Method | Closure):
+            known.add(atom.function)
+    return not known or place in known
+
+
+def _held(given: cst.BaseExpression, ctx: Context, wrong: str | Mesh) -> tuple[int, bool]:
+    """Return how often an argument holds what is wrong, and whether it does so each time."""
+    held = ctx.flow.value(given)
+    times = sum(_times(atom, wrong) for atom in leaves(held))
+    if not times and isinstance(wrong, str) and ctx.flow.is_traced(given):
+        # Of what JAX traces no values are kept.
+        return _times_written(given, wrong, ctx), True
+    return times, len(held) == 1
+
+
+def _times(atom: Atom, wrong: str | Mesh) -> int:
+    from placement_lint.placement.domain.values import Plain
+
+    if isinstance(atom, Sharding):
+        parts = (atom.mesh, atom.spec)
+        return sum(_times(part, wrong) for part in parts if part is not None)
+    if isinstance(wrong, Mesh):
+        return int(atom == wrong)
+    if isinstance(atom, Spec):
+        return [*atom.axes()].count(wrong)
+    if not isinstance(atom, Plain):
+        return 0
+    return int(wrong in {atom.text, None if atom.member is None else atom.member.text})
+
+
+def _is_written(node: cst.CSTNode, wrong: str | Mesh, ctx: Context) -> bool:
+    return isinstance(wrong, str) and _times_written(node, wrong, ctx) > 0
+
+
+def _times_written(node: cst.CSTNode, text: str, ctx: Context) -> int:
+    """Return how often a text is written in an expression, and in what names in it stand for."""
+    number = 0
+    for each in (node, *ctx.tree.every(cst.SimpleString, cst.Name, below=node)):
+        written = followed(each, ctx) if isinstance(each, cst.Name) else each
+        parts = (written, *ctx.tree.every(cst.SimpleString, below=written))
+        if each is node and written is node:
+            parts = (node,)
+        number += sum(string_value(part) == text for part in parts)
+    return number
+
+
+def given_for(
+    param: cst.Param, ctx: Context
+) -> Iterator[tuple[cst.Call, cst.BaseExpression, Context]]:
+    """Yield the calls of the program that surely give something for a parameter, and what."""
+    function = ctx.tree.around(param, cst.FunctionDef)
+    every = [] if function is None else [*function.params.posonly_params, *function.params.params]
+    names = [each.name.value for each in every]
+    name = param.name.value
+    is_named = function is not None and any(each is param for each in function.params.kwonly_params)
+    if function is None or (name not in names and not is_named):
+        return
+    is_method = names[:1] in (["cls"], ["self"])
+    for call, there in _calls_of(function, ctx):
+        is_bound = is_method and isinstance(call.func, cst.Attribute)
+        position = None if is_named else names.index(name) - is_bound
+        arguments = Arguments(call)
+        given = None if arguments.is_open else arguments.get(position, name)
+        if given is not None:
+            yield call, given, there
+
+
+def is_visited(there: Context, needs: Needs) -> bool:
+    """Return whether a rule of these needs surely looks at a file, by what that itself says."""
+    met = there.module.fact(_met)
+    if needs not in met:
+        source = there.module.source
+        met[needs] = source is not None and text_of_source(source).meets(needs)
+    return met[needs]
+
+
+def _met(_facts: ModuleFacts) -> dict[Needs, bool]:
+    """Make the store of one file: which conditions its text meets."""
+    return {}
