@@ -592,6 +592,11 @@ def _function(call: LibraryCall, held: Value, transformation: str) -> Place | No
 
 def _moments(call: LibraryCall, held: Value, seen: frozenset[Place] = frozenset()) -> str | None:
     """Return the optimizer of which a function, `init` or one that calls it, makes moments."""
+    names = [each.name for each in held if isinstance(each, Optimizer) and each.is_init]
+    if names and len(names) == len(held):
+        # It may be one of several, if each of them has some.
+        keep = all(isinstance(each, Optimizer) and each.keeps_moments for each in held)
+        return min(names) if keep else None
     if len(held) != 1:
         return None
     (atom,) = held
@@ -603,10 +608,8 @@ def _moments(call: LibraryCall, held: Value, seen: frozenset[Place] = frozenset(
             # Functions that call one another.
             return None
         called = call.on.evaluate(function.body.func, call.state.copy())
-        return _moments(call, called, seen | {atom.place}) if len(called) == 1 else None
-    if not isinstance(atom, Optimizer) or not atom.is_init:
-        return None
-    return atom.name if atom.keeps_moments else None
+        return _moments(call, called, seen | {atom.place})
+    return None
 
 
 @applies(Effect.DISTRIBUTE)

@@ -292,10 +292,12 @@ def _is_made_at(place: Place, array: values.Array) -> bool:
 def optimizer_of(call: cst.Call, ctx: Context) -> str | None:
     """Return the optimizer, with moments, whose jitted `init` a call runs: `optax.adam`.
 
-    It may be a compiled function that gives nothing but what `init` gives.
+    It may be a compiled function that gives nothing but what `init` gives; of several optimizers
+    that it may be of, it is the first one.
     """
-    optimizers = {made_by(computation, ctx) for computation in _computations(call, ctx)}
-    return optimizers.pop() if len(optimizers) == 1 else None
+    optimizers = [made_by(computation, ctx) for computation in _computations(call, ctx)]
+    known = [each for each in optimizers if each is not None]
+    return min(known) if known and len(known) == len(optimizers) else None
 
 
 def _check_optimizer(call: cst.Call, optimizer: str, ctx: Context) -> None:

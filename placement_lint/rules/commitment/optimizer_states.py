@@ -64,5 +64,6 @@ def _optimizer(node: cst.BaseExpression, ctx: Context) -> str | None:
     name = ctx.called(made)
     if name in LIBRARY.optimizers_with_moments:
         return name
-    only = values.sole(ctx.flow.value(made))
-    return only.name if isinstance(only, Optimizer) and only.keeps_moments else None
+    held = ctx.flow.value(made)
+    names = [each.name for each in held if isinstance(each, Optimizer) and each.keeps_moments]
+    return min(names) if names and len(names) == len(held) else None

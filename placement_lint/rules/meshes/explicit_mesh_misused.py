@@ -17,7 +17,8 @@ from placement_lint.rules.meshes.constraints import (
     constraints_in,
     may_be_set,
 )
-from placement_lint.rules.meshes.shardings import Auto, is_auto, made_at, may_split, sharding_of_one
+from placement_lint.rules.meshes.shardings import Auto, is_auto, made_at, may_split
+from placement_lint.rules.meshes.single_arrays import sharding_of
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import integer_value
@@ -166,7 +167,7 @@ def _split_along(ctx: Context, node: cst.BaseExpression, dimensions: list[int]) 
     """Return how an array is split of which one of some dimensions is, by Explicit axes."""
     found: list[Sharding] = []
     for atom in ctx.flow.value(node):
-        sharding = sharding_of_one(atom)
+        sharding = sharding_of(node, atom, ctx)
         parts = () if sharding is None or sharding.spec is None else sharding.spec.parts or ()
         named = [parts[place] for place in dimensions if place < len(parts)]
         axes = frozenset(

@@ -9,7 +9,8 @@ import libcst as cst
 from placement_lint.findings import Confidence, Severity
 from placement_lint.prefilter.conditions import SHARDS, AllOf, AnyOf, Identifier, Jax
 from placement_lint.rules.base import Rule
-from placement_lint.rules.meshes.shardings import made_at, sharding_of_one
+from placement_lint.rules.meshes.shardings import made_at
+from placement_lint.rules.meshes.single_arrays import sharding_of
 from placement_lint.rules.transfers.jitted_calls import loop_around
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.syntax.calls import integer_value
@@ -17,7 +18,6 @@ from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.sharding import Sharding
-    from placement_lint.placement.domain.values import Value
     from placement_lint.rules.context import Context
     from placement_lint.rules.transfers.jitted_calls import Loop
 
@@ -95,7 +95,7 @@ class ShardedArrayIndexedInLoop(Rule):
         loop = loop_around(node, ctx)
         if loop is None or not _changes(index.value, loop, ctx):
             return
-        sharding = _split_by_rows(ctx.flow.value(node.value))
+        sharding = _split_by_rows(node.value, ctx)
         if sharding is None or ctx.flow.is_traced(node) or is_in_test(node, ctx):
             return
         name = f"`{dotted(node.value)}`" if dotted(node.value) else "the array"
@@ -123,9 +123,9 @@ def _changes(index: cst.BaseExpression, loop: Loop, ctx: Context) -> bool:
     return any(isinstance(each, cst.Name) and each.value in names for each in bound)
 
 
-def _split_by_rows(held: Value) -> Sharding | None:
+def _split_by_rows(node: cst.BaseExpression, ctx: Context) -> Sharding | None:
     """Return how an array is split of which the first dimension surely is."""
-    shardings = [*map(sharding_of_one, held)]
+    shardings = [sharding_of(node, atom, ctx) for atom in ctx.flow.value(node)]
     known = [
         each
         for each in shardings

@@ -9,7 +9,8 @@ import libcst as cst
 from placement_lint.findings import Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.base import Rule
-from placement_lint.rules.meshes.shardings import made_at, may_split, sharding_of_one
+from placement_lint.rules.meshes.shardings import made_at, may_split
+from placement_lint.rules.meshes.single_arrays import sharding_of
 from placement_lint.semantic.enclosing import is_in_test
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def _check(node: cst.BaseExpression, ctx: Context) -> None:
     ):
         return
     held = ctx.flow.value(node)
-    shardings = [*map(sharding_of_one, held)]
+    shardings = [sharding_of(node, atom, ctx) for atom in held]
     if not shardings or any(
         sharding is None
         or not sharding.is_named

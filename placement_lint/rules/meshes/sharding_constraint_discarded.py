@@ -11,6 +11,7 @@ from placement_lint.prefilter.conditions import AllOf, AnyOf, Begins, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import TREE_MAPS
 from placement_lint.rules.commitment.writing import level_of_binding
+from placement_lint.rules.meshes.constraining_helpers import constraints_run_by
 from placement_lint.rules.meshes.constraints import CONSTRAINT, may_be_set
 from placement_lint.rules.meshes.shardings import (
     Auto,
@@ -23,7 +24,6 @@ from placement_lint.rules.meshes.shardings import (
 from placement_lint.rules.notebooks import is_shown_or_measured
 from placement_lint.semantic.enclosing import failure_is_expected, is_tried
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import handed_back
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ class ShardingConstraintDiscarded(Rule):
 
     ## What it does
     Finds `jax.lax.with_sharding_constraint(x, sharding)` and `jax.sharding.reshard(x, sharding)` as
-    statements of their own, also mapped over a tree by `jax.tree.map`, and in a function of the
-    file that only returns what they give.
+    statements of their own, also mapped over a tree by `jax.tree.map`, and in a function or method
+    of the program that only returns what they give.
 
     ## Why is this bad?
     JAX arrays are immutable: the constraint applies to the *result*. If the result is not used,
@@ -104,35 +104,33 @@ class ShardingConstraintDiscarded(Rule):
         if not isinstance(call, cst.Call):
             return
         # A map over a tree whose result, all that it is for, is thrown away is one, too.
-        mapped = _constrains_leaves(call, ctx)
-        helper = None if is_tried(node, ctx) else handed_back(call, ctx.names)
-        inner = mapped or (call if helper is None else helper[0])
-        name = _FUNCTIONS.get(ctx.called(inner) or "")
-        if name is None or failure_is_expected(node, ctx) or is_shown_or_measured(node, ctx):
+        every = constraints_run_by(call, _FUNCTIONS, ctx)
+        if not every or failure_is_expected(node, ctx) or is_shown_or_measured(node, ctx):
             return
-        if name == CONSTRAINT and (_may_be_set(inner, ctx) or _may_assert(inner, ctx)):
+        is_own = ctx.called(call) in _FUNCTIONS or ctx.called(call) in TREE_MAPS
+        if not is_own and is_tried(node, ctx):
             return
+        names = [
+            (_FUNCTIONS.get(there.called(inner) or ""), inner, there) for inner, there in every
+        ]
+        if any(
+            name == CONSTRAINT and (_may_be_set(inner, there) or _may_assert(inner, there))
+            for name, inner, there in names
+        ):
+            return
+        name, inner, there = names[0]
         arguments = Arguments(call)
         what, constrained = name, arguments.get(0, "x")
-        if helper is not None:
+        if not is_own:
             what = f"{name} in `{dotted(call.func)}`"
-        if mapped is not None:
+        elif ctx.called(call) in TREE_MAPS:
             what, constrained = f"mapping {name} over a tree", arguments.get(1, "tree")
         ctx.report(
             call,
             f"the result of {what} is discarded: nothing is constrained",
-            related=made_of(call, ctx, *(each.given[0] for each in calls_at(inner, ctx))),
-            fix=None if helper is not None else _assign(call, constrained, ctx),
+            related=made_of(call, ctx, *(each.given[0] for each in calls_at(inner, there))),
+            fix=_assign(call, constrained, ctx) if is_own else None,
         )
-
-
-def _constrains_leaves(call: cst.Call, ctx: Context) -> cst.Call | None:
-    """Return the constraint that a call maps over a tree by a lambda, and does nothing else."""
-    function = Arguments(call).get(0, "f")
-    if ctx.called(call) not in TREE_MAPS or not isinstance(function, cst.Lambda):
-        return None
-    body = function.body
-    return body if isinstance(body, cst.Call) and ctx.called(body) in _FUNCTIONS else None
 
 
 def _may_be_set(call: cst.Call, ctx: Context) -> bool:

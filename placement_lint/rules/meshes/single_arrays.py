@@ -1,0 +1,90 @@
+"""Which names stand for one array, where nobody says what it was before it was put somewhere.
+
+`batch = jax.device_put(batch, sharding)` may put a tree, of which a loop goes through the keys.
+What a function does with the name elsewhere can tell: `batch.shape`, `batch @ weights`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.jaxmodel.transfer import COMPUTING_METHODS
+from placement_lint.rules.meshes.shardings import sharding_of_one
+from placement_lint.semantic.followed import bound_before
+from placement_lint.syntax.calls import Arguments
+
+if TYPE_CHECKING:
+    from placement_lint.placement.domain.sharding import Sharding
+    from placement_lint.placement.domain.values import Atom
+    from placement_lint.rules.context import Context
+
+_PUT = "jax.device_put"
+_METADATA = frozenset({"T", "at", "dtype", "mT", "ndim", "shape"})
+_METHODS = COMPUTING_METHODS - {"copy"}
+_OPERATORS = (cst.Divide, cst.MatrixMultiply, cst.Power, cst.Subtract)
+"""Operators that lists do not have. Sets have the last one: no tree of JAX is one."""
+_OF_SEVERAL = frozenset({
+    "array", "asarray", "block", "broadcast_arrays", "concat", "concatenate", "column_stack",
+    "dstack", "hstack", "meshgrid", "stack", "vstack",
+})  # fmt: skip
+"""Functions of `jax.numpy` that are given lists of arrays."""
+_MOST_STEPS = 3
+_MOST_USES = 64
+
+
+def sharding_of(node: cst.BaseExpression, atom: Atom, ctx: Context) -> Sharding | None:
+    """Return how one array is split, be it one that may be a tree by all that is known of it."""
+    from placement_lint.placement.domain.values import Array
+
+    sharding = sharding_of_one(atom)
+    if sharding is None and isinstance(atom, Array) and atom.may_be_tree:
+        return atom.sharding if _is_one(node, ctx) else None
+    return sharding
+
+
+def _is_one(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEPS) -> bool:
+    """Return whether an expression gives one array: by what is done with the name that it is, or by
+    what is put under that name.
+    """
+    if isinstance(node, cst.Subscript):
+        return len(node.slice) > 1
+    if isinstance(node, cst.Call):
+        given = Arguments(node).get(0, "x") if ctx.is_call(node, _PUT) else None
+        is_array = (ctx.called(node) or "").startswith("jax.numpy.")
+        return is_array or (given is not None and steps > 0 and _is_one(given, ctx, steps - 1))
+    if not isinstance(node, cst.Name):
+        return False
+    bindings = (each.node for each in ctx.names.bindings(node))
+    if sum(not isinstance(each, cst.Param) for each in bindings) > 1:
+        return False
+    if _is_used_as_one(node, ctx):
+        return True
+    bound = bound_before(node, ctx)
+    return isinstance(bound, cst.Call) and _is_one(bound, ctx, steps)
+
+
+def _is_used_as_one(name: cst.Name, ctx: Context) -> bool:
+    """Return whether something is done with a name that only an array can do."""
+    uses = ctx.names.uses(name.value, ctx.names.scope(name))
+    return any(_does(use, ctx) for use in uses[:_MOST_USES])
+
+
+def _does(use: cst.Name, ctx: Context) -> bool:
+    parent = ctx.parent(use)
+    outer = None if parent is None else ctx.parent(parent)
+    if isinstance(parent, cst.Attribute) and parent.value is use:
+        is_called = isinstance(outer, cst.Call) and outer.func is parent
+        name = parent.attr.value
+        return name in _METADATA or (is_called and name in _METHODS)
+    if isinstance(parent, cst.BinaryOperation):
+        return isinstance(parent.operator, _OPERATORS)
+    if isinstance(parent, cst.UnaryOperation):
+        return isinstance(parent.operator, cst.Minus)
+    if isinstance(parent, cst.Subscript) and parent.value is use:
+        return len(parent.slice) > 1
+    if isinstance(parent, cst.Arg) and isinstance(outer, cst.Call) and not parent.star:
+        package, _, last = (ctx.called(outer) or "").rpartition(".")
+        return package == "jax.numpy" and last not in _OF_SEVERAL
+    return False
