@@ -305,10 +305,21 @@ class Analysis:
         return other
 
     def found_at(
-        self, counts: Callable[[cst.CSTNode], bool], may_offer: Callable[[Fix], bool]
+        self,
+        counts: Callable[[cst.CSTNode], bool],
+        may_offer: Callable[[Fix], bool],
+        *,
+        on_any_mesh: bool = False,
     ) -> list[Finding]:
-        """Return what is found at some nodes by where arrays are, whatever comments silence."""
-        self.may_fire = tuple(rule for rule in self.rules if rule.follows_arrays)
+        """Return what is found at some nodes by where arrays are, whatever comments silence.
+
+        `on_any_mesh`: only what is so whatever mesh is set.
+        """
+        self.may_fire = tuple(
+            rule
+            for rule in self.rules
+            if rule.follows_arrays and (rule.holds_on_any_mesh or not on_any_mesh)
+        )
         self._may_offer = may_offer
         with timed(RULES):
             drafts = [draft for draft in self._visited() if counts(draft.node)]

@@ -57,7 +57,7 @@ def found_in_uncalled(
 
     apart = own.again(store)
     try:
-        found = apart.found_at(is_uncalled, edits_uncalled)
+        found = apart.found_at(is_uncalled, edits_uncalled, on_any_mesh=program.sets_mesh)
         if apart.is_refuted:
             return []
         own.failures += apart.failures
@@ -99,7 +99,6 @@ def _may_be_changed(own: Analysis, program: Program) -> bool:
     others = [facts for facts in own.facts.siblings.values() if facts is not own.facts]
     return (
         program.is_tampered
-        or program.sets_mesh
         or any(owner in keys for owner, _ in program.linking.rebound)
         or any(facts.says(_SETS_DEFAULT) for facts in others)
         or any(not bound.isdisjoint(facts.fact(_attributes_set)) for facts in others)

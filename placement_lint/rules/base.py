@@ -54,6 +54,9 @@ class Rule:
     """What it finds in a file may depend on files that import it."""
     follows_arrays: ClassVar[bool] = True
     """Whether it asks where arrays are: for one that does not, no files are executed together."""
+    holds_on_any_mesh: ClassVar[bool] = False
+    """What it finds in a function is so whatever mesh the program sets, where no word of the file
+    says so."""
     versions: ClassVar[tuple[str | None, str | None]] = (None, None)
     """The JAX versions that have the hazard: from the first one up to, not with, the second."""
     needs: ClassVar[Needs]

@@ -14,6 +14,7 @@ from placement_lint.lint.incremental.cache import cache_for
 from placement_lint.lint.linter import Linter
 from placement_lint.lint.results import FixMode
 from placement_lint.project import small_programs
+from placement_lint.rules.meshes.mesh_axis_unknown import MeshAxisUnknown
 
 if TYPE_CHECKING:
     from placement_lint.lint.results import Outcome
@@ -145,7 +146,6 @@ def test_what_the_program_knows_better_is_not_found(
 
 OTHER_WAYS = [
     ("the default device is set for good", "jax.config.update('jax_default_device', None)\n"),
-    ("a mesh is set", "jax.set_mesh(None)\n"),
     ("the function is given to what compiles it", "jax.jit(helpers.unused)\n"),
 ]
 
@@ -154,6 +154,16 @@ OTHER_WAYS = [
 def test_nothing_more_is_found_where_other_files_decide(main: str, tmp_path: Path) -> None:
     helpers = f"def unused():\n    return {UNKNOWN_AXIS}\n"
     assert (19, "JDP701") not in found(check(tmp_path, helpers, main))
+
+
+def test_under_a_mesh_that_is_set_only_what_is_so_on_any(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    helpers = f"def unused():\n    return {UNKNOWN_AXIS}\n"
+    assert (19, "JDP701") in found(check(tmp_path, helpers, "jax.set_mesh(None)\n"))
+    monkeypatch.setattr(MeshAxisUnknown, "holds_on_any_mesh", False)
+    assert (19, "JDP701") not in found(check(tmp_path, helpers, "jax.set_mesh(None)\n"))
+    assert (19, "JDP701") in found(check(tmp_path, helpers))
 
 
 def test_what_runs_where_a_function_is_defined_is_the_program_s(tmp_path: Path) -> None:

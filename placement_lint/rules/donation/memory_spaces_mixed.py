@@ -103,6 +103,7 @@ class MemorySpacesMixed(Rule):
     severity = Severity.ERROR
     versions: ClassVar[tuple[str | None, str | None]] = ("0.7.1", None)
     follows_callers = True
+    holds_on_any_mesh = True
     needs = AllOf(Jax(), SAYS_MEMORY)
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:

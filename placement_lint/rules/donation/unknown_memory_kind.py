@@ -11,7 +11,7 @@ from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.donation.memory_kinds import KINDS, WORDS, may_fail, named_kind
-from placement_lint.rules.meshes.passed_on import is_visited, passing
+from placement_lint.rules.meshes.passed_on import passing
 from placement_lint.semantic.enclosing import ancestors_in_function, passed_exits
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import string_value
@@ -93,6 +93,7 @@ class UnknownMemoryKind(Rule):
     advice = "Name one of the memory kinds `device`, `pinned_host` and `unpinned_host`"
     severity, fix = Severity.ERROR, Applicability.SAFE
     follows_callers = True
+    holds_on_any_mesh = True
     needs = AllOf(Jax(), AnyOf(*WORDS))
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
@@ -113,7 +114,7 @@ class UnknownMemoryKind(Rule):
         if len(kinds) != 1 or None in kinds or may_fail(node, ctx) or _is_asked(given, node, ctx):
             return
         for kind in kinds:
-            if kind is not None and kind not in KINDS and not _callers_passing(given, kind, ctx):
+            if kind is not None and kind not in KINDS and not passing(given, ctx, kind):
                 _report(given, kind, ctx)
 
 
@@ -159,7 +160,7 @@ def _passed_on(facts: ModuleFacts) -> list[tuple[cst.CSTNode, str, Passing]]:
             continue
         kinds = {kind for kind in _kinds(given, ctx) if kind is not None and kind not in KINDS}
         for kind in sorted(kinds):
-            for one in _callers_passing(given, kind, ctx):
+            for one in passing(given, ctx, kind):
                 if one.is_sure and not may_fail(one.call, one.there):
                     found.setdefault(id(one.call), (call, kind, one))
     return [*found.values()]
@@ -185,12 +186,6 @@ def _test(node: cst.CSTNode) -> cst.BaseExpression | None:
     if isinstance(node, cst.Match):
         return node.subject
     return node.test if isinstance(node, cst.If | cst.IfExp) else None
-
-
-def _callers_passing(given: cst.BaseExpression, kind: str, ctx: Context) -> list[Passing]:
-    """Return the calls that pass a kind to where it is used, if the rule looks at each of them."""
-    found = passing(given, ctx, kind)
-    return found if all(is_visited(one.there, UnknownMemoryKind.needs) for one in found) else []
 
 
 def _nearest(kind: str) -> str | None:

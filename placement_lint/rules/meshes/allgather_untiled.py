@@ -88,6 +88,7 @@ class AllgatherUntiled(Rule):
     severity, fix = Severity.ERROR, Applicability.SAFE
     versions = ("0.8.0", None)
     follows_callers = True
+    holds_on_any_mesh = True
     needs = AllOf(Jax(), b"process_allgather")
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:

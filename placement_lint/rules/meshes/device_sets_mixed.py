@@ -91,6 +91,7 @@ class DeviceSetsMixed(Rule):
     advice = "Put the operands on one mesh first, with `jax.device_put(x, sharding)`"
     severity = Severity.ERROR
     follows_callers = True
+    holds_on_any_mesh = True
     needs = AllOf(
         COMMITTED,
         AnyOf(LISTED_DEVICES, Uses("jax.make_mesh", "jax.experimental.mesh_utils.*")),

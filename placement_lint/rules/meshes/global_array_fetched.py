@@ -139,6 +139,7 @@ class GlobalArrayFetched(Rule):
     advice = "Gather it in all processes, or read `x.addressable_shards`"
     severity = Severity.ERROR
     follows_callers = True
+    holds_on_any_mesh = True
     needs = AllOf(
         Jax(),
         AnyOf(

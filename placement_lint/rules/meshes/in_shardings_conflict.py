@@ -100,6 +100,7 @@ class InShardingsConflict(Rule):
     advice = "Put the argument to the sharding that the function wants, or remove `in_shardings`"
     severity, fix = Severity.ERROR, Applicability.DISPLAY
     follows_callers = True
+    holds_on_any_mesh = True
     needs = AllOf(Jax(), SHARDS)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:

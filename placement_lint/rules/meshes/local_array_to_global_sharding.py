@@ -98,6 +98,7 @@ class LocalArrayToGlobalSharding(Rule):
     advice = "Make it of the parts of all processes, with `jax.make_array_from_process_local_data`"
     severity = Severity.ERROR
     follows_callers = True
+    holds_on_any_mesh = True
     needs = Uses("jax.device_put")
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:

@@ -99,6 +99,7 @@ class MalformedSharding(Rule):
     advice = "Pass the part that JAX expects there"
     severity, fix = Severity.ERROR, Applicability.SAFE
     follows_callers = True
+    holds_on_any_mesh = True
     needs = AllOf(
         Jax(),
         AnyOf(

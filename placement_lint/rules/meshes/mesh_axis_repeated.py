@@ -11,7 +11,7 @@ from placement_lint.placement.domain.sharding import Mesh, Spec
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.iterated_specs import meets_each
-from placement_lint.rules.meshes.passed_on import is_visited, passing
+from placement_lint.rules.meshes.passed_on import passing
 from placement_lint.rules.meshes.shardings import (
     MAKERS_OF_SPECS,
     calls_at,
@@ -95,6 +95,7 @@ class MeshAxisRepeated(Rule):
     advice = "Name each axis once"
     severity = Severity.ERROR
     follows_callers = True
+    holds_on_any_mesh = True
     needs = AllOf(Jax(), Uses(*_SHARDING, *_MESH))
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
@@ -125,7 +126,7 @@ class MeshAxisRepeated(Rule):
         if not found or is_asserted_to_fail(node, ctx) or is_caught(node, ctx, _CAUGHT):
             return
         if is_sharding:
-            found = [each for each in found if not _callers_passing(node, each, ctx)]
+            found = [each for each in found if not _passing(node, each, ctx)]
             if not found:
                 return
         what = _message(found[0])
@@ -167,7 +168,7 @@ def _passed_on(facts: ModuleFacts) -> list[tuple[cst.Call, str, Passing]]:
             continue
         every = {_repeated(call.given[1], in_turn=False) for call in calls_at(node, ctx)}
         for each in sorted((each for each in every if each is not None), key=str):
-            for one in _callers_passing(node, each, ctx):
+            for one in _passing(node, each, ctx):
                 if not is_asserted_to_fail(one.call, one.there) and not is_caught(
                     one.call, one.there, _CAUGHT
                 ):
@@ -175,11 +176,9 @@ def _passed_on(facts: ModuleFacts) -> list[tuple[cst.Call, str, Passing]]:
     return [*found.values()]
 
 
-def _callers_passing(node: cst.Call, repeated: _Repeated, ctx: Context) -> list[Passing]:
-    """Return the calls that pass an axis which then is there twice, if the rule looks at each."""
-    found = passing(node, ctx, repeated.axis, repeated.spec, times=2)
-    is_seen = all(is_visited(one.there, MeshAxisRepeated.needs) for one in found)
-    return found if is_seen else []
+def _passing(node: cst.Call, repeated: _Repeated, ctx: Context) -> list[Passing]:
+    """Return the calls that pass an axis which then is there twice."""
+    return passing(node, ctx, repeated.axis, repeated.spec, times=2)
 
 
 def _may_repeat_specs(ctx: Context) -> bool:

@@ -21,7 +21,7 @@ from placement_lint.rules.meshes.bare_specs import (
 )
 from placement_lint.rules.meshes.constraints import CONSTRAINT
 from placement_lint.rules.meshes.iterated_specs import is_of_table, leaves_some_out, meets_each
-from placement_lint.rules.meshes.passed_on import is_visited, passing
+from placement_lint.rules.meshes.passed_on import passing
 from placement_lint.rules.meshes.shardings import (
     calls_at,
     may_know_meshes,
@@ -116,6 +116,7 @@ class MeshAxisUnknown(Rule):
     advice = "Name an axis of the mesh, or make the mesh with this axis"
     severity, fix = Severity.ERROR, Applicability.DISPLAY
     follows_callers = True
+    holds_on_any_mesh = True
     needs = AllOf(
         Jax(),
         Uses(*NAMED_SHARDINGS, *SHARD_MAPS, CONSTRAINT, "jax.sharding.PartitionSpec", "jax.P"),
@@ -290,11 +291,9 @@ def _sorted_out(
         found = passing(node, ctx, each.axis, each.spec, over=each.over)
         if not found and is_of_some and each.over is not None:
             found = passing(node, ctx, each.over)
-        visited = [one for one in found if is_visited(one.there, MeshAxisUnknown.needs)]
-        if not found or len(visited) < len(found):
+        if not found:
             here.append(each)
-            continue
-        for one in visited:
+        for one in found:
             call, there = one.call, one.there
             if is_asserted_to_fail(call, there) or is_caught(call, there, _CAUGHT):
                 continue

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from placement_lint.placement.domain.sharding import Mesh, Sharding, Spec
-from placement_lint.prefilter.conditions import text_of_source
 from placement_lint.rules.meshes.shardings import leaves
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments, string_value
@@ -22,9 +21,7 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.values import Atom, Value
-    from placement_lint.prefilter.conditions import Needs
     from placement_lint.rules.context import Context
-    from placement_lint.semantic.model import ModuleFacts
 
 _MOST_STEPS = 256
 """Calls that are looked at, of each name and in all, for one thing that is wrong."""
@@ -206,17 +203,3 @@ def given_for(
         given = None if arguments.is_open else arguments.get(position, name)
         if given is not None:
             yield call, given, there
-
-
-def is_visited(there: Context, needs: Needs) -> bool:
-    """Return whether a rule of these needs surely looks at a file, by what that itself says."""
-    met = there.module.fact(_met)
-    if needs not in met:
-        source = there.module.source
-        met[needs] = source is not None and text_of_source(source).meets(needs)
-    return met[needs]
-
-
-def _met(_facts: ModuleFacts) -> dict[Needs, bool]:
-    """Make the store of one file: which conditions its text meets."""
-    return {}

@@ -102,6 +102,7 @@ class PerProcessValueReplicated(Rule):
     advice = "Give all processes the same value, or split the array over them"
     severity = Severity.ERROR
     follows_callers = True
+    holds_on_any_mesh = True
     needs = AllOf(
         Jax(),
         AnyOf(b"device_put", b"make_array_from_process_local_data"),

@@ -82,6 +82,7 @@ class ShardedArrayIterated(Rule):
     advice = "Compute on the whole array, and iterate over `np.asarray` of the result"
     severity = Severity.WARNING
     follows_callers = True
+    holds_on_any_mesh = True
     needs = AllOf(
         Jax(),
         AnyOf(

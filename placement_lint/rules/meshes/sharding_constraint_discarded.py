@@ -95,6 +95,7 @@ class ShardingConstraintDiscarded(Rule):
     advice = "Bind the result, `x = jax.lax.with_sharding_constraint(x, sharding)`, or remove it"
     severity, fix = Severity.ERROR, Applicability.SAFE
     follows_callers = True
+    holds_on_any_mesh = True
     needs = AnyOf(
         Begins(*_FUNCTIONS), AllOf(Uses(*_FUNCTIONS), AnyOf(Begins(*TREE_MAPS), b"return"))
     )

@@ -13,7 +13,7 @@ from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.known_shapes import known_shape, leaves_of, written_shape
-from placement_lint.rules.meshes.passed_on import given_for, is_visited
+from placement_lint.rules.meshes.passed_on import given_for
 from placement_lint.rules.meshes.shardings import calls_at, made_at
 from placement_lint.semantic.enclosing import (
     ancestors_in_function,
@@ -101,6 +101,7 @@ class ShardingDoesNotFit(Rule):
     advice = "Pad the array, or write a spec for its shape"
     severity = Severity.ERROR
     follows_callers = True
+    holds_on_any_mesh = True
     needs = AllOf(Jax(), Uses(_PUT))
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
@@ -184,7 +185,7 @@ def _passed_on(facts: ModuleFacts) -> list[_PassedOn]:
             held = every if to is None else [to[1].flow.value(to[0])]
             known = [shape for shape in shapes if shape is not None]
             first = _problem_of(known, held, ctx) if known else None
-            if first is not None and is_visited(there, ShardingDoesNotFit.needs):
+            if first is not None:
                 found.setdefault(id(call), _PassedOn(node, call, there, first[0]))
     return [*found.values()]
 

@@ -138,6 +138,7 @@ class ShardingIgnoredInJit(Rule):
     )
     severity, fix = Severity.ERROR, Applicability.SAFE
     follows_callers = True
+    holds_on_any_mesh = True
     needs = AllOf(
         Jax(),
         AnyOf(Uses(_PUT), passed(b"device")),
