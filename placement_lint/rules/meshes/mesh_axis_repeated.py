@@ -157,7 +157,7 @@ def _passed_on(facts: ModuleFacts) -> list[tuple[cst.Call, str, Passing]]:
     from placement_lint.rules.context import Context
 
     ctx = Context(facts, MeshAxisRepeated, [])
-    if not _may_repeat_specs(ctx):
+    if not facts.has_siblings and not _may_repeat_specs(ctx):
         return []
     found: dict[int, tuple[cst.Call, str, Passing]] = {}
     for index in sorted(facts.flow.record.sharded_calls.seen):

@@ -104,8 +104,10 @@ def _passing(
             holding = [(given, is_sure) for given, (times, is_sure) in held if times]
             if sum(times for _, (times, _) in held) < wrong.times:
                 continue
-            values = (there.flow.value(each.value) for each in call.args)
-            if not wrong.may_be_with(atom for each in values for atom in leaves(each)):
+            every = [there.flow.value(each.value) for each in call.args]
+            # Of what may be one thing or another it is not known what comes together.
+            known = (atom for each in every if len(each) == 1 for atom in leaves(each))
+            if not wrong.may_be_with(known):
                 continue
             behind: list[Passing] = []
             if not any(_is_written(given, wrong.what, there) for given, _ in holding):
