@@ -69,6 +69,11 @@ _SCALARS = frozenset({
     "bfloat16", "bool_", "complex64", "float16", "float32", "float64", "int16", "int32", "int64",
     "int8", "uint16", "uint32", "uint64", "uint8",
 })  # fmt: skip
+_FEW = frozenset({
+    "batch", "batches", "classes", "devices", "experts", "heads", "hosts", "layers", "processes",
+    "prompts", "replicas", "reqs", "requests", "seqs", "sequences", "shards", "slots", "workers",
+})  # fmt: skip
+"""What there are never tens of thousands of."""
 _JOINING = frozenset({"concatenate", "hstack", "stack", "vstack"})
 
 
@@ -263,6 +268,23 @@ def _enables_64_bits(facts: ModuleFacts) -> bool:
     return any(
         "enable_x64" in (string_value(node) or "") for node in facts.tree.every(cst.SimpleString)
     )
+
+
+def is_one_for_each_of_few(call: cst.Call, ctx: Context) -> bool:
+    """Return whether an array has one element for each of what there are few, as its name says:
+    `jnp.zeros((batch_size,))`, `jnp.full(self.max_num_reqs, -1)`.
+    """
+    position = _SHAPED.get((ctx.called(call) or "").rpartition(".")[2])
+    shape = None if position is None else Arguments(call).get(position, "shape")
+    if shape is None:
+        return False
+    shape = followed(shape, ctx)
+    if isinstance(shape, cst.Tuple | cst.List) and len(shape.elements) == 1:
+        shape = shape.elements[0].value
+    name = shape.attr if isinstance(shape, cst.Attribute) else shape
+    if not isinstance(name, cst.Name):
+        return False
+    return not _FEW.isdisjoint(name.value.lower().removesuffix("_size").split("_")[-1:])
 
 
 def filled_count(shape: cst.BaseExpression | None, ctx: Context) -> int | None:

@@ -14,6 +14,7 @@ from placement_lint.semantic.followed import value_for
 from placement_lint.semantic.functions import only_return
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import named_function
+from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,8 +155,9 @@ def _is_number(node: cst.BaseExpression, ctx: Context) -> bool:
 def made_before(operand: cst.Name, put: cst.CSTNode, ctx: Context) -> cst.BaseExpression | None:
     """Return the expression that a name stands for, if being put is all that becomes of it.
 
-    It is assigned to the name in the same block, nothing but its shape is read between, and
-    afterwards the name stands for what was put, or is not used.
+    It is assigned to the name in the same block, or before an `if` that asks whether there is
+    anywhere to put it. Nothing but its shape is read between, and afterwards the name stands for
+    what was put, or is not used.
     """
     made = _reaching(operand, ctx)
     statement = None if made is None else ctx.statement(made)
@@ -168,10 +170,11 @@ def made_before(operand: cst.Name, put: cst.CSTNode, ctx: Context) -> cst.BaseEx
         return None
     assignment, scope = ctx.statement(made), ctx.names.scope(operand)
     block, tried = _block_around(end, ctx)
+    while block is not None and ctx.parent(line) is not block:
+        block = _block_around_condition(block, put, ctx)
     if (
         block is None
         or _value_for(operand.value, assignment, ctx) is not made
-        or ctx.parent(line) is not block
         or ctx.names.scope(made) is not scope
     ):
         return None
@@ -194,6 +197,12 @@ def made_before(operand: cst.Name, put: cst.CSTNode, ctx: Context) -> cst.BaseEx
     if (is_earlier or is_later) and (not rebinds or _first_from_inside(operand, ctx) < first):
         return None
     return made
+
+
+def is_put_always(made: cst.CSTNode, put: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether what is made is put whenever it is made, and not in an `if` that follows."""
+    line, end = ctx.statement_line(made), ctx.statement_line(put)
+    return line is not None and end is not None and ctx.parent(line) is _block_around(end, ctx)[0]
 
 
 def tree_of_leaf(leaf: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
@@ -408,6 +417,35 @@ def _block_around(line: cst.CSTNode, ctx: Context) -> tuple[cst.CSTNode | None, 
             break
         block = ctx.parent(around)
     return block, tried
+
+
+def _block_around_condition(
+    block: cst.CSTNode, put: cst.CSTNode, ctx: Context
+) -> cst.CSTNode | None:
+    """Return the block that has the `if` of which another is a branch, where it asks for what the
+    call needs beside the array: `if sharding is not None: x = jax.device_put(x, sharding)`.
+    """
+    branch = ctx.parent(block)
+    if isinstance(branch, cst.Else):
+        branch = ctx.parent(branch)
+    if not isinstance(branch, cst.If) or _named_in(branch.test, ctx).isdisjoint(
+        _named_in(put, ctx)
+    ):
+        return None
+    while isinstance(around := ctx.parent(branch), cst.If):
+        branch = around
+    return _block_around(branch, ctx)[0]
+
+
+def _named_in(node: cst.CSTNode, ctx: Context) -> set[str]:
+    """Return the names and the attributes that an expression reads: `sharding`, `self.mesh`."""
+    found = {dotted(node)} | {dotted(n) for n in ctx.tree.every(cst.Attribute, below=node)}
+    for name in ctx.tree.every(cst.Name, below=node):
+        parent = ctx.parent(name)
+        is_keyword = isinstance(parent, cst.Arg) and parent.keyword is name
+        if not is_keyword and not isinstance(parent, cst.Attribute):
+            found.add(name.value)
+    return found - {""}
 
 
 def _is_handled(use: cst.CSTNode, tried: list[cst.Try], ctx: Context) -> bool:

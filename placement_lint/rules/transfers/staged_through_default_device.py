@@ -18,6 +18,7 @@ from placement_lint.rules.transfers.array_sizes import (
     SMALL,
     element_count,
     filled_count,
+    is_one_for_each_of_few,
     is_supposed,
     literal_count,
     size_text,
@@ -40,6 +41,7 @@ from placement_lint.rules.transfers.put_trees import (
 from placement_lint.rules.transfers.putting_functions import Putting, given_to_put, may_follow
 from placement_lint.rules.transfers.putting_later import (
     creator_of,
+    is_put_always,
     leaves_made,
     made_before,
     returned_by,
@@ -134,7 +136,8 @@ class StagedThroughDefaultDevice(Rule):
     → `np.zeros`), which takes memory of the host. No fix for anything else.
 
     ## What it does not flag
-    Arrays that are known to have fewer than 65,536 elements; scalars; in tests, arrays of fewer
+    Arrays that are known to have fewer than 65,536 elements, or one for each of what there are few
+    (`jnp.zeros((batch_size,))`); scalars; in tests, arrays of fewer
     than 16,777,216 elements or of an unknown size. Arrays made under `jax.default_device` of the
     same device; devices that may be the default one; functions that JAX traces. Operands that may
     already be arrays, that are read between being made and being put, or that are made in another
@@ -280,7 +283,7 @@ class StagedThroughDefaultDevice(Rule):
         mapped = _mapped_by(made, name, is_spread, there)
         size = _made_here(made, name, is_spread, there) if mapped is None else False
         count = element_count(made, there) if size else None
-        if size is None or _is_small(count, call, ctx):
+        if size is None or _is_small(count, call, ctx) or is_one_for_each_of_few(made, there):
             return
         if not is_elsewhere(put.target, made, put.of, there):
             return
@@ -308,6 +311,7 @@ class StagedThroughDefaultDevice(Rule):
             and mapped is None
             and put.call is call
             and ctx.called(call) is not None
+            and is_put_always(at, call, ctx)
             else None,
         )
 
@@ -315,7 +319,9 @@ class StagedThroughDefaultDevice(Rule):
         self, node: cst.Call, name: str, device: cst.BaseExpression, ctx: Context
     ) -> None:
         count = element_count(node, ctx)
-        if _is_small(count, node, ctx) or ctx.flow.is_traced(node):
+        if _is_small(count, node, ctx) or is_one_for_each_of_few(node, ctx):
+            return
+        if ctx.flow.is_traced(node):
             return
         is_spread = name in _FILLING and is_sharding(device, ctx)
         if is_spread or not is_elsewhere(device, node, ctx):
@@ -335,7 +341,9 @@ class StagedThroughDefaultDevice(Rule):
         if device is None or own.is_open or calls[0].is_open or own.may_pass(None, "device"):
             return
         count = filled_count(shape or calls[0].get(None, "shape"), ctx)
-        if _is_small(count, node, ctx) or ctx.flow.is_traced(node):
+        if _is_small(count, node, ctx) or is_one_for_each_of_few(node, ctx):
+            return
+        if ctx.flow.is_traced(node):
             return
         if not is_sharding(device, ctx) and is_elsewhere(device, node, ctx):
             _report_filling(node, count is not None, ctx, None, name)
