@@ -24,6 +24,7 @@ from placement_lint.placement.domain.values import (
     AnyTree,
     Array,
     Container,
+    Host,
     Instance,
     Value,
     arrays,
@@ -266,7 +267,7 @@ class Memo:
             return None
         if self._program.module_of(place).names_placement(self._program.node(place)):
             return None
-        shape = {name: UNKNOWN if is_data(held) else held for name, held in bindings.items()}
+        shape = {name: _for_all_data(held) for name, held in bindings.items()}
         key = self._key(shape, state)
         now, carries = self._program.now, self._program.reach.carries_placement
         known = self._known(now.memo[place], key, state)
@@ -306,7 +307,8 @@ class Memo:
             for known, executions in self._program.now.memo[place].items()
             if known[1:] == around
             and all(
-                held == shape[name] or (shape[name] == UNKNOWN and is_data(held))
+                shape[name] in {held, _for_all_data(held)}
+                or (shape[name] == UNKNOWN and is_data(held))
                 for name, held in known[0]
             )
             for execution in executions
@@ -373,6 +375,15 @@ def _write_objects(execution: Execution, inner: list[Execution], state: State) -
         for name, held in each.writes.items():
             if isinstance(name[0], Instance) and state.variables.get(name) != held:
                 execution.writes.setdefault(name, join(held, UNKNOWN))
+
+
+def _for_all_data(held: Value) -> Value:
+    """Return what stands for all data such as this: NumPy's arrays stay what they are."""
+    if not is_data(held):
+        return held
+    tensors = {atom.is_tensor if isinstance(atom, Host) else None for atom in held}
+    (is_tensor,) = tensors if len(tensors) == 1 else {None}
+    return UNKNOWN if is_tensor is None else frozenset({Host(is_tensor=is_tensor)})
 
 
 def _given_again(executions: list[Execution]) -> Value | None:
