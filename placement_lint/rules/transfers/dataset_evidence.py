@@ -14,6 +14,7 @@ from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES
 from placement_lint.rules.transfers.compiled_values import is_compiled_elsewhere
 from placement_lint.rules.transfers.jitted_calls import jitted
 from placement_lint.rules.transfers.kept_results import is_target
+from placement_lint.semantic.followed import assigned_value
 from placement_lint.semantic.own_attributes import attributes_by_name, own_attribute
 from placement_lint.syntax.calls import string_value
 from placement_lint.syntax.definitions import (
@@ -50,7 +51,13 @@ _WEIGHTS = frozenset(
 )
 _OF_CLASSES = frozenset({"corpus", "dataloader", "dataset", "datasets", "loader", "replay"})
 """Words in the name of a class of which the objects keep a dataset."""
-_TAKING_ITEMS = frozenset({"__getitem__", "__iter__"})
+_TAKING_ITEMS = frozenset({
+    "__getitem__", "__iter__", "__next__", "get_batch", "next_batch", "sample_batch",
+})  # fmt: skip
+_SPLITS = frozenset({"test", "train", "training", "val", "valid", "validation"})
+_PLACES = frozenset({"idx", "idxs", "inds", "index", "indexes", "indices", "ix", "perm"})
+_MOST_HOPS = 4
+"""Names and slices between an index and the permutation that it is of."""
 _WEIGHT_CONSUMERS = frozenset({
     "apply", "bind", "from_bytes", "from_state_dict", "load_state_dict", "merge", "replace",
     "restore", "unflatten_dict", "unflatten_mapping", "update_params",
@@ -97,7 +104,9 @@ def is_dataset(call: cst.Call, loader_words: set[str], ctx: Context) -> bool:
         return False
     if uses and all(each.is_taken_whole for each in uses):
         return False
-    return bool((said | by_function) & _DATASET) or any(each.is_indexed_in_loop for each in uses)
+    return bool((said | by_function) & _DATASET) or any(
+        each.is_indexed_in_loop or each.is_split for each in uses
+    )
 
 
 @dataclass(frozen=True)
@@ -108,6 +117,8 @@ class _Uses:
     is_indexed_in_loop: bool
     is_taken_whole: bool
     """Compiled functions take the whole array, as in training with all of it at each step."""
+    is_split: bool
+    """Rows of it are taken in a random order, or those to train or to test with."""
 
 
 def _evidence_of_uses(name: str, call: cst.Call, ctx: Context) -> _Uses:
@@ -119,6 +130,7 @@ def _evidence_of_uses(name: str, call: cst.Call, ctx: Context) -> _Uses:
             _feeds_model(name, call, ctx),
             _is_indexed_in_loop(name, call, ctx),
             _is_taken_whole(name, call, ctx),
+            _is_split(name, call, ctx),
         )
     return known[key]
 
@@ -284,7 +296,46 @@ def _is_indexed_in_loop(name: str, call: cst.Call, ctx: Context) -> bool:
     return False
 
 
-def _is_taken_whole(name: str, call: cst.Call, ctx: Context) -> bool:
+def _is_split(name: str, call: cst.Call, ctx: Context) -> bool:
+    """Return whether rows are taken of an array in a random order, or those to train with.
+
+    And not only for compiled functions that take all of these at once.
+    """
+    for use in _uses(name, call, ctx):
+        taken = ctx.parent(use)
+        if not isinstance(taken, cst.Subscript) or taken.value is not use:
+            continue
+        part = taken.slice[0].slice
+        if not isinstance(part, cst.Index) or not _says_which_rows(part.value, ctx):
+            continue
+        parts = [*assigned_names(taken, ctx)]
+        if not parts or not all(_is_taken_whole(each, taken, ctx) for each in parts):
+            return True
+    return False
+
+
+def _says_which_rows(index: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether an index is `train_idx`, or part of a random permutation."""
+    for _ in range(_MOST_HOPS):
+        while isinstance(index, cst.Subscript):
+            index = index.value
+        last = index.func if isinstance(index, cst.Call) else index
+        named = last.attr if isinstance(last, cst.Attribute) else last
+        if not isinstance(named, cst.Name):
+            return False
+        if isinstance(index, cst.Call):
+            return named.value == "permutation"
+        said = words(named.value)
+        if said & _SPLITS and said & _PLACES:
+            return True
+        value = assigned_value(index, ctx)
+        if value is None:
+            return False
+        index = value
+    return False
+
+
+def _is_taken_whole(name: str, call: cst.BaseExpression, ctx: Context) -> bool:
     """Return whether all that is done with an array is to give it to compiled functions, or to
     look at its shape. It has to be on their device then.
     """
