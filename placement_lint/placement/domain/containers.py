@@ -216,7 +216,8 @@ def _is_only(held: Value, site: Site) -> bool:
 def view_of(mapping: Mapping, name: str) -> Sequence:
     """Return what the method of a dict gives that is called `items`, `keys` or `values`.
 
-    Each item of it is known where a mesh may be made of them: of a short dict of plain values.
+    Each item of it is known where a mesh may be made of them: of a short dict of plain values. So
+    it is of arrays that are committed to several devices, which nothing may compute with together.
     """
     items = _ordered(mapping, name)
     element = join(*(held for _, held in mapping.items), mapping.element)
@@ -239,12 +240,19 @@ def _ordered(mapping: Mapping, name: str) -> tuple[Value, ...] | None:
     if name == "keys":
         return tuple(texts)
     held = [known[key] for key in keys]
-    if not all(isinstance(sole(each), Plain) for each in held):
+    if not all(isinstance(sole(each), Plain) for each in held) and not _are_apart(held):
         return None
     if name == "values":
         return tuple(held)
     pairs = zip(texts, held, strict=True)
     return tuple(value(Sequence((text, each), join(text, each))) for text, each in pairs)
+
+
+def _are_apart(items: list[Value]) -> bool:
+    """Return whether all of some items are arrays that are committed, and not all to one device."""
+    held = [sole(each) for each in items]
+    arrays = [each for each in held if isinstance(each, Array) and each.committed]
+    return len(arrays) == len(items) and len({(each.device, each.sharding) for each in arrays}) > 1
 
 
 def words_of(text: str, given: list[tuple[int, Value]], site: Site) -> Value:

@@ -238,7 +238,7 @@ def _summed(call: LibraryCall, given: cst.BaseExpression) -> list[tuple[int, Val
                 found.append(call.operand(element.value))
         call.on.record.saw_value(place, UNKNOWN)
         return found
-    held = call.argument(given)
+    held = call.on.iteration.listed(call.argument(given), call.state)
     only = sole(held)
     if isinstance(only, Sequence) and only.items is not None:
         if len(only.items) > _MAX_SUMMED:

@@ -272,7 +272,8 @@ def reduce(call: LibraryCall) -> Value:
     given = call.node.args[1].value
     place = call.index(given)
     first = place if len(parts) < 3 else call.index(call.node.args[2].value)
-    items = call.on.iteration.each(given, parts[1], call.state)
+    listed_now = call.on.iteration.listed(parts[1], call.state)
+    items = call.on.iteration.each(given, listed_now, call.state)
     if items is not None:
         total, *rest = (*parts[2:], *items)
         with call.on.loop(repeats=False):

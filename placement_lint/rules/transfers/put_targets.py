@@ -10,9 +10,16 @@ import libcst as cst
 from placement_lint.placement.domain import values
 from placement_lint.placement.domain.devices import differ
 from placement_lint.placement.domain.sharding import Sharding, Spec
+from placement_lint.semantic.enclosing import ancestors_in_function
 from placement_lint.semantic.followed import followed
+from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import class_of_receiver
+from placement_lint.syntax.definitions import (
+    INITIALIZERS,
+    class_of_method,
+    class_of_receiver,
+    parameter_named,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,6 +50,86 @@ def is_elsewhere(
     devices = [atom.device for atom in held if isinstance(atom, values.TheDevice)]
     is_device = bool(devices) and len(devices) == len(held)
     return is_device and differ_from_default(devices, made, there)
+
+
+def is_host_sometimes(
+    target: cst.BaseExpression, made: cst.Call, ctx: Context, there: Context
+) -> bool:
+    """Return whether a target is the host for some calls, and another known device for others.
+
+    What its own function chooses, or a call of the function in this file passes. `there`: the file
+    in which the array is made, if that is another one.
+    """
+    held = ctx.flow.value(target)
+    devices = [atom.device for atom in held if isinstance(atom, values.TheDevice)]
+    if len(devices) != len(held) or None in devices:
+        return False
+    on_host = [each for each in devices if each is not None and each.platform == "cpu"]
+    if not on_host or not differ_from_default(on_host, made, there):
+        return False
+    if there is not ctx or not _runs_in_any_case(made, ctx) or not _runs_in_any_case(target, ctx):
+        return False
+    if isinstance(target, cst.Attribute):
+        given = own_attribute(target, ctx)
+        target = target if given is None else given
+    parameter = parameter_named(target, ctx.names)
+    if parameter is not None:
+        return _is_passed_host(parameter, ctx)
+    if isinstance(target, cst.Name):
+        bindings = ctx.names.bindings(target)
+        return all(ctx.names.scope(each.node) is ctx.names.scope(target) for each in bindings)
+    return isinstance(target, cst.IfExp)
+
+
+def _is_passed_host(parameter: cst.Param, ctx: Context) -> bool:
+    """Return whether a call in this file passes the host for a parameter of a function or of the
+    initializer of a class.
+    """
+    function = ctx.tree.around(parameter, cst.FunctionDef)
+    names = [] if function is None else [each.name.value for each in function.params.params]
+    if function is None or parameter.name.value not in names:
+        return False
+    called, place = function.name.value, names.index(parameter.name.value)
+    of: cst.FunctionDef | cst.ClassDef = function
+    cls = class_of_method(function, ctx.names)
+    if cls is not None:
+        if called not in INITIALIZERS:
+            return False
+        of, place = cls, place - 1
+    calls = (ctx.parent(use) for use in ctx.names.uses(of.name.value, ctx.names.scope(of)))
+    passed = (
+        Arguments(call).get(place, parameter.name.value)
+        for call in calls
+        if isinstance(call, cst.Call)
+    )
+    held = (ctx.flow.value(each) for each in passed if each is not None)
+    return any(
+        bool(each)
+        and all(
+            isinstance(atom, values.TheDevice)
+            and atom.device is not None
+            and atom.device.platform == "cpu"
+            for atom in each
+        )
+        for each in held
+    )
+
+
+def _runs_in_any_case(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether no condition in its function decides whether a node is executed.
+
+    What chose the device may be asked again, to make the array in another way for the host.
+    """
+    deciding = (cst.If, cst.IfExp, cst.Match, cst.Try, cst.While, cst.BooleanOperation)
+    if any(isinstance(each, deciding) for _, each in ancestors_in_function(node, ctx)):
+        return False
+    place, function = ctx.tree.index(node), ctx.function(node)
+    leaving = ctx.tree.every(cst.Break, cst.Continue, cst.Raise, cst.Return, below=function)
+    return not any(
+        ctx.tree.index(each) < place and ctx.function(each) is function
+        for each in leaving
+        if any(isinstance(around, deciding) for _, around in ancestors_in_function(each, ctx))
+    )
 
 
 def differ_from_default(devices: Iterable[Device | None], made: cst.Call, ctx: Context) -> bool:

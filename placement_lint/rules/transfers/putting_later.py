@@ -205,6 +205,62 @@ def is_put_always(made: cst.CSTNode, put: cst.CSTNode, ctx: Context) -> bool:
     return line is not None and end is not None and ctx.parent(line) is _block_around(end, ctx)[0]
 
 
+def made_in_branches(operand: cst.Name, put: cst.CSTNode, ctx: Context) -> list[cst.BaseExpression]:
+    """Return what the branches just before a statement assign to a name, last of all they do.
+
+    Being put is all that becomes of these: no other use of the name is left, but to be put.
+    """
+    line = ctx.statement_line(put)
+    block = None if line is None else ctx.parent(line)
+    if line is None or not isinstance(block, cst.IndentedBlock | cst.Module):
+        return []
+    lines: list[cst.CSTNode] = [*block.body]
+    place = lines.index(line) if line in lines else 0
+    chosen = lines[place - 1] if place else None
+    found = [
+        (None if each is None else _last_assignment(each, operand.value))
+        for each in _branches(chosen)
+    ]
+    if not found or None in found or not isinstance(ctx.statement(put), cst.Assign | cst.Return):
+        return []
+    assignments = [each for each in found if each is not None]
+    rebinds = _assigns(ctx.statement(put), operand.value)
+    end = ctx.tree.ends[ctx.tree.index(line)]
+    for use in ctx.names.uses(operand.value, ctx.names.scope(operand)):
+        is_made = any(each.targets[0].target is use for each in assignments)
+        is_after = rebinds and ctx.tree.index(use) > end
+        is_put = ctx.tree.is_inside(use, line) and (use is operand or is_assigned(use, ctx))
+        if not (is_made or is_after or is_put) or ctx.names.scope(use) is not ctx.names.scope(put):
+            return []
+    return [each.value for each in assignments]
+
+
+def _branches(node: cst.CSTNode | None) -> list[cst.BaseSuite | None]:
+    """Return the bodies of an `if` or a `match`; None among them: it may execute none of them."""
+    found: list[cst.BaseSuite | None] = []
+    while isinstance(node, cst.If):
+        found.append(node.body)
+        node = node.orelse
+        if node is None:
+            found.append(None)
+    if isinstance(node, cst.Else):
+        found.append(node.body)
+    if isinstance(node, cst.Match):
+        found += [case.body for case in node.cases]
+        last = node.cases[-1] if node.cases else None
+        is_any = last is not None and last.guard is None and isinstance(last.pattern, cst.MatchAs)
+        if not is_any or last is None or last.pattern.pattern is not None:  # type: ignore[attr-defined]
+            found.append(None)
+    return found
+
+
+def _last_assignment(body: cst.BaseSuite, name: str) -> cst.Assign | None:
+    last = body.body[-1] if isinstance(body, cst.IndentedBlock) and body.body else None
+    only = last.body[0] if isinstance(last, cst.SimpleStatementLine) else None
+    is_one = isinstance(only, cst.Assign) and len(only.targets) == 1
+    return only if isinstance(only, cst.Assign) and is_one and _assigns(only, name) else None
+
+
 def tree_of_leaf(leaf: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
     """Return the tree whose leaves a name of a comprehension stands for, one after another.
 

@@ -30,6 +30,7 @@ from placement_lint.rules.transfers.numpy_values import (
 from placement_lint.rules.transfers.put_targets import (
     differ_from_default,
     is_elsewhere,
+    is_host_sometimes,
     is_sharding,
 )
 from placement_lint.rules.transfers.put_trees import (
@@ -44,6 +45,7 @@ from placement_lint.rules.transfers.putting_later import (
     is_put_always,
     leaves_made,
     made_before,
+    made_in_branches,
     returned_by,
     tree_of_leaf,
 )
@@ -76,6 +78,8 @@ _CALLS_PUTTING = Pattern(rb"\b(?:put|shard)_(?!map\b)[a-z_]{1,40}\(|\b(?:put|sha
 _LARGE_IN_TESTS = 2**24
 """Elements: 64 MiB of 32-bit numbers."""
 _NAME_HOPS = 4
+_IN_BRANCH = 3
+"""Of what a branch before the call assigns to a name: another branch may assign something else."""
 
 
 class StagedThroughDefaultDevice(Rule):
@@ -252,6 +256,9 @@ class StagedThroughDefaultDevice(Rule):
         `at`: where it is read, if that is earlier, in a tree that the call puts.
         """
         tree = tree_of_leaf(operand, ctx)
+        if isinstance(operand, cst.Name) and not hops:
+            for branch in made_in_branches(operand, call, ctx):
+                self._check_operand(branch, put, call, ctx, branch, _IN_BRANCH)
         whole: cst.BaseExpression | None = tree or operand
         while isinstance(whole, cst.Name) and hops < _NAME_HOPS:
             whole = made_before(whole, at or call, ctx)
@@ -285,14 +292,20 @@ class StagedThroughDefaultDevice(Rule):
         count = element_count(made, there) if size else None
         if size is None or _is_small(count, call, ctx) or is_one_for_each_of_few(made, there):
             return
-        if not is_elsewhere(put.target, made, put.of, there):
+        is_sure = is_elsewhere(put.target, made, put.of, there)
+        if not is_sure and (
+            not size
+            or put.call is not call
+            or hops == _IN_BRANCH
+            or not is_host_sometimes(put.target, made, put.of, there)
+        ):
             return
         if returned is not None and not ctx.flow.runs_on_system_default(at):
             return
         done = "the default device, then the result is copied"
         if is_spread:
             done = "a single device, then the result is resharded"
-        is_apart = whole is not operand or put.call is not call
+        is_apart = whole is not operand or put.call is not call or hops == _IN_BRANCH
         # Of `x = jnp.asarray(x)`, `x = x` would be left.
         given = Arguments(made).get(0, "object", "a")
         is_itself = isinstance(operand, cst.Name) and is_apart and is_named(given, operand.value)
@@ -300,7 +313,9 @@ class StagedThroughDefaultDevice(Rule):
         ctx.report(
             at,
             f"`{_short(mapped or name)}` allocates on {done}{size_text(made, there)}",
-            confidence=Confidence.DEFINITE if size and not is_spread else Confidence.LIKELY,
+            confidence=Confidence.DEFINITE
+            if size and not is_spread and is_sure
+            else Confidence.LIKELY,
             related=((put.call, put.there.module.path, "put here"),) if is_apart else (),
             # Arithmetic in NumPy may give other types than that of JAX.
             # NumPy's arrays have no `to_device` before 2.0.
@@ -324,9 +339,10 @@ class StagedThroughDefaultDevice(Rule):
         if ctx.flow.is_traced(node):
             return
         is_spread = name in _FILLING and is_sharding(device, ctx)
-        if is_spread or not is_elsewhere(device, node, ctx):
+        is_sure = not is_spread and is_elsewhere(device, node, ctx)
+        if is_spread or not (is_sure or is_host_sometimes(device, node, ctx, ctx)):
             return
-        certain = count is not None and not is_supposed(node, ctx)
+        certain = is_sure and count is not None and not is_supposed(node, ctx)
         _report_filling(node, certain, ctx, filling_plan(node, device, ctx))
 
     def _check_partial(self, node: cst.Call, ctx: Context) -> None:
