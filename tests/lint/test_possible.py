@@ -74,3 +74,41 @@ def test_what_is_donated_behind_another_condition(least: Confidence) -> None:
     wanted = [("JDP801", 16)] if least is Confidence.POSSIBLE else []
     assert [(finding.code, finding.span.line) for finding in found] == wanted
     assert all("may be deleted" in finding.message for finding in found)
+
+
+TYPED = """\
+import jax
+import numpy as np
+
+
+class Table:
+    def __init__(self):
+        self.rows = jax.device_put(np.ones((512, 512)), jax.devices("cpu")[0])
+
+
+class Model:
+    def __init__(self):
+        self.weights = jax.device_put(np.ones((512, 512)), jax.devices()[0])
+
+
+def first(table: Table, model: Model):
+    return table.rows @ model.weights
+
+
+def second(table, model):
+    return table.rows @ model.weights
+
+
+def main():
+    first(Table(), Model())
+"""
+
+
+def test_what_another_parameter_of_the_name_is() -> None:
+    """An annotation says it of its own parameter for certain, and of others of the name less so."""
+    options = FileOptions(all_rules())
+    found = lint_source(Source("model.py", TYPED), options).findings
+    assert [(each.code, each.span.line, each.confidence) for each in found] == [
+        ("JDP205", 16, Confidence.DEFINITE),
+        ("JDP205", 20, Confidence.LIKELY),
+    ]

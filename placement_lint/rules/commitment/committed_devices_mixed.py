@@ -9,7 +9,7 @@ from placement_lint.placement.domain import values
 from placement_lint.placement.domain.devices import Device
 from placement_lint.prefilter.conditions import COMMITTED, LISTED_DEVICES, AllOf
 from placement_lint.rules.base import Rule
-from placement_lint.rules.commitment.mixtures import clashes, described
+from placement_lint.rules.commitment.mixtures import clashes, described, is_known_by_name
 from placement_lint.rules.journey import journey_of
 
 if TYPE_CHECKING:
@@ -94,11 +94,14 @@ class CommittedDevicesMixed(Rule):
                 seat: operand for seat, operand in clash.seats.items() if isinstance(seat, Device)
             }
             if len(devices) > 1:
+                is_sure = clash.is_always and not any(
+                    is_known_by_name(each, ctx) for each in devices.values()
+                )
                 ctx.report(
                     clash.operation,
                     described(devices),
                     journey=_journey(devices.values(), ctx),
-                    confidence=Confidence.DEFINITE if clash.is_always else Confidence.LIKELY,
+                    confidence=Confidence.DEFINITE if is_sure else Confidence.LIKELY,
                 )
 
 

@@ -15,6 +15,7 @@ from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.domain import contents, values
 from placement_lint.placement.engine.operations import seat_of
+from placement_lint.placement.facts.annotations import classes_by_parameter
 from placement_lint.rules.commitment.combining import COMBINING, COMBINING_TREES, REFUSING
 from placement_lint.rules.commitment.dependence import EACH, computed_together, needed_parts
 from placement_lint.rules.commitment.putting import TREE_MAPS
@@ -24,9 +25,10 @@ from placement_lint.semantic.enclosing import (
     is_caught,
     passed_exits,
 )
-from placement_lint.semantic.followed import followed
+from placement_lint.semantic.followed import assigned_value, followed
 from placement_lint.syntax.calls import Arguments, string_value
-from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.definitions import parameter_named
+from placement_lint.syntax.dotted import dotted, whole_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -128,6 +130,26 @@ def _computed_with(
         if is_method or (row is not None and row.effect is Effect.COMPUTE):
             return sorted(mixture.operands, key=str)
     return _counting(operation, mixture, ctx)
+
+
+def is_known_by_name(operand: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether an operand is of a parameter that nothing in its file passes, and that only
+    the annotations of other parameters of its name say a class of.
+    """
+    whole = whole_of(operand)
+    value = assigned_value(whole, ctx)
+    parameter = parameter_named(whole if value is None else whole_of(value), ctx.names)
+    function = None if parameter is None else ctx.tree.around(parameter, cst.FunctionDef)
+    if parameter is None or parameter.annotation is not None or function is None:
+        return False
+    if parameter.name.value not in ctx.module.fact(_classes_by_parameter):
+        return False
+    uses = ctx.names.uses(function.name.value, ctx.names.scope(function))
+    return not any(isinstance(ctx.parent(use), cst.Call | cst.Arg) for use in uses)
+
+
+def _classes_by_parameter(facts: ModuleFacts) -> dict[str, cst.BaseExpression]:
+    return classes_by_parameter(facts.tree, facts.names)
 
 
 def described(seats: Mapping[Seat, cst.CSTNode]) -> str:
