@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import libcst as cst
 
@@ -52,7 +52,12 @@ from placement_lint.placement.engine.statements import Statements
 from placement_lint.placement.facts.compiled import PUTTING, callers_of, lead_to_placing
 from placement_lint.placement.facts.default_updates import updates_in_function
 from placement_lint.placement.facts.exported import closed_over, is_public, may_be_imported
-from placement_lint.placement.facts.functions_text import enters_default_in_function, used_names
+from placement_lint.placement.facts.functions_text import (
+    callers_first,
+    enters_default_in_function,
+    plain_functions,
+    uses_of,
+)
 from placement_lint.placement.facts.tampering import sets_mesh, tampers
 from placement_lint.placement.journeys import Journeys
 from placement_lint.placement.overlays.dispatch import Calls
@@ -161,10 +166,8 @@ class Program:
         for name in sorted(given, key=imported.__contains__):
             self._imported = {name}
             self.import_module(name)
-        used = frozenset().union(*(used_names(self.modules[name]) for name in given))
-        for name in given:
-            with interpreting(name):
-                self._run_functions(self.modules[name], but=used, waits=True)
+        uses = uses_of(self.modules.values(), self.linking.is_in_module)
+        self._run_functions(self._uncalled(given, uses.used), waits=True, begun=uses.begun)
         leading: set[str] | None = None
         if not self.follows_compiled and not any(
             enters_default_in_function(module) for module in self.modules.values()
@@ -176,9 +179,9 @@ class Program:
             with interpreting(name):
                 self._run_classes(self.modules[name])
         self._trace_each(tracing, leading, waits=True)
-        for waits, name in [(waits, name) for waits in (True, False) for name in given]:
-            with interpreting(name):
-                self._run_functions(self.modules[name], waits=waits)
+        uncalled = callers_first(self.modules, self._uncalled(given))
+        for waits in (True, False):
+            self._run_functions(uncalled, waits=waits)
         self._trace_each(tracing, leading)
         while self.now.unconsumed:
             # Who consumes it is not known: it is taken to be done where it was made.
@@ -246,7 +249,7 @@ class Program:
         if end is not None:
             self._ends[name] = end
             self.finish(end.variables.changes(None))
-            entered = self._entered_in[name] = _still_entered(end)
+            entered = self._entered_in[name] = end.still_entered()
             if importing is not None:
                 importing.blocks = (*importing.blocks, *entered)
             if end.meshes != meshes:
@@ -282,30 +285,31 @@ class Program:
         if end is None:
             return State(self._base_of_functions or DefaultDevice(SYSTEM), (), variables)
         base = self._base_of_functions or end.base
-        return State(base, _still_entered(end), variables, meshes=end.meshes)
+        return State(base, end.still_entered(), variables, meshes=end.meshes)
+
+    def _uncalled(self, given: list[str], but: frozenset[str] = frozenset()) -> list[Place]:
+        """Return the functions that nobody called, but for names that are used somewhere."""
+        plain = (plain_functions(self.modules[name], but) for name in given)
+        return [place for places in plain for place in places if not self.is_executed(place)]
 
     def _run_functions(
-        self, module: Module, *, but: frozenset[str] = frozenset(), waits: bool = False
+        self, functions: list[Place], *, waits: bool, begun: frozenset[str] = frozenset()
     ) -> None:
-        """Execute the functions that nobody called, but for names that are used somewhere.
-
-        `waits`: nor those that are passed objects of which none was made so far.
+        """Execute functions that nobody called by now; `waits`: but for those that are passed
+        objects of which none was made so far.
         """
-        for node in module.tree.every(cst.FunctionDef):
-            if node.name.value in but:
-                continue
-            place = module.place(node)
-            if self.is_executed(place) or node in module.traced:
-                continue
-            if id(node) in module.names.cells:
-                continue
-            if isinstance(module.names.scope(node).node, cst.ClassDef):
-                continue
-            state = self._outside(module)
-            if waits and self.fixtures.typed.waits(module, node, state):
-                continue
-            self._unasked.add(place)
-            self.functions.execute(place, self.fixtures.given(module, node, state), state)
+        for place in functions:
+            module, node = self.module_of(place), cast("cst.FunctionDef", self.node(place))
+            is_begun = node.name.value in begun
+            starting = self._starting() if is_begun else contextlib.nullcontext()
+            with interpreting(place.module), starting:
+                state = self._outside(module)
+                if self.is_executed(place) or (
+                    waits and self.fixtures.typed.waits(module, node, state)
+                ):
+                    continue
+                self._unasked.add(place)
+                self.functions.execute(place, self.fixtures.given(module, node, state), state)
 
     def is_executed(self, function: Place) -> bool:
         """Return whether a function was executed, if only in traced code.
@@ -693,8 +697,3 @@ class Program:
             before = self.now.final.get(key)
             is_other = before is not None and before != held
             self.now.keep(key, join(before or NOTHING, held) if is_other else held)
-
-
-def _still_entered(end: State) -> tuple[DefaultDevice, ...]:
-    """Return what was entered by hand, or through a stack, and is in force at the end of a body."""
-    return tuple(block.for_callee() for block in end.blocks if block.owners)

@@ -272,6 +272,10 @@ class State:
                 return
         yield self.base
 
+    def still_entered(self) -> tuple[DefaultDevice, ...]:
+        """Return what was entered by hand, or through a stack, and is in force at the end."""
+        return tuple(block.for_callee() for block in self.blocks if block.owners)
+
     def seen_by_callee(self) -> tuple[DefaultDevice, ...]:
         """Return the blocks around the body of a function that is called now."""
         found: list[DefaultDevice] = []

@@ -2,23 +2,118 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import libcst as cst
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from placement_lint.placement.domain.places import Place
     from placement_lint.placement.facts.module import Module
 
 
-def used_names(module: Module) -> frozenset[str]:
-    """Return the names that are used in a module, other than to define what they stand for.
+class Uses(NamedTuple):
+    """The names that modules use, other than to define what they stand for."""
 
-    What has such a name may be called, also by another name that it is given.
+    used: frozenset[str]
+    """What has such a name may be called, also by another name that it is given."""
+    begun: frozenset[str]
+    """Those of what begins a program: `app.run(main)` at the top of a module, and `main()`, which
+    is executed by now unless a decorator of a library makes it a command."""
+
+
+def uses_of(modules: Iterable[Module], is_ours: Callable[[Module, str], bool]) -> Uses:
+    """Return the names that modules use; not those which a library is given to run."""
+    found: set[str] = set()
+    begun: set[str] = set()
+    for module in modules:
+        defining = {id(node.name) for node in module.tree.every(cst.ClassDef, cst.FunctionDef)}
+        for name, is_at_top in _handed_to_libraries(module, is_ours):
+            defining.add(id(name))
+            begun |= {name.value} if is_at_top else set()
+        found |= {node.value for node in module.tree.every(cst.Name) if id(node) not in defining}
+        imported = module.tree.every(cst.Attribute)
+        found |= {each.attr.value for each in imported if module.names.qualified(each)}
+    return Uses(frozenset(found), frozenset(begun))
+
+
+def plain_functions(module: Module, but: frozenset[str]) -> Iterator[Place]:
+    """Yield what has none of these names and is no method, nor what JAX or a notebook runs."""
+    for node in module.tree.every(cst.FunctionDef):
+        if (
+            node.name.value not in but
+            and node not in module.traced
+            and id(node) not in module.names.cells
+            and not isinstance(module.names.scope(node).node, cst.ClassDef)
+        ):
+            yield module.place(node)
+
+
+def _handed_to_libraries(
+    module: Module, is_ours: Callable[[Module, str], bool]
+) -> Iterator[tuple[cst.Name, bool]]:
+    """Yield the names that a statement gives a library to run, or runs, and whether that is what
+    a program begins with: `parser.set_defaults(run=train)` leaves it for later.
     """
-    defining = {id(node.name) for node in module.tree.every(cst.ClassDef, cst.FunctionDef)}
-    named = {node.value for node in module.tree.every(cst.Name) if id(node) not in defining}
-    imported = module.tree.every(cst.Attribute)
-    return frozenset(named | {n.attr.value for n in imported if module.names.qualified(n)})
+    for node in module.tree.every(cst.Expr):
+        call = node.value
+        if not isinstance(call, cst.Call):
+            continue
+        around = module.tree.ancestors(node)
+        is_at_top = not any(isinstance(each, (cst.FunctionDef, cst.With)) for each in around)
+        if isinstance(call.func, cst.Name) and is_at_top:
+            yield call.func, True
+        name = module.names.qualified(call.func)
+        if name is None:
+            is_given = isinstance(call.func, cst.Attribute) and call.func.attr.value in _TAKING
+        else:
+            is_given = not name.startswith(_NO_RUNNERS) and not is_ours(module, name)
+        if is_given:
+            for argument in call.args:
+                if isinstance(argument.value, cst.Name):
+                    yield argument.value, is_at_top and name is not None
+
+
+_NO_RUNNERS = ("builtins.", "jax.", "numpy.")
+_TAKING = frozenset({"add_command", "set_defaults"})
+"""Methods of command-line parsers that are given the functions of commands."""
+
+
+def callers_first(modules: Mapping[str, Module], functions: Sequence[Place]) -> list[Place]:
+    """Return functions in an order in which those come before others that they name.
+
+    Those that do not name each other, also by way of others, stay in their order.
+    """
+    by_name: dict[str, list[Place]] = {}
+    for place in functions:
+        by_name.setdefault(_function(modules, place).name.value, []).append(place)
+
+    def named(place: Place) -> Iterator[Place]:
+        # Who names them next need not know: they come after the first that does so.
+        names = modules[place.module].tree.every(cst.Name, below=_function(modules, place))
+        for name in names:
+            yield from by_name.pop(name.value, ())
+
+    found: list[Place] = []
+    seen: set[Place] = set()
+    for start in reversed(functions):
+        stack = [] if start in seen else [(start, named(start))]
+        seen.add(start)
+        while stack:
+            place, others = stack[-1]
+            following = next((other for other in others if other not in seen), None)
+            if following is None:
+                found.append(place)
+                stack.pop()
+            else:
+                seen.add(following)
+                stack.append((following, named(following)))
+    return found[::-1]
+
+
+def _function(modules: Mapping[str, Module], place: Place) -> cst.FunctionDef:
+    return cast("cst.FunctionDef", modules[place.module].tree.nodes[place.node])
 
 
 def enters_default_in_function(module: Module) -> bool:

@@ -209,10 +209,23 @@ def _names_others(facts: ModuleFacts) -> list[str]:
 
 _ASKING = ("axes", "device", "distributed", "empty", "mesh", "shard")
 _HARMLESS = frozenset(sys.stdlib_module_names) | {
-    "PIL", "absl", "chex", "clu", "datasets", "einops", "equinox", "flax", "grain", "h5py", "haiku",
-    "huggingface_hub", "jax", "jaxlib", "jaxtyping", "matplotlib", "ml_collections", "ml_dtypes",
-    "msgpack", "numpy", "optax", "orbax", "pandas", "placement_lint", "pytest", "requests", "rich",
-    "safetensors", "scipy", "sklearn", "tensorflow", "tensorflow_datasets", "tokenizers", "torch",
-    "tqdm", "transformers", "typing_extensions", "wandb", "yaml",
+    "PIL", "absl", "aiohttp", "altair", "argh", "attr", "attrs", "beartype", "blackjax", "chex",
+    "click", "cloudpickle", "clu", "colorama", "colorlog", "cv2", "datasets", "defopt", "diffrax",
+    "dill", "distrax", "docopt", "dotenv", "draccus", "einops", "envpool", "equinox", "fastapi",
+    "fastavro", "fire", "flask", "flax", "fsspec", "gcsfs", "gin", "grain", "gym", "gymnasium",
+    "h5py", "haiku", "huggingface_hub", "hydra", "imageio", "intake", "ipywidgets", "jax", "jaxlib",
+    "jaxopt", "jaxtyping", "joblib", "jraph", "jsonargparse", "jsonlines", "jumanji", "kagglehub",
+    "librosa", "lightgbm", "lineax", "lmdb", "loguru", "lz4", "matplotlib", "mediapy",
+    "ml_collections", "ml_dtypes", "mlflow", "mpi4py", "msgpack", "mujoco", "netCDF4", "networkx",
+    "nibabel", "nltk", "numba", "numpy", "numpyro", "nvtx", "omegaconf", "open3d", "openpyxl",
+    "optax", "optimistix", "orbax", "orjson", "pandas", "pettingzoo", "placement_lint", "plotly",
+    "polars", "pooch", "psutil", "pyarrow", "pydantic", "pydicom", "pynvml", "pyrallis", "pytest",
+    "regex", "requests", "rich", "rlax", "s3fs", "sacred", "safetensors", "scipy", "seaborn",
+    "sentencepiece", "simple_parsing", "skimage", "sklearn", "soundfile", "starlette", "streamlit",
+    "sympy", "tabulate", "tensorboard", "tensorboardX", "tensorflow", "tensorflow_datasets",
+    "tensorflow_probability", "tensorstore", "termcolor", "tiktoken", "timm", "tokenizers", "toml",
+    "tomli", "tomlkit", "torch", "torchaudio", "torchvision", "tqdm", "transformers", "tree",
+    "treescope", "typeguard", "typer", "typing_extensions", "tyro", "ujson", "uvicorn", "wandb",
+    "webdataset", "xarray", "yaml", "zarr", "zstandard",
 }  # fmt: skip
 """Packages that set no mesh for the code that calls them."""
