@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import bisect
+import re
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,6 +13,7 @@ import libcst as cst
 
 from placement_lint.files.opening import masked
 from placement_lint.findings import Edit, Span
+from placement_lint.syntax.code_text import strings_and_comments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -246,10 +248,10 @@ class Editor:
     def _lines_inside_strings(self) -> set[int]:
         """Return the lines that begin inside a string: more indentation would change its value."""
         inside: set[int] = set()
-        for node in self.tree.every(cst.SimpleString, cst.FormattedString, cst.TemplatedString):
-            start, end = self.spans.inner(node)
-            first, _ = self.source.position(start)
-            last, _ = self.source.position(end)
+        text = re.sub(r"\r\n?", "\n", self.source.text)
+        breaks = [found.start() for found in re.finditer("\n", text)]
+        for start, end, _ in strings_and_comments(text):
+            first, last = (bisect.bisect_left(breaks, place) + 1 for place in (start, end))
             inside.update(range(first + 1, last + 1))
         return inside
 

@@ -405,6 +405,36 @@ def test_only_a_file_with_something_to_report_is_parsed_by_libcst(
     assert parsed == [HAZARD]
 
 
+DECORATED = '''\
+import functools
+
+import jax
+from jax.sharding import PartitionSpec
+
+
+@functools.cache
+@ functools.wraps(
+    print)
+def f():
+    """Lines
+    of text."""
+    return "a" """b
+c"""
+
+
+mesh = jax.make_mesh((1,), ("data",))
+one = jax.NamedSharding(mesh, PartitionSpec("model"))
+two = jax.NamedSharding(mesh, PartitionSpec("model"))  # noqa: JDP701
+'''
+
+
+def test_what_comments_silence_is_known_without_libcst(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cst, "parse_module", lambda _: pytest.fail("LibCST was asked"))
+    found = lint(DECORATED)
+    assert [(each.code, each.span.line) for each in found.findings] == [("JDP701", 18)]
+    assert found.suppressed
+
+
 def test_a_text_that_libcst_reads_in_another_way_is_looked_at_as_libcst_reads_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

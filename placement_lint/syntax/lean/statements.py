@@ -93,6 +93,7 @@ class StatementMaker:
         does.
         """
         self._text = text
+        self._places = places
         self._expressions = ExpressionMaker(text)
         self._of = self._expressions.of
         self._of_any = self._expressions.of_any
@@ -288,7 +289,14 @@ class StatementMaker:
         )
 
     def _decorators(self, nodes: list[ast.expr]) -> tuple[Any, ...]:
-        return tuple([_decorator(self._of(node)) for node in nodes])
+        made = tuple([_decorator(self._of(node)) for node in nodes])
+        if self._places is not None:
+            for node, decorator in zip(nodes, made, strict=True):
+                column = self._text.column_of_sign(node)
+                if column is not None:
+                    place = (node.lineno, column, node.end_lineno, node.end_col_offset)
+                    self._places[id(decorator)] = place
+        return made
 
     def compound_Match(self, node: ast.Match) -> Any:
         subject = self._of(node.subject)

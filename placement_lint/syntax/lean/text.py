@@ -63,6 +63,12 @@ class LocatedText:
         """Return whether a node begins with a word."""
         return self._bytes.startswith(word, self.start(node))
 
+    def column_of_sign(self, decorator: ast.expr) -> int | None:
+        """Return the column of the `@` before a decorator, where no parentheses are between."""
+        start = self._starts[decorator.lineno - 1]
+        before = self._bytes[start : start + decorator.col_offset]
+        return before.rindex(b"@") if before.strip() == b"@" else None
+
     def begins_line(self, node: Placed) -> bool:
         """Return whether there is nothing before a statement on its line."""
         start = self._starts[node.lineno - 1]
