@@ -233,9 +233,16 @@ class _Text:
 
     @cached_property
     def called_with_text(self) -> frozenset[str]:
-        """The last parts of the names of what is called with a text."""
-        calls = (node for node in self._nodes.nodes if isinstance(node, ast.Call))
-        return frozenset(_last(call.func) for call in calls if _has_text(call, self._texts))
+        """The last parts of the names of what is called with a text, or with a list of some.
+
+        Not with what a text only finds: `make(config.get("axes"))`.
+        """
+        return frozenset(
+            _last(node.func)
+            for node in self._nodes.nodes
+            if isinstance(node, ast.Call)
+            and any(_is_text(given, self._texts) for given in _given(node))
+        )
 
     @cached_property
     def _texts(self) -> set[str]:
@@ -387,16 +394,19 @@ def _makes_mesh(node: ast.AST) -> TypeGuard[ast.Call]:
     return isinstance(node, ast.Call) and _last(node.func) in _MESHES
 
 
+def _given(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
 def _has_text(call: ast.Call, texts: Collection[str] = ()) -> bool:
     """Return whether a text is written in what a call is given, or it is given one of some names
     that stand for texts.
     """
-    every = (*call.args, *(keyword.value for keyword in call.keywords))
     return any(
         isinstance(node, ast.Constant) and isinstance(node.value, str)
-        for given in every
+        for given in _given(call)
         for node in ast.walk(given)
-    ) or any(_is_text(given, texts) for given in every)
+    ) or any(_is_text(given, texts) for given in _given(call))
 
 
 _WRAPPING = frozenset({"dict", "frozenset", "list", "set", "sorted", "tuple"})

@@ -117,8 +117,8 @@ def test_a_mesh_and_a_spec_of_another_file(
         ('named(d, axes=("data", "model"))', True),
         ("named_below(d, AXES)", True),
         ("named_below(d, config.axes)", False),
-        ("configured(d, Config('data'))", True),
-        ("configured(get('config'), 1)", True),
+        ("configured(d, Config('data'))", False),
+        ("named(d, axes=config.get('axes'))", False),
         ("other(d, 'data')", False),
     ],
 )

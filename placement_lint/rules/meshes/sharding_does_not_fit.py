@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from placement_lint.semantic.model import ModuleFacts
 
 _PUT = "jax.device_put"
+_PUTTING = frozenset({"device_put"})
 _CAUGHT = frozenset({
     "builtins.BaseException", "builtins.Exception", "builtins.ValueError",
 })  # fmt: skip
@@ -168,7 +169,7 @@ def _passed_on(facts: ModuleFacts) -> list[_PassedOn]:
 
     ctx = Context(facts, ShardingDoesNotFit, [])
     found: dict[int, _PassedOn] = {}
-    for node in facts.tree.every(cst.Call):
+    for node in facts.tree.every(cst.Call) if ctx.may_say(_PUTTING) else ():
         given = _given(node, ctx)
         param = parameter_named(given, ctx.names)
         if param is None or ctx.tree.around(param, cst.FunctionDef) is not ctx.function(node):
