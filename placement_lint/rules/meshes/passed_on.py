@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.values import Atom, Value
     from placement_lint.rules.context import Context
+    from placement_lint.syntax.definitions import Function
 
 _MOST_STEPS = 256
 """Calls that are looked at, of each name and in all, for one thing that is wrong."""
@@ -91,7 +92,7 @@ def _passing(
 ) -> list[Passing]:
     """Return what `passing` does of a node that is called from `inside` of some definitions."""
     for around in ctx.ancestors(node):
-        if not isinstance(around, cst.FunctionDef | cst.ClassDef):
+        if not isinstance(around, cst.FunctionDef | cst.Lambda | cst.ClassDef):
             continue
         if around in inside:
             return []
@@ -120,16 +121,25 @@ def _passing(
 
 
 def _calls_of(
-    definition: cst.FunctionDef | cst.ClassDef, ctx: Context
+    definition: cst.FunctionDef | cst.Lambda | cst.ClassDef, ctx: Context
 ) -> Iterator[tuple[cst.Call, Context]]:
     """Yield the calls in the program of a function, or of a class, as far as anyone can see."""
     from placement_lint.rules.commitment.mixtures import calls_by_name
 
     place = ctx.flow.module.place(definition)
-    every = itertools.islice(calls_by_name(definition.name.value, ctx), _MOST_STEPS)
-    for call, there in every:
-        if _may_be(there.flow.value(call.func), place):
-            yield call, there
+    for name in _names_of(definition, ctx):
+        for call, there in itertools.islice(calls_by_name(name, ctx), _MOST_STEPS):
+            if _may_be(there.flow.value(call.func), place):
+                yield call, there
+
+
+def _names_of(definition: cst.FunctionDef | cst.Lambda | cst.ClassDef, ctx: Context) -> list[str]:
+    """Return by which names a definition is called: of a lambda, those that it is assigned to."""
+    if not isinstance(definition, cst.Lambda):
+        return [definition.name.value]
+    bound = ctx.parent(definition)
+    targets = [each.target for each in bound.targets] if isinstance(bound, cst.Assign) else []
+    return [each.value for each in targets if isinstance(each, cst.Name)]
 
 
 def _may_be(called: Value, place: Place) -> bool:
@@ -186,11 +196,17 @@ def _times_written(node: cst.CSTNode, text: str, ctx: Context) -> int:
     return number
 
 
+def function_of(param: cst.Param, ctx: Context) -> Function | None:
+    """Return the function that a parameter is of."""
+    around = (e for e in ctx.ancestors(param) if isinstance(e, cst.FunctionDef | cst.Lambda))
+    return next(around, None)
+
+
 def given_for(
     param: cst.Param, ctx: Context
 ) -> Iterator[tuple[cst.Call, cst.BaseExpression, Context]]:
     """Yield the calls of the program that surely give something for a parameter, and what."""
-    function = ctx.tree.around(param, cst.FunctionDef)
+    function = function_of(param, ctx)
     every = [] if function is None else [*function.params.posonly_params, *function.params.params]
     names = [each.name.value for each in every]
     name = param.name.value

@@ -13,7 +13,7 @@ from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.known_shapes import known_shape, leaves_of, written_shape
-from placement_lint.rules.meshes.passed_on import given_for
+from placement_lint.rules.meshes.passed_on import function_of, given_for
 from placement_lint.rules.meshes.shardings import calls_at, made_at
 from placement_lint.semantic.enclosing import (
     ancestors_in_function,
@@ -172,7 +172,7 @@ def _passed_on(facts: ModuleFacts) -> list[_PassedOn]:
     for node in facts.tree.every(cst.Call) if ctx.may_say(_PUTTING) else ():
         given = _given(node, ctx)
         param = parameter_named(given, ctx.names)
-        if param is None or ctx.tree.around(param, cst.FunctionDef) is not ctx.function(node):
+        if param is None or function_of(param, ctx) is not ctx.function(node):
             continue
         target = Arguments(node).get(1, "device")
         placing = parameter_named(target, ctx.names)
