@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
+from placement_lint.jaxmodel.tracing import NAMED_SHARDINGS
 from placement_lint.placement.domain.sharding import Mesh, Sharding, Spec
 from placement_lint.rules.meshes.shardings import leaves
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.syntax.definitions import PARTIAL
+from placement_lint.syntax.dotted import said
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.syntax.definitions import Function
 
+_MAKERS = frozenset({*NAMED_SHARDINGS, "jax.P", "jax.sharding.PartitionSpec"})
 _MOST_STEPS = 256
 """Calls that are looked at, of each name and in all, for one thing that is wrong."""
 _MOST_PASSING = 4
@@ -97,13 +101,15 @@ def _passing(
         if around in inside:
             return []
         found: list[Passing] = []
+        # What is not passed is there by default.
+        times = max(1, wrong.times - _by_default(around, wrong.what, ctx))
         for call, there in _calls_of(around, ctx):
             left[0] -= 1
             if left[0] < 0:
                 return []
             held = [(each.value, _held(each.value, there, wrong.what)) for each in call.args]
-            holding = [(given, is_sure) for given, (times, is_sure) in held if times]
-            if sum(times for _, (times, _) in held) < wrong.times:
+            holding = [(given, is_sure) for given, (number, is_sure) in held if number]
+            if sum(number for _, (number, _) in held) < times:
                 continue
             every = [there.flow.value(each.value) for each in call.args]
             # Of what may be one thing or another it is not known what comes together.
@@ -130,6 +136,11 @@ def _calls_of(
     for name in _names_of(definition, ctx):
         for call, there in itertools.islice(calls_by_name(name, ctx), _MOST_STEPS):
             if _may_be(there.flow.value(call.func), place):
+                yield call, there
+        for call, there in itertools.islice(calls_by_name("partial", ctx), _MOST_STEPS):
+            bound = Arguments(call).get(0, "func") if there.called(call) == PARTIAL else None
+            is_of_name = bound is not None and said(bound) == name
+            if bound is not None and is_of_name and _may_be(there.flow.value(bound), place):
                 yield call, there
 
 
@@ -192,8 +203,25 @@ def _times_written(node: cst.CSTNode, text: str, ctx: Context) -> int:
         parts = (written, *ctx.tree.every(cst.SimpleString, below=written))
         if each is node and written is node:
             parts = (node,)
+        elif isinstance(written, cst.Call) and ctx.called(written) not in _MAKERS:
+            # What else is called gives something else.
+            continue
         number += sum(string_value(part) == text for part in parts)
     return number
+
+
+def _by_default(
+    definition: cst.FunctionDef | cst.Lambda | cst.ClassDef, text: str | Mesh, ctx: Context
+) -> int:
+    """Return how often a text is a default of what a definition is called with."""
+    if not isinstance(text, str):
+        return 0
+    if isinstance(definition, cst.ClassDef):
+        fields = ctx.tree.every(cst.AnnAssign, below=definition.body)
+        given = [each.value for each in fields if ctx.names.scope(each).node is definition]
+    else:
+        given = [each.default for each in ctx.tree.every(cst.Param, below=definition.params)]
+    return sum(_times_written(each, text, ctx) for each in given if each is not None)
 
 
 def function_of(param: cst.Param, ctx: Context) -> Function | None:
@@ -215,9 +243,11 @@ def given_for(
         return
     is_method = names[:1] in (["cls"], ["self"])
     for call, there in _calls_of(function, ctx):
-        is_bound = is_method and isinstance(call.func, cst.Attribute)
-        position = None if is_named else names.index(name) - is_bound
         arguments = Arguments(call)
+        is_partial = there.called(call) == PARTIAL
+        called = arguments.get(0, "func") if is_partial else call.func
+        is_bound = is_method and isinstance(called, cst.Attribute)
+        position = None if is_named else names.index(name) - is_bound + is_partial
         given = None if arguments.is_open else arguments.get(position, name)
         if given is not None:
             yield call, given, there
