@@ -30,6 +30,7 @@ _OF_SEVERAL = frozenset({
     "dstack", "hstack", "meshgrid", "stack", "vstack",
 })  # fmt: skip
 """Functions of `jax.numpy` that are given lists of arrays."""
+_ASKING = frozenset({"builtins.hasattr", "builtins.isinstance", "builtins.type"})
 _MOST_STEPS = 3
 _MOST_USES = 64
 
@@ -67,8 +68,15 @@ def _is_one(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEPS) ->
 
 def _is_used_as_one(name: cst.Name, ctx: Context) -> bool:
     """Return whether something is done with a name that only an array can do."""
-    uses = ctx.names.uses(name.value, ctx.names.scope(name))
-    return any(_does(use, ctx) for use in uses[:_MOST_USES])
+    uses = ctx.names.uses(name.value, ctx.names.scope(name))[:_MOST_USES]
+    return any(_does(use, ctx) for use in uses) and not any(_asks(use, ctx) for use in uses)
+
+
+def _asks(use: cst.Name, ctx: Context) -> bool:
+    """Return whether it is asked what a name stands for, which then may be this or that."""
+    argument = ctx.parent(use)
+    call = None if argument is None else ctx.parent(argument)
+    return isinstance(argument, cst.Arg) and ctx.called(call) in _ASKING
 
 
 def _does(use: cst.Name, ctx: Context) -> bool:
