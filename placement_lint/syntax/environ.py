@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.syntax.calls import Arguments, elements_or_self, string_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +34,8 @@ def settings(node: cst.CSTNode, names: Names) -> Iterator[Setting]:
             name = string_value(key)
             if key is not None and name is not None:
                 yield Setting(name, key, node.value)
+            elif isinstance(key, cst.Name):
+                yield from _in_loop(key, names)
     elif isinstance(node, cst.AugAssign):
         key = _environ_key(node.target, names)
         name = string_value(key)
@@ -49,6 +51,8 @@ def settings(node: cst.CSTNode, names: Names) -> Iterator[Setting]:
             name = string_value(key)
             if key is not None and name is not None:
                 yield Setting(name, key, arguments.get(1, "value", "default"))
+            elif isinstance(key, cst.Name):
+                yield from _in_loop(key, names)
         elif called == "os.environ.update":
             for argument in node.args:
                 if argument.keyword is not None:
@@ -69,7 +73,35 @@ def _environ_key(target: cst.BaseExpression, names: Names) -> cst.BaseExpression
     return part.value if isinstance(part, cst.Index) else None
 
 
+def _in_loop(key: cst.Name, names: Names) -> Iterator[Setting]:
+    """Yield what is set by a name that a loop goes through: `for name, value in {…}.items()`."""
+    loop = names.sole_definition(key)
+    if not isinstance(loop, cst.For) or not names.tree.is_inside(key, loop.body):
+        return
+    drawn = loop.iter
+    parts = loop.target.elements if isinstance(loop.target, cst.Tuple) else ()
+    first = parts[0].value if len(parts) == 2 else None
+    if not isinstance(first, cst.Name) or first.value != key.value:
+        return
+    if isinstance(drawn, cst.Call) and isinstance(drawn.func, cst.Attribute):
+        if drawn.func.attr.value == "items" and not drawn.args:
+            yield from _in_dict(drawn.func.value, names)
+        return
+    for pair in elements_or_self(_written(drawn, names)):
+        given = elements_or_self(pair)
+        name = string_value(given[0]) if len(given) == 2 else None
+        if name is not None:
+            yield Setting(name, given[0], given[1])
+
+
+def _written(node: cst.BaseExpression, names: Names) -> cst.BaseExpression:
+    """Return what a name is bound to once, or what is written out."""
+    value = names.sole_value(node) if isinstance(node, cst.Name) else None
+    return value if isinstance(value, cst.BaseExpression) else node
+
+
 def _in_dict(node: cst.BaseExpression, names: Names) -> Iterator[Setting]:
+    node = _written(node, names)
     if isinstance(node, cst.Dict):
         for element in node.elements:
             if isinstance(element, cst.DictElement):

@@ -78,7 +78,7 @@ class ImpossiblePlatformComparison(Rule):
     GPU is left out (`in ("cuda", "tpu")`), as a part of it (`"cuda" in device.platform`), and with
     `.lower()`; of a device itself with a string (`jax.devices()[0] == "cpu"`, `x.device == "cpu"`,
     `"gpu" in jax.devices()`); and of the text of devices (`"gpu" in str(jax.devices())`). Also as a
-    `case` of a `match`.
+    `case` of a `match`, and `platform.startswith("cuda")`.
 
     ## Why is this bad?
     On a machine with a GPU of any vendor, both `jax.default_backend()` and `device.platform` are
@@ -139,6 +139,7 @@ class ImpossiblePlatformComparison(Rule):
                 AnyOf(
                     _compared_with(_NEVER_GIVEN),
                     Pattern(rb"\bcase\b", word=b"case"),
+                    b"startswith",
                     # Anywhere in a collection.
                     Pattern(rb"\bin\b[\s\\(]*[(\[{]", word=b"in"),
                     # Or with a name that is bound to it.
@@ -172,6 +173,20 @@ class ImpossiblePlatformComparison(Rule):
                 _check_parts(node, left, made, ctx, always=always)
             elif _text(left, ctx) is not None:
                 _check_membership(node, left, right, ctx, always=always)
+
+    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        """Check `device.platform.startswith("cuda")`."""
+        method = node.func
+        if not isinstance(method, cst.Attribute) or method.attr.value != "startswith":
+            return
+        if len(node.args) != 1 or node.args[0].star or is_asserted_to_fail(node, ctx):
+            return
+        literal = node.args[0].value
+        text = _text(literal, ctx) or ""
+        meant = meant_platform(text)
+        if meant is not None and not _is_hedged(node, ctx) and _is_platform(method.value, ctx):
+            message = f"{_message(text, meant)}, so that {_always(False)}"
+            ctx.report(node, message, fix=_rename(literal, text, meant))
 
     def visit_Match(self, node: cst.Match, ctx: Context) -> None:
         """Check `match jax.default_backend():` with a `case "cuda":` in it."""
@@ -349,7 +364,7 @@ def _text_seen(node: cst.BaseExpression, ctx: Context) -> str | None:
     return seen[0] if len(seen) == 1 else text
 
 
-def _is_hedged(comparison: cst.Comparison, ctx: Context) -> bool:
+def _is_hedged(comparison: cst.BaseExpression, ctx: Context) -> bool:
     """Return whether another comparison beside this one tries a name that is possible."""
     around = itertools.takewhile(_is_choice, ctx.ancestors(comparison))
     return any(
