@@ -15,7 +15,13 @@ import libcst as cst
 from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS
 from placement_lint.jaxmodel.tracing import LIFTING, TRACINGS, TraceKind, Tracing
 from placement_lint.syntax.calls import Arguments, elements_or_self
-from placement_lint.syntax.definitions import PARTIAL, applied, class_named, function_of
+from placement_lint.syntax.definitions import (
+    PARTIAL,
+    applied,
+    class_named,
+    function_of,
+    named_function,
+)
 from placement_lint.syntax.lifted_classes import lifted_methods
 
 if TYPE_CHECKING:
@@ -174,7 +180,11 @@ class TracedFunctions:
         arguments = Arguments(call)
         for position, keyword in tracing.parameters:
             for function in elements_or_self(arguments.get(position, keyword)):
-                definition = self.definition(function) or self._bound_before(function)
+                definition = (
+                    self.definition(function)
+                    or self._bound_before(function)
+                    or self._made_by(function)
+                )
                 if definition is not None:
                     self._tracing_arguments.update(
                         id(part) for part in (function, *self.tree.descendants(function))
@@ -197,6 +207,34 @@ class TracedFunctions:
         if found is not None:
             self._tracing_arguments.update(id(part) for part in self.tree.descendants(made))
         return found
+
+    def _made_by(self, node: cst.BaseExpression) -> Function | None:
+        """Return the function that a function of the file makes only to be traced:
+        `jax.pmap(make_step(rate))`.
+        """
+        maker = named_function(node.func, self.names) if isinstance(node, cst.Call) else None
+        if not isinstance(maker, cst.FunctionDef) or maker.decorators or maker.asynchronous:
+            return None
+        scope = self.names.scope(maker.body)
+        returned = [
+            each.value
+            for each in self.tree.every(cst.Return, below=maker.body)
+            if self.names.scope(each) is scope
+        ]
+        made = named_function(returned[0], self.names) if len(returned) == 1 else None
+        if not isinstance(made, cst.FunctionDef) or not self.tree.is_inside(made, maker):
+            return None
+        for use in self._uses(maker):
+            call = self.tree.parent(use)
+            if not isinstance(call, cst.Call) or call.func is not use:
+                return None
+            given = self.tree.parent(call)
+            tracer = self.tree.parent(given) if isinstance(given, cst.Arg) else None
+            if not isinstance(tracer, cst.Call):
+                return None
+            if self.names.qualified(tracer.func) not in TRACINGS:
+                return None
+        return made
 
     def _is_only_traced(self, use: cst.CSTNode) -> bool:
         """Return whether a place has a function only to trace it, or to read what it has."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence
+from placement_lint.jaxmodel.tracing import COMPILING
 from placement_lint.placement.domain.record import UseKind
 from placement_lint.rules.base import FixPlan
 from placement_lint.rules.commitment.writing import (
@@ -24,6 +25,7 @@ from placement_lint.rules.commitment.writing import (
 from placement_lint.rules.journey import MADE_HERE, journey
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count, size_text
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_in_test
+from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import is_none
 from placement_lint.syntax.dotted import dotted
 
@@ -61,6 +63,11 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
     if is_asserted_to_fail(node, ctx) or (is_in_test(node, ctx) and _are_small(arrays, ctx)):
         return
     origins = _origins(use)
+    if all(each.created.module == ctx.flow.module.name for each in origins) and _are_compiled(
+        [node, *(ctx.tree.nodes[each.created.node] for each in origins)], ctx
+    ):
+        # It is made and used in one program, where no block has an effect.
+        return
     ctx.report(
         node,
         f"{what} is uncommitted on {' or '.join(devices)}{_condition(origins, ctx)}: "
@@ -71,6 +78,11 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
         fix=None if use.is_from_outside else lambda: _commit(arrays, ctx),
         advice=_advice(name or "x", devices[0], indexed=use.kind is UseKind.INDEXED),
     )
+
+
+def _are_compiled(nodes: Iterable[cst.CSTNode], ctx: Context) -> bool:
+    traced = ctx.module.fact(TracedFunctions)
+    return all(traced.around(each, COMPILING) is not None for each in nodes)
 
 
 def size_of(arrays: Iterable[Array], ctx: Context) -> str:
