@@ -40,7 +40,7 @@ _READING = NUMPY_LOADERS | {"h5py.File"}
 """What gives NumPy arrays of files."""
 _READING_WORDS = frozenset(name.rpartition(".")[2] for name in _READING)
 _CREATORS = frozenset({"jax.numpy.array", "jax.numpy.asarray"})
-_JOINING = frozenset({"jax.numpy.concatenate", "jax.numpy.hstack", "jax.numpy.vstack"})
+_JOINING = frozenset(f"jax.numpy.{name}" for name in ("concatenate", "hstack", "stack", "vstack"))
 _EACH = frozenset({*TREE_MAPS, "builtins.map"})
 """What calls a creator for each array."""
 _PLACING = (

@@ -8,6 +8,7 @@ import libcst as cst
 
 from placement_lint.rules.transfers.tested_names import is_done_sometimes, names_tested
 from placement_lint.rules.transfers.written_files import is_file
+from placement_lint.semantic.followed import assigned_value
 from placement_lint.syntax.dotted import dotted, whole_of
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ _KEEPING_METHODS = frozenset(
     "set_description set_description_str set_postfix set_postfix_str warning write writelines "
     "writerow".split()
 )
+_DICT = "builtins.dict"
 _ADDING_METHODS = frozenset({"append", "appendleft", "extend"})
 _SHOWING = frozenset({
     "builtins.print", "click.echo", "mlflow.log_metric", "mlflow.log_metrics", "rich.print",
@@ -60,6 +62,9 @@ def is_kept(node: cst.CSTNode, loop: Around, ctx: Context, depth: int = 3) -> bo
         if isinstance(parent, cst.Expr):
             return _keeps(child, ctx)
         if isinstance(parent, cst.Call) and parent.func is not child:
+            filled = _filled_dict(parent, ctx)
+            if filled is not None:
+                return _container_is_kept(filled, loop, ctx)
             if _keeps(parent, ctx) or _collects(parent, loop, ctx):
                 return isinstance(ctx.parent(parent), cst.Expr) and _is_added(parent, loop, ctx)
             if ctx.called(parent) not in _PASSING_ON and not makes_text(parent):
@@ -130,6 +135,15 @@ def _is_added(call: cst.Call, loop: Around, ctx: Context) -> bool:
     if not isinstance(call.func, cst.Attribute) or call.func.attr.value not in _ADDING_METHODS:
         return True
     return _container_is_kept(call.func.value, loop, ctx)
+
+
+def _filled_dict(call: cst.Call, ctx: Context) -> cst.BaseExpression | None:
+    """Return the dict of the file that a statement puts more into: `row.update(loss=loss)`."""
+    if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "update":
+        return None
+    made = assigned_value(call.func.value, ctx)
+    is_dict = isinstance(made, cst.Dict) or (made is not None and ctx.called(made) == _DICT)
+    return call.func.value if is_dict and isinstance(ctx.parent(call), cst.Expr) else None
 
 
 def _container_is_kept(container: cst.CSTNode, loop: Around, ctx: Context) -> bool:
