@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from placement_lint.syntax.calls import Arguments, elements_or_self, string_value
+from placement_lint.syntax.definitions import texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,6 +78,9 @@ def _in_loop(key: cst.Name, names: Names) -> Iterator[Setting]:
     """Yield what is set by a name that a loop goes through: `for name, value in {…}.items()`."""
     loop = names.sole_definition(key)
     if not isinstance(loop, cst.For) or not names.tree.is_inside(key, loop.body):
+        return
+    if isinstance(loop.target, cst.Name):
+        yield from (Setting(name, key, None) for name in texts_of(key, names))
         return
     drawn = loop.iter
     parts = loop.target.elements if isinstance(loop.target, cst.Tuple) else ()
