@@ -61,7 +61,13 @@ def number(text: str, below: int) -> int:
 
 
 DUE = [
-    pytest.param(subject, name, id=f"{subject.id}, {name}")
+    pytest.param(
+        subject,
+        name,
+        id=f"{subject.id}, {name}",
+        # Every other one of what is known to differ is enough by default.
+        marks=[pytest.mark.every] if (name, subject.id) in KNOWN and turn % 2 else [],
+    )
     for turn, subject in enumerate(SUBJECTS)
     for position, name in enumerate(TRANSFORMATIONS)
     if (name, subject.id) in KNOWN
@@ -71,7 +77,8 @@ DUE = [
 
 @pytest.mark.parametrize(("subject", "name"), DUE)
 def test_the_same_is_found(subject: Subject, name: str) -> None:
-    """One place each, by one of the transformations; all that is known to differ still does.
+    """One place each, by one of the transformations; all that is known to differ still does:
+    half of it by default.
 
     `pytest -m fuzz tests/metamorphic` tries every transformation at every place.
     """
