@@ -23,16 +23,17 @@ def definition_beside(facts: ModuleFacts, name: str) -> tuple[cst.CSTNode, Modul
     for _ in range(_MOST_IMPORTS):
         located = None if locate is None else locate(path, name)
         there = None if located is None else siblings.get(located[0])
-        if located is None or there is None or "." in located[1]:
+        if located is None or there is None:
             return None
-        bindings = there.names.module_scope.bindings.get(located[1], [])
+        top, dot, below = located[1].partition(".")
+        bindings = there.names.module_scope.bindings.get(top, [])
         stars = [*there.names.star_imports]
         if not bindings and len(stars) == 1:
             path, name = located[0], f"{stars[0]}.{located[1]}"
         elif len(bindings) != 1:
             return None
         elif (target := bindings[0].target) is not None:
-            path, name = located[0], target
+            path, name = located[0], f"{target}{dot}{below}"
         else:
-            return bindings[0].node, there
+            return None if below else (bindings[0].node, there)
     return None

@@ -410,11 +410,13 @@ class Expressions:
             if qualified.startswith(_LIBRARIES):
                 return self._of_library(qualified, constant(qualified))
             owner = self.names.qualified(node.value)
+            linking = self.program.linking
             if (
                 owner is None
-                or self.program.linking.attribute_of_module(self.module, owner) is None
+                or linking.attribute_of_module(self.module, owner) is None
+                or linking.hands_module_on(self.module, owner)
             ):
-                return self.program.linking.imported(self.module, qualified, state)
+                return linking.imported(self.module, qualified, state)
         held = self.evaluate(node.value, state)
         name = node.attr.value
         found: set[Atom] = set()

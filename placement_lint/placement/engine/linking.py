@@ -209,12 +209,31 @@ class Linking:
         self._program.import_module(target.name)
         name, _, attributes = rest.partition(".")
         scope = target.names.module_scope
+        module = self._imported_module(target, name) if attributes else None
+        if module is not None:
+            return self.imported(target, f"{module}.{attributes}", state)
         held = UNKNOWN if name in scope.bindings else self.star_imported(target, name, state)
         if held == UNKNOWN:
             held = self.variable_of(target, scope, name, state)
         for attribute in attributes.split(".") if attributes else ():
             held = self._program.classes.attribute(held, attribute, state)
         return held
+
+    def hands_module_on(self, module: Module, qualified: str) -> bool:
+        """Return whether a qualified name is of a module by the name that another one gives it."""
+        found = self.found(module, qualified)
+        target = None if found is None else self._program.modules.get(found[0])
+        return bool(found and target and self._imported_module(target, found[1]))
+
+    def _imported_module(self, module: Module, name: str) -> str | None:
+        """Return the qualified name of the module of the program that a name in one stands for."""
+        owner = module.names.module_scope
+        binding = owner.sole_binding(name)
+        if binding is None or binding.kind is not BindingKind.IMPORT or binding.target is None:
+            return None
+        found = self.found(module, binding.target)
+        is_module = found is not None and not found[1] and found[0] != module.name
+        return binding.target if is_module and variable(owner, name) not in self.rebound else None
 
     def attribute_of_module(self, module: Module, qualified: str) -> Variable | None:
         """Return the variable that a qualified name stands for in a module that was read."""
