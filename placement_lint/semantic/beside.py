@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from placement_lint.files.test_paths import is_init
+
 if TYPE_CHECKING:
     import libcst as cst
 
@@ -33,6 +35,9 @@ def definition_beside(facts: ModuleFacts, name: str) -> tuple[cst.CSTNode, Modul
         elif len(bindings) != 1:
             return None
         elif (target := bindings[0].target) is not None:
+            if below and is_init(located[0]) and target.rpartition(".")[2] == top:
+                # It is found by its own name, unless the package is too large.
+                return None
             path, name = located[0], f"{target}{dot}{below}"
         else:
             return None if below else (bindings[0].node, there)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import libcst as cst
 
+from placement_lint.files.test_paths import is_init
 from placement_lint.placement.domain.library_values import Dispatched
 from placement_lint.placement.domain.state import State, Variable, initial_state, variable
 from placement_lint.placement.domain.values import (
@@ -226,10 +227,15 @@ class Linking:
         return bool(found and target and self._imported_module(target, found[1]))
 
     def _imported_module(self, module: Module, name: str) -> str | None:
-        """Return the qualified name of the module of the program that a name in one stands for."""
+        """Return the qualified name of the module of the program that a name in one stands for.
+
+        Not of a module of a package by its own name, by which it is found unless it is not to be.
+        """
         owner = module.names.module_scope
         binding = owner.sole_binding(name)
         if binding is None or binding.kind is not BindingKind.IMPORT or binding.target is None:
+            return None
+        if is_init(module.name) and binding.target.rpartition(".")[2] == name:
             return None
         found = self.found(module, binding.target)
         is_module = found is not None and not found[1] and found[0] != module.name
