@@ -224,6 +224,9 @@ class TracedFunctions:
         made = named_function(returned[0], self.names) if len(returned) == 1 else None
         if not isinstance(made, cst.FunctionDef) or not self.tree.is_inside(made, maker):
             return None
+        if any(self.tree.around(use, cst.Return) is None for use in self._uses(made)):
+            # It runs without being traced, too.
+            return None
         for use in self._uses(maker):
             call = self.tree.parent(use)
             if not isinstance(call, cst.Call) or call.func is not use:

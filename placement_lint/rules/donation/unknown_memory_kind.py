@@ -156,7 +156,7 @@ def _passed_on(facts: ModuleFacts) -> list[tuple[cst.CSTNode, str, Passing]]:
         given = named_kind(call, ctx)
         if given is None or string_value(given) is not None or may_fail(call, ctx):
             continue
-        if _is_asked(given, call, ctx):
+        if _is_asked(given, call, ctx) or _is_chosen(given, ctx):
             continue
         kinds = {kind for kind in _kinds(given, ctx) if kind is not None and kind not in KINDS}
         for kind in sorted(kinds):
@@ -180,6 +180,16 @@ def _is_asked(given: cst.BaseExpression, call: cst.Call, ctx: Context) -> bool:
         if test is not None
         for part in (test, *ctx.tree.every(cst.Name, below=test))
     )
+
+
+def _is_chosen(given: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether a name may stand for something else than what is passed, which a condition
+    may have refused: `kind if kind in kinds else "device"`.
+    """
+    if not isinstance(given, cst.Name):
+        return False
+    is_conditional = isinstance(followed(given, ctx), cst.IfExp | cst.BooleanOperation)
+    return is_conditional or len([*ctx.names.bindings(given)]) > 1
 
 
 def _test(node: cst.CSTNode) -> cst.BaseExpression | None:

@@ -19,6 +19,7 @@ from placement_lint.semantic.enclosing import (
     ancestors_in_function,
     is_asserted_to_fail,
     is_caught,
+    passed_asserts,
     passed_exits,
 )
 from placement_lint.semantic.followed import followed
@@ -186,7 +187,7 @@ def _passed_on(facts: ModuleFacts) -> list[_PassedOn]:
             held = every if to is None else [to[1].flow.value(to[0])]
             known = [shape for shape in shapes if shape is not None]
             first = _problem_of(known, held, ctx) if known else None
-            if first is not None:
+            if first is not None and not _asks_for_size(call, passed, there):
                 found.setdefault(id(call), _PassedOn(node, call, there, first[0]))
     return [*found.values()]
 
@@ -194,8 +195,26 @@ def _passed_on(facts: ModuleFacts) -> list[_PassedOn]:
 def _is_chosen(node: cst.Call, ctx: Context) -> bool:
     """Return whether a condition in a function may choose for which arrays a call runs."""
     around = (each for _, each in ancestors_in_function(node, ctx))
-    choosing = (cst.If, cst.IfExp, cst.MatchCase, cst.ExceptHandler)
-    return any(isinstance(each, choosing) for each in (*passed_exits(node, ctx), *around))
+    choosing = (cst.Assert, cst.If, cst.IfExp, cst.MatchCase, cst.ExceptHandler)
+    before = (*passed_exits(node, ctx), *passed_asserts(node, ctx), *around)
+    return any(isinstance(each, choosing) for each in before)
+
+
+def _asks_for_size(call: cst.Call, given: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether a condition around a call asks for what it passes, such as for its shape, or
+    for a remainder.
+    """
+    parts = (given, *ctx.tree.every(cst.Name, below=given))
+    names = {each.value for each in parts if isinstance(each, cst.Name)}
+    around = (each for _, each in ancestors_in_function(call, ctx))
+    tests = [each.test for each in around if isinstance(each, cst.If | cst.IfExp | cst.While)]
+    tests += [each.test for each in passed_exits(call, ctx)]
+    tests += [each.test for each in passed_asserts(call, ctx)]
+    return any(
+        part.value in names if isinstance(part, cst.Name) else isinstance(part, cst.Modulo)
+        for test in tests
+        for part in (test, *ctx.tree.every(cst.Name, cst.Modulo, below=test))
+    )
 
 
 def _first_problem(shapes: list[Shape], sharding: Sharding, ctx: Context) -> str | None:

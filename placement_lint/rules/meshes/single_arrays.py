@@ -50,7 +50,7 @@ def _is_one(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEPS) ->
     what is put under that name.
     """
     if isinstance(node, cst.Subscript):
-        return len(node.slice) > 1
+        return _has_several_indices(node)
     if isinstance(node, cst.Call):
         given = Arguments(node).get(0, "x") if ctx.is_call(node, _PUT) else None
         is_array = (ctx.called(node) or "").startswith("jax.numpy.")
@@ -66,6 +66,15 @@ def _is_one(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEPS) ->
     return isinstance(bound, cst.Call) and _is_one(bound, ctx, steps)
 
 
+def _has_several_indices(node: cst.Subscript) -> bool:
+    """Return whether `x[1, :]` is of an array: the keys of a dict may be tuples of texts."""
+    texts = (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString)
+    return len(node.slice) > 1 and not any(
+        isinstance(each.slice, cst.Index) and isinstance(each.slice.value, texts)
+        for each in node.slice
+    )
+
+
 def _is_used_as_one(name: cst.Name, ctx: Context) -> bool:
     """Return whether something is done with a name that only an array can do."""
     uses = ctx.names.uses(name.value, ctx.names.scope(name))[:_MOST_USES]
@@ -76,7 +85,8 @@ def _asks(use: cst.Name, ctx: Context) -> bool:
     """Return whether it is asked what a name stands for, which then may be this or that."""
     argument = ctx.parent(use)
     call = None if argument is None else ctx.parent(argument)
-    return isinstance(argument, cst.Arg) and ctx.called(call) in _ASKING
+    is_asked = isinstance(argument, cst.Arg) and ctx.called(call) in _ASKING
+    return is_asked or ctx.tree.around(use, cst.Try) is not None
 
 
 def _does(use: cst.Name, ctx: Context) -> bool:
@@ -91,7 +101,7 @@ def _does(use: cst.Name, ctx: Context) -> bool:
     if isinstance(parent, cst.UnaryOperation):
         return isinstance(parent.operator, cst.Minus)
     if isinstance(parent, cst.Subscript) and parent.value is use:
-        return len(parent.slice) > 1
+        return _has_several_indices(parent)
     if isinstance(parent, cst.Arg) and isinstance(outer, cst.Call) and not parent.star:
         package, _, last = (ctx.called(outer) or "").rpartition(".")
         return package == "jax.numpy" and last not in _OF_SEVERAL

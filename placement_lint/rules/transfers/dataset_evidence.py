@@ -42,11 +42,12 @@ _DATASET = frozenset(
 )
 _WEIGHTS = frozenset(
     """
-    actor adapter adapters backbone bias biases checkpoint checkpoints ckpt ckpts clip critic
-    decoder discriminator ema embedding embeddings encoder flow generator gradients grads kernel
-    kernels lora model models moments net nets network networks opt optim optimizer parameter
-    parameters param params policy pretrained resnet state states statedict stats trained
-    transformer unet vae variables vgg vit weight weights
+    actor adapter adapters alphas backbone betas bias biases checkpoint checkpoints ckpt ckpts
+    clip codebook codebooks coefficients critic decoder discriminator ema embedding embeddings
+    encoder flow generator gradients grads kernel kernels layer layers lora lrs lut mlp model
+    models moments net nets network networks opt optim optimizer param parameter parameters
+    params policy pretrained prototypes resnet schedule sigmas state statedict states stats
+    trained transformer unet vae variables vgg vit weight weights
     """.split()
 )
 _OF_CLASSES = frozenset({"corpus", "dataloader", "dataset", "datasets", "loader", "replay"})
@@ -55,6 +56,9 @@ _TAKING_ITEMS = frozenset({
     "__getitem__", "__iter__", "__next__", "get_batch", "next_batch", "sample_batch",
 })  # fmt: skip
 _SPLITS = frozenset({"test", "train", "training", "val", "valid", "validation"})
+_STEPS = _SPLITS | {"eval"}
+"""What functions of a program do, where they have no name of data."""
+_MADE = frozenset({"iter", "iterator", "load", "loader", "set", "split", "stream"})
 _PLACES = frozenset({"idx", "idxs", "inds", "index", "indexes", "indices", "ix", "perm"})
 _MOST_HOPS = 4
 """Names and slices between an index and the permutation that it is of."""
@@ -62,6 +66,7 @@ _WEIGHT_CONSUMERS = frozenset({
     "apply", "bind", "from_bytes", "from_state_dict", "load_state_dict", "merge", "replace",
     "restore", "unflatten_dict", "unflatten_mapping", "update_params",
 })  # fmt: skip
+_FIRST_WORD = re.compile(r"^_*([A-Za-z]?[a-z]*)")
 _WORD = re.compile(r"[A-Z]?[a-z]+[0-9]*|[A-Z]+(?![a-z])[0-9]*")
 
 
@@ -94,6 +99,9 @@ def is_dataset(call: cst.Call, loader_words: set[str], ctx: Context) -> bool:
         by_function = words(function.name.value)
         if function.name.value.startswith("test"):
             by_function -= {"test"}
+        if not by_function & _MADE:
+            # `train` and `eval_step` use what they load.
+            by_function -= words(_FIRST_WORD.findall(function.name.value)[0]) & _STEPS
     keeper = _keeper(call, ctx)
     if keeper is not None:
         by_function |= words(keeper.name.value) & (_OF_CLASSES | _WEIGHTS)

@@ -20,6 +20,7 @@ from placement_lint.syntax.definitions import (
     class_of_receiver,
     parameter_named,
 )
+from placement_lint.syntax.guards import is_main_guard
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.devices import Device
     from placement_lint.rules.context import Context
 
+_OF_DEVICES = re.compile(
+    r"accel|avail|backend|cpu|cuda|device|gpu|platform|rocm|tpu", re.IGNORECASE
+)
 # Of a parameter of which nothing else is known, its name is what there is to go by.
 _SHARDINGS = re.compile(r"^(?!.*(?:repl|single)).*shardings?$", re.IGNORECASE)
 
@@ -76,9 +80,52 @@ def is_host_sometimes(
     if parameter is not None:
         return _is_passed_host(parameter, ctx)
     if isinstance(target, cst.Name):
-        bindings = ctx.names.bindings(target)
-        return all(ctx.names.scope(each.node) is ctx.names.scope(target) for each in bindings)
-    return isinstance(target, cst.IfExp)
+        scope = ctx.names.scope(target)
+        bindings = [*ctx.names.bindings(target)]
+        return all(
+            ctx.names.scope(each.node) is scope
+            and each.value is not None
+            and _is_free(each.value, ctx)
+            for each in bindings
+        )
+    return isinstance(target, cst.IfExp) and _is_free(target, ctx)
+
+
+def _is_free(chosen: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether a choice of a device surely does not depend on which devices there are.
+
+    Without an accelerator, the host is the default device.
+    """
+    tests: list[cst.BaseExpression] = []
+    for child, around in ancestors_in_function(chosen, ctx):
+        if isinstance(around, cst.Try | cst.TryStar | cst.Match | cst.With):
+            return False
+        if isinstance(around, cst.If) and child is not around.test:
+            tests.append(around.test)
+    for each in (chosen, *ctx.tree.descendants(chosen)):
+        if isinstance(each, cst.IfExp):
+            tests.append(each.test)
+        elif isinstance(each, cst.BooleanOperation):
+            return False
+    if isinstance(chosen, cst.Call):
+        return False
+    return not any(_asks_for_devices(test, ctx) for test in tests)
+
+
+def _asks_for_devices(test: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether a condition calls anything, or has words about devices in it."""
+    parts = [test, *ctx.tree.every(cst.Name, below=test)]
+    whole = [*parts, *(followed(each, ctx) for each in parts if isinstance(each, cst.Name))]
+    return any(
+        isinstance(each, cst.Call)
+        or next(ctx.tree.every(cst.Call, below=each), None) is not None
+        or any(
+            _OF_DEVICES.search(text.value)
+            for text in (each, *ctx.tree.every(cst.Name, cst.SimpleString, below=each))
+            if isinstance(text, cst.Name | cst.SimpleString)
+        )
+        for each in whole
+    )
 
 
 def _is_passed_host(parameter: cst.Param, ctx: Context) -> bool:
@@ -100,19 +147,15 @@ def _is_passed_host(parameter: cst.Param, ctx: Context) -> bool:
     passed = (
         Arguments(call).get(place, parameter.name.value)
         for call in calls
-        if isinstance(call, cst.Call)
+        if isinstance(call, cst.Call) and _runs_in_any_case(call, ctx)
     )
     held = (ctx.flow.value(each) for each in passed if each is not None)
-    return any(
-        bool(each)
-        and all(
-            isinstance(atom, values.TheDevice)
-            and atom.device is not None
-            and atom.device.platform == "cpu"
-            for atom in each
-        )
-        for each in held
-    )
+    return any(each and all(map(_is_host, each)) for each in held)
+
+
+def _is_host(atom: values.Atom) -> bool:
+    device = atom.device if isinstance(atom, values.TheDevice) else None
+    return device is not None and device.platform == "cpu"
 
 
 def _runs_in_any_case(node: cst.CSTNode, ctx: Context) -> bool:
@@ -121,7 +164,10 @@ def _runs_in_any_case(node: cst.CSTNode, ctx: Context) -> bool:
     What chose the device may be asked again, to make the array in another way for the host.
     """
     deciding = (cst.If, cst.IfExp, cst.Match, cst.Try, cst.While, cst.BooleanOperation)
-    if any(isinstance(each, deciding) for _, each in ancestors_in_function(node, ctx)):
+    if any(
+        isinstance(each, deciding) and not (isinstance(each, cst.If) and is_main_guard(each.test))
+        for _, each in ancestors_in_function(node, ctx)
+    ):
         return False
     place, function = ctx.tree.index(node), ctx.function(node)
     leaving = ctx.tree.every(cst.Break, cst.Continue, cst.Raise, cst.Return, below=function)
