@@ -186,8 +186,13 @@ class DonationLibraries(DonationExpressions):
                 self.read(given[0].node, first, deep=True)
             if name != "jax.numpy.asarray":
                 return first
-            is_kept = len(given) == 1 and self.nature(first) is not Nature.DATA
-            return self._shared(first) if is_kept else self.fresh(Nature.ARRAY)
+            nature = self.nature(first)
+            if len(given) > 1 or nature is Nature.DATA:
+                return self.fresh(Nature.ARRAY)
+            if nature is Nature.UNKNOWN:
+                # To call it says that it may be NumPy's.
+                return either(first, self.fresh(Nature.ARRAY))
+            return self._shared(first)
         if name == "flax.nnx.split" and len(given) == 1:
             part = self.root(Nature.TREE)
             self.state.parts[part.root] = {("[0]",): DATA, ("[1]",): first}

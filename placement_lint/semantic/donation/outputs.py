@@ -56,7 +56,15 @@ _REDUCING = frozenset({"all", "any", "max", "mean", "min", "prod", "std", "sum",
 _ELEMENTWISE = frozenset({
     "abs", "clip", "cos", "exp", "log", "log1p", "maximum", "minimum", "negative", "ones_like",
     "relu", "sigmoid", "sign", "sin", "softmax", "sort", "sqrt", "square", "tanh", "zeros_like",
+    "celu", "conj", "elu", "expm1", "flip", "gelu", "leaky_relu", "log10", "log2", "log_sigmoid",
+    "log_softmax", "nan_to_num", "pmean", "psum", "relu6", "roll", "selu", "silu", "softplus",
+    "stop_gradient", "swish", "tril", "triu", "with_sharding_constraint",
 })  # fmt: skip
+_OF_SIZE = {
+    "cholesky": 0, "cho_solve": 1, "cumprod": 0, "cumsum": 0, "inv": 0, "matrix_power": 0,
+    "solve": 1, "solve_triangular": 1,
+}  # fmt: skip
+"""Functions whose result mostly is as large as one of their arguments, and which one."""
 
 
 class Takeover(enum.IntEnum):
@@ -303,6 +311,8 @@ class DonationOutputs:
             return dict.fromkeys(self._first(arguments, 1, function, depth), False)
         if name.startswith("jax.") and last in _ELEMENTWISE:
             return self._first(arguments, 0, function, depth)
+        if name.startswith("jax.") and last in _OF_SIZE:
+            return dict.fromkeys(self._first(arguments, _OF_SIZE[last], function, depth), False)
         if name in _UPDATING:
             return self._first(arguments, 0, function, depth)
         if (carried := self._carried(node)) is not node:
