@@ -18,4 +18,7 @@ FLAX_MODELS = tuple(
 )
 """Classes whose `from_pretrained` reads parameters."""
 
-LIBRARY = Library(classes={"transformers.FlaxPreTrainedModel": frozenset({"__call__"})})
+ALL_ARRAYS = {"transformers.FlaxPreTrainedModel": "params"}
+"""The attribute of a class that has all arrays of an object."""
+
+LIBRARY = Library(classes={"transformers.FlaxPreTrainedModel": frozenset({"__call__", "generate"})})

@@ -59,10 +59,12 @@ class Optimizer(Sized):
 
 @dataclass(frozen=True)
 class TensorFile(Sized):
-    """A file opened by `safetensors.safe_open` for JAX."""
+    """A file opened by `safetensors.safe_open`."""
 
     site: Place | None = None
     """The call that opened it."""
+    is_torch: bool | None = None
+    """Whether its tensors are PyTorch's, or else NumPy's; None: they are JAX's."""
 
 
 @dataclass(frozen=True)

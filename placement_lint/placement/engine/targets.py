@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.libraries.transformers import ALL_ARRAYS
 from placement_lint.placement.domain.containers import (
     changed_holders,
     forget,
@@ -23,7 +24,7 @@ from placement_lint.placement.domain.containers import (
     with_more,
     without_item,
 )
-from placement_lint.placement.domain.contents import as_tree, iterated_of, map_arrays
+from placement_lint.placement.domain.contents import as_tree, iterated_of, leaves_of, map_arrays
 from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.ordering import in_order
 from placement_lint.placement.domain.state import State, Variable, variable
@@ -157,6 +158,13 @@ class Targets:
             self.set_attribute(instance, target.attr.value, held, state, surely=len(receiver) == 1)
         if len(objects) < len(receiver):
             self.on.escapes(held, state)
+        if isinstance(target.value, cst.Name | cst.Attribute) and any(
+            isinstance(atom, AnyTree) and atom.cls for atom in receiver
+        ):
+            # An object of a library: some of its arrays, or all, are others from now on.
+            leaf = join(*leaves_of(held))
+            every = (_with_arrays(atom, target.attr.value, leaf) for atom in receiver)
+            self.assign(target.value, frozenset(every), state)
 
     def set_attribute(
         self,
@@ -421,6 +429,14 @@ class Targets:
         """Note that something that nobody follows was given containers: it may change them."""
         if is_container(held):
             forget(held, state, self.program.containers, unsure)
+
+
+def _with_arrays(atom: Atom, attribute: str, leaf: Value) -> Atom:
+    """Return an object whose attribute is set to something of these arrays."""
+    if not isinstance(atom, AnyTree) or not atom.cls:
+        return atom
+    is_all = attribute == ALL_ARRAYS.get(atom.cls)
+    return AnyTree(leaf if is_all else join(atom.leaf, leaf), atom.cls)
 
 
 def _site_of(atom: Atom) -> Site | None:

@@ -69,10 +69,13 @@ def bind(call: ObjectCall) -> Value:
     )
 
 
-@objects("transformers.FlaxPreTrainedModel.__call__")
+@objects("transformers.FlaxPreTrainedModel.__call__", "transformers.FlaxPreTrainedModel.generate")
 def pretrained(call: ObjectCall) -> Value:
-    """`model(**tokens, params=params)`: computes with these parameters, else with its own."""
-    if call.argument(None, "params") is not None:
+    """`model(**tokens, params=params)`: computes with these parameters, else with its own.
+
+    `tokens` are what a tokenizer gives, without parameters among them.
+    """
+    if call.keyword("params") is not None:
         return applied(call)
     return of_layer(call)
 

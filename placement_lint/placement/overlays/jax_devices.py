@@ -182,14 +182,29 @@ def host_file(call: LibraryCall) -> Value:
     return value(Host(from_file=True))
 
 
+_KINDS_OF_TENSORS = {
+    "flax": "jax", "jax": "jax", "np": "numpy", "numpy": "numpy",
+    "pt": "torch", "pytorch": "torch", "torch": "torch",
+}  # fmt: skip
+"""By what `safe_open` is given as `framework`."""
+
+
 @models("safetensors.safe_open")
 def safe_open(call: LibraryCall) -> Value:
     """`safetensors.safe_open(path, framework)`: makes its arrays when they are asked for."""
     call.operands()
     framework = call.arguments.get(1, "framework")
     held = UNKNOWN if framework is None else call.evaluate(framework)
-    is_jax = all(isinstance(atom, Plain) and atom.text in {"flax", "jax"} for atom in held)
-    return value(TensorFile(call.place)) if is_jax and held else UNKNOWN
+    kinds = {
+        _KINDS_OF_TENSORS.get(atom.text or "") if isinstance(atom, Plain) else None for atom in held
+    }
+    kind = kinds.pop() if len(kinds) == 1 else None
+    if kind is None:
+        return UNKNOWN
+    device = call.arguments.get(2, "device")
+    if kind == "torch" and device is not None and string_value(device) != "cpu":
+        return UNKNOWN
+    return value(TensorFile(call.place, None if kind == "jax" else kind == "torch"))
 
 
 @models("jax.config.update")

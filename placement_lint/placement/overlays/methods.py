@@ -282,6 +282,8 @@ class MethodCalls:
         if isinstance(atom, Sequence):
             return self._sequence_method(atom, name, node, operands, state)
         if isinstance(atom, TensorFile) and name in {"get_tensor", "get_slice"}:
+            if atom.is_torch is not None:
+                return value(Host(is_tensor=atom.is_torch))
             self.on.record.saw_read(atom.site, self.on.module.place(node))
             return self.on.operations.created(self.on.index(node), state)
         if isinstance(atom, Future):
