@@ -52,7 +52,7 @@ def given_computations(
     import libcst as cst
 
     from placement_lint.semantic.file_view import FileView
-    from placement_lint.semantic.given_functions import computation_given
+    from placement_lint.semantic.given_functions import computations_given
 
     found: dict[str, list[GivenComputation]] = {}
     for path in sorted(modules.giving):
@@ -61,11 +61,12 @@ def given_computations(
                 continue
             view = FileView(facts)
             for call in facts.tree.every(cst.Call):
-                given = computation_given(call, view)
-                if given is None or given.origin is None or given.origin.path == path:
-                    continue
-                by = EffectOrigin(path, facts.line_of(call), view.called(call) or "a data loader")
-                at = given.origin
-                one = GivenComputation(at.line, at.what, given.to, by, given.is_certain)
-                found.setdefault(at.path, []).append(one)
+                for given in computations_given(call, view):
+                    at = given.origin
+                    if at is None or at.path == path:
+                        continue
+                    loader = view.called(call) or "a data loader"
+                    by = EffectOrigin(path, facts.line_of(call), loader)
+                    one = GivenComputation(at.line, at.what, given.to, by, given.is_certain)
+                    found.setdefault(at.path, []).append(one)
     return {path: tuple(each) for path, each in found.items()}

@@ -9,6 +9,7 @@ import libcst as cst
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.functions import calls_inside
 from placement_lint.semantic.own_attributes import own_attribute
+from placement_lint.semantic.written_tables import choices, is_taken, listed_items
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import class_named, initializer, parameter_named
 
@@ -72,7 +73,7 @@ def _parts_of_dataset(made: cst.BaseExpression, view: FileView) -> list[cst.Base
     if name in _OF_ONE or name == _SPLITTING:
         inner = Arguments(made).get(0, "dataset")
         return [] if inner is None else [inner]
-    return _listed(Arguments(made).get(0, "datasets"), view) if name in _OF_SEVERAL else None
+    return listed_items(Arguments(made).get(0, "datasets"), view) if name in _OF_SEVERAL else None
 
 
 def _split(node: cst.BaseExpression, view: FileView) -> cst.BaseExpression | None:
@@ -83,13 +84,6 @@ def _split(node: cst.BaseExpression, view: FileView) -> cst.BaseExpression | Non
     if not isinstance(bound, cst.Assign) or not isinstance(bound.value, cst.Call):
         return None
     return bound.value if view.called(bound.value) == _SPLITTING else None
-
-
-def _listed(node: cst.BaseExpression | None, view: FileView) -> list[cst.BaseExpression]:
-    made = None if node is None else followed(node, view)
-    if not isinstance(made, cst.List | cst.Tuple):
-        return []
-    return [element.value for element in made.elements]
 
 
 def applied_by(
@@ -108,6 +102,8 @@ def applied_by(
     if cls is not None:
         for each in _kept_and_called(made, cls, view):
             yield from ((step, True) for step in _steps(each, view))
+        for each in _taken_and_called(cls, view):
+            yield from ((step, False) for step, _ in choices(each, view))
         return
     for argument in made.args:
         if argument.keyword is None:
@@ -145,7 +141,7 @@ def _parts_of_transform(
         inner = Arguments(made).get(0, "lambd")
         return [] if inner is None else [inner]
     if name in _IN_ORDER:
-        return _listed(Arguments(made).get(0, "transforms"), view)
+        return listed_items(Arguments(made).get(0, "transforms"), view)
     cls = class_named(made.func, view.names)
     if cls is None:
         is_of_steps = (name or "").rpartition(".")[2] in _OF_STEPS
@@ -157,7 +153,7 @@ def _given_steps(made: cst.Call, view: FileView) -> list[cst.BaseExpression] | N
     """Return the functions that an object is made of which calls them in order, by its name."""
     given = [argument.value for argument in made.args if not argument.star]
     only = followed(given[0], view) if len(given) == 1 else None
-    return _listed(only, view) if isinstance(only, cst.List | cst.Tuple) else given or None
+    return listed_items(only, view) if isinstance(only, cst.List | cst.Tuple) else given or None
 
 
 def _kept_and_called(
@@ -171,6 +167,16 @@ def _kept_and_called(
     yield from _kept_and_looped_over(made, cls, DATASET_METHODS, view)
 
 
+def _taken_and_called(cls: cst.ClassDef, view: FileView) -> Iterator[cst.BaseExpression]:
+    """Yield what a dataset takes from a table, as it is made, and its methods call."""
+    for method in methods_of(cls, DATASET_METHODS):
+        for call in calls_inside(method, view):
+            if isinstance(call.func, cst.Attribute):
+                kept = own_attribute(call.func, view)
+                if kept is not None and is_taken(kept):
+                    yield kept
+
+
 def _kept_and_looped_over(
     made: cst.Call, cls: cst.ClassDef, methods: tuple[str, ...], view: FileView
 ) -> list[cst.BaseExpression]:
@@ -182,7 +188,7 @@ def _kept_and_looped_over(
         if _calls_each(loop, view) and (parameter := _kept_parameter(loop.iter, view)) is not None
     }
     lists = _given_as(made, cls, looped, view)
-    return [item for each in lists for item in _listed(each, view)]
+    return [item for each in lists for item in listed_items(each, view)]
 
 
 def _given_as(

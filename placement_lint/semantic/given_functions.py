@@ -24,7 +24,7 @@ from placement_lint.semantic.functions import made_function, nodes_inside
 from placement_lint.semantic.object_classes import called_method, class_called
 from placement_lint.semantic.program_queries import GivenTo
 from placement_lint.semantic.spread_options import AllArguments
-from placement_lint.semantic.written_tables import choices
+from placement_lint.semantic.written_tables import choices, listed_items
 from placement_lint.syntax.calls import Arguments, integer_value, is_none, string_value
 from placement_lint.syntax.definitions import class_named, function_of, initializer, parameter_named
 
@@ -83,20 +83,35 @@ def computation_given(call: cst.Call, view: FileView) -> FirstComputation | None
 
     That may be in another file of the run. None where it runs none, as far as that is known.
     """
+    return next(computations_given(call, view), None)
+
+
+def computations_given(call: cst.Call, view: FileView) -> Iterator[FirstComputation]:
+    """Yield the first computation of each function that a call lets one of them run."""
     name = view.called(call)
     if name in HOST_CALLBACKS:
-        return _of_callback(call, view)
+        found = _of_callback(call, view)
+        if found is not None:
+            yield found
+        return
+    starter = _starter(call, name, view)
+    if starter is not None:
+        yield from _of_workers(call, view, starter)
+
+
+def _starter(call: cst.Call, name: str | None, view: FileView) -> str | None:
+    """Return which of the calls that may start workers one is: of this name."""
     if name == TORCH or name in GRAIN:
-        return _of_workers(call, view, name)
+        return name
     if name is None or name.startswith("builtins."):
         derived = _derived_loader(call, view)
         if derived is not None and _derives_from_loader(derived, view):
-            return _of_workers(call, view, TORCH)
+            return TORCH
     method = call.func.attr.value if isinstance(call.func, cst.Attribute) else None
     if method == PREFETCH:
-        return _of_workers(call, view, PREFETCH)
+        return PREFETCH
     if name is None and method in _MAPPING and Arguments(call).get(None, PROCESSES) is not None:
-        return _of_workers(call, view, PROCESSES)
+        return PROCESSES
     return None
 
 
@@ -162,29 +177,28 @@ def _traced(facts: ModuleFacts) -> Traced:
 # -- worker processes -----------------------------------------------------------------------------
 
 
-def _of_workers(call: cst.Call, view: FileView, name: str) -> FirstComputation | None:
+def _of_workers(call: cst.Call, view: FileView, name: str) -> Iterator[FirstComputation]:
     if not starts_workers(call, view, name):
-        return None
+        return
     workers = _workers(call, name, view)
     # None: some number that is not written out.
     count = None if workers is None else _count(workers, view)
     given = _given(call, name, view)
-    for each, _ in given.objects if name == TORCH else ():
+    for each, _, is_run in given.objects if name == TORCH else ():
         made = followed(each, view)
         if isinstance(made, cst.Call) and gives_jax_arrays(made):
-            is_certain = count is not None
-            return FirstComputation(GivenTo.WORKERS, call, _FORMATTING, made, None, is_certain)
+            is_certain = is_run and count is not None
+            yield FirstComputation(GivenTo.WORKERS, call, _FORMATTING, made, None, is_certain)
     for effects, is_run in _run_elsewhere(given, view):
         origin = _origin(effects, _computes)
         if origin is not None:
             is_certain = is_run and count is not None
-            return FirstComputation(GivenTo.WORKERS, call, origin.what, None, origin, is_certain)
+            yield FirstComputation(GivenTo.WORKERS, call, origin.what, None, origin, is_certain)
     for function, is_run in _run_here(given, view):
         is_certain = is_run and count is not None
         found = _first_in(function, GivenTo.WORKERS, call, view, _computes, is_certain=is_certain)
         if found is not None:
-            return found
-    return None
+            yield found
 
 
 def gives_jax_arrays(call: cst.Call) -> bool:
@@ -290,7 +304,7 @@ class _Given:
     """What a loader's workers call: functions, if that is certain, and methods of objects."""
 
     functions: list[tuple[cst.BaseExpression, bool]]
-    objects: list[tuple[cst.BaseExpression, tuple[str, ...]]]
+    objects: list[tuple[cst.BaseExpression, tuple[str, ...], bool]]
 
 
 def _given(call: cst.Call, name: str, view: FileView) -> _Given:
@@ -314,19 +328,21 @@ def _given(call: cst.Call, name: str, view: FileView) -> _Given:
     else:
         objects.append((arguments.get(None, "data_source"), DATASET_METHODS))
         listed = arguments.get(None, "operations")
-        listed = None if listed is None else followed(listed, view)
-        if isinstance(listed, cst.List | cst.Tuple):
-            objects += [(element.value, _OPERATION_METHODS) for element in listed.elements]
+        steps = () if listed is None else listed_items(listed, view)
+        objects += [(each, _OPERATION_METHODS) for each in steps]
     applied += ((each, True) for each in functions if each is not None)
     chosen = [
         (each, is_certain and is_sure)
         for given, is_certain in applied
         for each, is_sure in choices(given, view)
     ]
-    return _Given(
-        chosen,
-        [(each, methods) for each, methods in objects if each is not None],
-    )
+    made = [
+        (each, methods, is_sure)
+        for given_object, methods in objects
+        if given_object is not None
+        for each, is_sure in choices(given_object, view)
+    ]
+    return _Given(chosen, made)
 
 
 def _transforms(call: cst.Call, view: FileView) -> Iterator[cst.BaseExpression]:
@@ -364,8 +380,8 @@ def _run_here(given: _Given, view: FileView) -> Iterator[tuple[Function, bool]]:
         # A decorated function may be anything.
         if function is not None and not getattr(function, "decorators", ()):
             yield function, is_certain
-    for made, methods in given.objects:
-        yield from ((method, True) for method in _methods(made, methods, view))
+    for made, methods, is_certain in given.objects:
+        yield from ((method, is_certain) for method in _methods(made, methods, view))
 
 
 def _run_elsewhere(given: _Given, view: FileView) -> Iterator[tuple[FunctionEffects, bool]]:
@@ -374,11 +390,11 @@ def _run_elsewhere(given: _Given, view: FileView) -> Iterator[tuple[FunctionEffe
         effects = _effects(each, view)
         if effects is not None:
             yield effects, is_certain
-    for made, methods in given.objects:
+    for made, methods, is_certain in given.objects:
         for method in methods:
             effects = method_effects(made, method, view, _FILES)
             if effects is not None:
-                yield effects, True
+                yield effects, is_certain
 
 
 def _methods(

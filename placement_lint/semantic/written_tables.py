@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _MOST_STEPS = 4
 """Tables in tables."""
+_MOST_PARTS = 64
+"""Lists and conditions that one list is put together of."""
 
 
 def entries_of(
@@ -85,6 +87,11 @@ def _taken(
     return None
 
 
+def is_taken(node: cst.BaseExpression) -> bool:
+    """Return whether an expression is `table[key]` or `table.get(key)`."""
+    return _taken(node) is not None
+
+
 def _under(
     table: cst.BaseExpression, key: cst.BaseExpression, view: FileView
 ) -> list[tuple[cst.BaseExpression, bool]]:
@@ -109,3 +116,48 @@ def _items(node: cst.BaseExpression, view: FileView) -> list[cst.BaseExpression]
     if any(isinstance(each, cst.StarredElement) for each in made.elements):
         return []
     return [each.value for each in made.elements]
+
+
+def listed_items(node: cst.BaseExpression | None, view: FileView) -> list[cst.BaseExpression]:
+    """Return the items of the lists that an expression puts together: a sum, a condition, `*`.
+
+    And what is appended to a list of a name.
+    """
+    pending = [] if node is None else [node]
+    found: list[cst.BaseExpression] = []
+    for _ in range(_MOST_PARTS):
+        if not pending:
+            break
+        asked = pending.pop()
+        made = followed(asked, view)
+        if isinstance(asked, cst.Name) and isinstance(made, cst.List):
+            added = [*_added(asked, view)]
+            found += [item for item, is_list in added if not is_list]
+            pending += [each for each, is_list in added if is_list]
+        if isinstance(made, cst.List | cst.Tuple):
+            for each in made.elements:
+                if isinstance(each, cst.StarredElement):
+                    pending.append(each.value)
+                else:
+                    found.append(each.value)
+        elif isinstance(made, cst.BinaryOperation) and isinstance(made.operator, cst.Add):
+            pending += [made.left, made.right]
+        elif isinstance(made, cst.IfExp):
+            pending += [made.body, made.orelse]
+    return found
+
+
+def _added(name: cst.Name, view: FileView) -> Iterator[tuple[cst.BaseExpression, bool]]:
+    """Yield what is appended to the list of a name, each with whether it is a list of items."""
+    for use in view.names.uses(name.value, view.names.scope(name)):
+        method = view.parent(use)
+        call = view.parent(method) if isinstance(method, cst.Attribute) else None
+        if (
+            isinstance(method, cst.Attribute)
+            and isinstance(call, cst.Call)
+            and method.value is use
+            and call.func is method
+            and (given := Arguments(call).get(0)) is not None
+            and method.attr.value in {"append", "extend"}
+        ):
+            yield given, method.attr.value == "extend"

@@ -13,8 +13,8 @@ from placement_lint.semantic.datasets import DATASET_METHODS
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.given_functions import (
-    computation_given,
     computation_in,
+    computations_given,
     starts_workers,
 )
 from placement_lint.semantic.program_queries import GivenTo
@@ -58,13 +58,15 @@ def computations_by_objects(
                 for path_of, function in _functions_given(call, to, seen[index], there)
                 if path_of == ctx.module.path
             ]
-            if not own or computation_given(call, there) is not None:
+            if not own or _is_known(call, to, there):
                 continue
+            text = {id(each.node) for each in computations_given(call, there)}
             for function in own:
                 found = computation_in(function, to, call, ctx)
-                if found is not None and found.node is not None and id(found.node) not in reported:
-                    reported.add(id(found.node))
-                    yield found, there
+                if found is None or found.node is None or id(found.node) in {*text, *reported}:
+                    continue
+                reported.add(id(found.node))
+                yield found, there
 
 
 def _may_give(ctx: Context, to: GivenTo) -> bool:
@@ -72,9 +74,14 @@ def _may_give(ctx: Context, to: GivenTo) -> bool:
     which its text does not know the first computation: it need not be executed for any other.
     """
     return any(
-        _runs_elsewhere(call, to, ctx) and computation_given(call, ctx) is None
+        _runs_elsewhere(call, to, ctx) and not _is_known(call, to, ctx)
         for call in ctx.tree.every(cst.Call)
     )
+
+
+def _is_known(call: cst.Call, to: GivenTo, there: Context) -> bool:
+    """Return whether the text says all: a callback is one function, a loader runs several."""
+    return to is GivenTo.CALLBACK and any(computations_given(call, there))
 
 
 def _runs_elsewhere(call: cst.Call, to: GivenTo, there: Context) -> bool:

@@ -15,7 +15,7 @@ from placement_lint.semantic.given_functions import (
     PREFETCH,
     PROCESSES,
     TORCH,
-    computation_given,
+    computations_given,
     computations_here,
 )
 from placement_lint.semantic.program_queries import GivenTo
@@ -30,16 +30,16 @@ class JaxInDataWorker(Rule):
     """A JAX computation in the worker processes of a data loader.
 
     ## What it does
-    Finds the first JAX computation in code that a `torch.utils.data.DataLoader` with workers, or a
-    `grain` loader, or `mp_prefetch` of grain, runs in its workers: the `collate_fn`, the
-    `worker_init_fn`, the methods of the dataset (`__getitem__`, `__iter__`), what the dataset is
-    given and calls (`transform=`), the operations; and what `map` and `filter` of a Hugging Face
-    dataset run in the processes of `num_proc=`. These are functions, objects and classes of the
-    same file or of another file of the run, where it is reported, and what they call, also where
-    an object of the program holds them, or a dict of options (`**options`). `jnp.array`
-    and `jnp.asarray` count as computations, and so do the items of a dataset `with_format("jax")`,
-    and operators, indices and methods of an array that the dataset holds (`self.images[index]`) or
-    that the file made, where it is certainly one of JAX.
+    Finds the first JAX computation in each function that a `torch.utils.data.DataLoader` with
+    workers, or a `grain` loader, or `mp_prefetch` of grain, runs in its workers: the `collate_fn`,
+    the `worker_init_fn`, the methods of the dataset (`__getitem__`, `__iter__`), what the dataset
+    is given, or takes from a table, and calls (`transform=`), the operations; and what `map` and
+    `filter` of a Hugging Face dataset run in the processes of `num_proc=`. These are functions,
+    objects and classes of the same file or of another file of the run, where it is reported, and
+    what they call, also where an object of the program holds them, or a dict of options
+    (`**options`). `jnp.array` and `jnp.asarray` count as computations, and so do the items of a
+    dataset `with_format("jax")`, and operators, indices and methods of an array that the dataset
+    holds (`self.images[index]`) or that the file made, where it is certainly one of JAX.
 
     ## Why is this bad?
     Each worker is a separate process. A forked worker inherits the locks of JAX's threads but not
@@ -115,18 +115,18 @@ class JaxInDataWorker(Rule):
         # Several loaders may be given one function.
         reported: set[int] = set()
         for call in ctx.tree.every(cst.Call):
-            found = computation_given(call, ctx)
-            if found is None or found.to is not GivenTo.WORKERS or found.node is None:
-                continue
-            if id(found.node) in reported:
-                continue
-            reported.add(id(found.node))
-            ctx.report(
-                found.node,
-                f"{found.name} runs in the worker processes of a data loader: {_MESSAGE}",
-                confidence=Confidence.DEFINITE if found.is_certain else Confidence.LIKELY,
-                related=((call, ctx.module.path, "the loader that starts the workers"),),
-            )
+            for found in computations_given(call, ctx):
+                if found.to is not GivenTo.WORKERS or found.node is None:
+                    continue
+                if id(found.node) in reported:
+                    continue
+                reported.add(id(found.node))
+                ctx.report(
+                    found.node,
+                    f"{found.name} runs in the worker processes of a data loader: {_MESSAGE}",
+                    confidence=Confidence.DEFINITE if found.is_certain else Confidence.LIKELY,
+                    related=((call, ctx.module.path, "the loader that starts the workers"),),
+                )
         for here, given in computations_here(ctx, GivenTo.WORKERS):
             if id(here) in reported:
                 continue
