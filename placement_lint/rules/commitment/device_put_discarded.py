@@ -27,6 +27,8 @@ from placement_lint.syntax.definitions import PARTIAL, handed_back
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from placement_lint.rules.base import LaterPlan
     from placement_lint.rules.commitment.writing import Around
     from placement_lint.rules.context import Context
@@ -39,7 +41,8 @@ class DevicePutDiscarded(Rule):
     ## What it does
     Finds `jax.device_put(x, device)`, and `x.to_device(device)` of a JAX array, as a statement of
     its own; `jax.tree.map` of a function that only puts its argument on a device; and the call of
-    a function of the file that only returns what `jax.device_put` gives.
+    a function of the file that only returns what `jax.device_put` gives. A statement may do so in
+    a comprehension, `[jax.device_put(x, device) for x in arrays]`, or under a condition.
 
     ## Why is this bad?
     JAX arrays are immutable: `device_put` returns a *new* array on the device and leaves its
@@ -100,42 +103,72 @@ class DevicePutDiscarded(Rule):
     )
 
     def visit_Expr(self, node: cst.Expr, ctx: Context) -> None:
-        call = node.value
-        if not isinstance(call, cst.Call):
-            return
-        if ctx.is_call(call, "jax.device_put"):
-            operand, what = Arguments(call).get(0, "x"), "jax.device_put"
-        elif (
-            isinstance(call.func, cst.Attribute)
-            and call.func.attr.value == "to_device"
-            and ctx.flow.is_array(call.func.value)
-        ):
-            operand, what = call.func.value, "to_device"
-        elif _maps_puts(call, ctx):
-            operand, what = Arguments(call).get(1, "tree"), "putting each leaf"
-        elif (
-            not is_tried(node, ctx)
-            and (inner := handed_back(call, ctx.names))
-            and ctx.is_call(inner[0], "jax.device_put")
-        ):
-            operand, what = (
-                Arguments(call).get(inner[1]),
-                f"jax.device_put in `{dotted(call.func)}`",
-            )
-        else:
-            return
-        if (
-            failure_is_expected(node, ctx)
-            or _is_literal(operand)
-            or _is_warm_up(node, operand, ctx)
-            or is_shown_or_measured(node, ctx)
-        ):
-            return
-        ctx.report(
-            call,
-            f"the result of {what} is discarded: nothing moves",
-            fix=_assign(call, operand, ctx) if what in {"jax.device_put", "to_device"} else None,
+        for value in _discarded(node.value):
+            _check(value, node, ctx)
+
+
+def _discarded(value: cst.BaseExpression) -> Iterator[cst.Call]:
+    """Yield the calls of which a statement discards the results: of a comprehension, that of each.
+
+    And those of a tuple or a list, of a condition, and after `and` and `or`.
+    """
+    pending = [value]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, cst.Call):
+            yield each
+        elif isinstance(each, cst.ListComp | cst.SetComp):
+            pending.append(each.elt)
+        elif isinstance(each, cst.DictComp):
+            pending.append(each.value)
+        elif isinstance(each, cst.List | cst.Set | cst.Tuple):
+            pending += [item.value for item in reversed(each.elements)]
+        elif isinstance(each, cst.IfExp):
+            pending += [each.orelse, each.body]
+        elif isinstance(each, cst.BooleanOperation):
+            pending.append(each.right)
+
+
+def _check(call: cst.Call, node: cst.Expr, ctx: Context) -> None:
+    if ctx.is_call(call, "jax.device_put"):
+        operand, what = Arguments(call).get(0, "x"), "jax.device_put"
+    elif (
+        isinstance(call.func, cst.Attribute)
+        and call.func.attr.value == "to_device"
+        and ctx.flow.is_array(call.func.value)
+    ):
+        operand, what = call.func.value, "to_device"
+    elif _maps_puts(call, ctx):
+        operand, what = Arguments(call).get(1, "tree"), "putting each leaf"
+    elif (
+        not is_tried(node, ctx)
+        and (inner := handed_back(call, ctx.names))
+        and ctx.is_call(inner[0], "jax.device_put")
+    ):
+        operand, what = (
+            Arguments(call).get(inner[1]),
+            f"jax.device_put in `{dotted(call.func)}`",
         )
+    else:
+        return
+    # A new array has no name that another line could go on with: someone tries what a put does.
+    if call is not node.value and not isinstance(
+        operand, cst.Name | cst.Attribute | cst.Subscript
+    ):
+        return
+    if (
+        failure_is_expected(node, ctx)
+        or _is_literal(operand)
+        or _is_warm_up(node, operand, ctx)
+        or is_shown_or_measured(node, ctx)
+    ):
+        return
+    is_bindable = call is node.value and what in {"jax.device_put", "to_device"}
+    ctx.report(
+        call,
+        f"the result of {what} is discarded: nothing moves",
+        fix=_assign(call, operand, ctx) if is_bindable else None,
+    )
 
 
 def _maps_puts(call: cst.Call, ctx: Context) -> bool:
@@ -146,7 +179,13 @@ def _maps_puts(call: cst.Call, ctx: Context) -> bool:
     if isinstance(function, cst.Call) and ctx.called(function) == PARTIAL:
         mapped = Arguments(function).get(0, "func")
         return mapped is not None and ctx.name(mapped) == "jax.device_put"
-    return isinstance(function, cst.Lambda) and ctx.is_call(function.body, "jax.device_put")
+    if not isinstance(function, cst.Lambda):
+        return False
+    # For some leaves only: `x if x is None else jax.device_put(x, device)`.
+    body = function.body
+    parts = [body.body, body.orelse] if isinstance(body, cst.IfExp) else [body]
+    puts = [each for each in parts if ctx.is_call(each, "jax.device_put")]
+    return bool(puts) and not any(isinstance(each, cst.Call) for each in parts if each not in puts)
 
 
 def _assign(

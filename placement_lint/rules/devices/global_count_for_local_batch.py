@@ -11,8 +11,11 @@ from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.processes import INITIALIZE, depends_on_process
 from placement_lint.semantic.followed import followed
+from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from placement_lint.rules.context import Context
 
 _RESHAPES = frozenset({"jax.numpy.reshape", "numpy.reshape", "einops.rearrange"})
@@ -26,8 +29,8 @@ class GlobalCountForLocalBatch(Rule):
 
     ## What it does
     In a program that calls `jax.distributed.initialize`, finds `jax.device_count()` as the leading
-    size in a `reshape`, and in a value assigned to a name that contains local, per host or per
-    process.
+    size in a `reshape`, and in a value that is given a name, by an assignment, a keyword, a key or
+    a function, that contains local, per host or per process.
 
     ## Why is this bad?
     `jax.device_count()` counts the devices of all processes. A process that splits *its own* batch
@@ -96,34 +99,80 @@ class GlobalCountForLocalBatch(Rule):
         leading = _leading(sizes[0], ctx) if sizes else None
         if leading is None or not ctx.is_call(leading, "jax.device_count"):
             return
-        assignment = ctx.parent(leading)
-        if not isinstance(assignment, cst.Assign) or not _local_names(assignment):
+        bound = ctx.parent(leading)
+        if not isinstance(bound, cst.Assign | cst.AnnAssign) or _local_name(bound, ctx) is None:
             _report(leading, "the leading size of a reshape", ctx)
 
     def visit_Assign(self, node: cst.Assign, ctx: Context) -> None:
         """Check `local_batch = batch // jax.device_count()`."""
-        names = _local_names(node)
-        if not names:
-            return
-        if ctx.is_call(node.value, "jax.device_count"):
-            _report(node.value, f"`{names[0]}`", ctx)
-        inside = (node.value, *ctx.tree.descendants(node.value))
-        is_shared_out = any(ctx.called(each) in _COUNTING_PROCESSES for each in inside)
-        for inner in inside:
-            if is_shared_out or not isinstance(inner, cst.BinaryOperation):
-                continue
-            is_product = isinstance(inner.operator, cst.Multiply)
-            is_quotient = isinstance(inner.operator, cst.FloorDivide | cst.Divide)
-            counts = [inner.right] if is_quotient else [inner.left, inner.right]
-            for count in counts if is_quotient or is_product else ():
-                if ctx.is_call(count, "jax.device_count"):
-                    _report(count, f"`{names[0]}`", ctx)
+        _check_value(node.value, node, ctx)
+
+    def visit_AnnAssign(self, node: cst.AnnAssign, ctx: Context) -> None:
+        _check_value(node.value, node, ctx)
+
+    def visit_NamedExpr(self, node: cst.NamedExpr, ctx: Context) -> None:
+        _check_value(node.value, node, ctx)
+
+    def visit_Arg(self, node: cst.Arg, ctx: Context) -> None:
+        """Check `Loader(local_batch=batch // jax.device_count())`."""
+        _check_value(node.value, node, ctx)
+
+    def visit_DictElement(self, node: cst.DictElement, ctx: Context) -> None:
+        _check_value(node.value, node, ctx)
+
+    def visit_Return(self, node: cst.Return, ctx: Context) -> None:
+        """Check what a function gives that has such a name."""
+        _check_value(node.value, node, ctx)
 
 
-def _local_names(assignment: cst.Assign) -> list[str]:
-    """Return the names, of those that a statement binds, that are about one process."""
-    names = [t.target.value for t in assignment.targets if isinstance(t.target, cst.Name)]
-    return [name for name in names if any(word in name for word in _LOCAL_WORDS)]
+def _check_value(value: cst.BaseExpression | None, named: cst.CSTNode, ctx: Context) -> None:
+    name = None if value is None else _local_name(named, ctx)
+    if value is None or name is None:
+        return
+    if ctx.is_call(value, "jax.device_count"):
+        _report(value, f"`{name}`", ctx)
+    inside = (value, *ctx.tree.descendants(value))
+    is_shared_out = any(ctx.called(each) in _COUNTING_PROCESSES for each in inside)
+    for inner in inside:
+        if is_shared_out or not isinstance(inner, cst.BinaryOperation):
+            continue
+        is_product = isinstance(inner.operator, cst.Multiply)
+        is_quotient = isinstance(inner.operator, cst.FloorDivide | cst.Divide)
+        counts = [inner.right] if is_quotient else [inner.left, inner.right]
+        for count in counts if is_quotient or is_product else ():
+            if ctx.is_call(count, "jax.device_count"):
+                _report(count, f"`{name}`", ctx)
+
+
+def _local_name(node: cst.CSTNode, ctx: Context) -> str | None:
+    """Return the name that a value gets, where it is about one process."""
+    found = (name for name in _names(node, ctx) if any(word in name for word in _LOCAL_WORDS))
+    return next(found, None)
+
+
+def _names(node: cst.CSTNode, ctx: Context) -> Iterator[str]:
+    """Yield the names that a value gets: bound to it, or given to it by a call or a function."""
+    targets: list[cst.CSTNode] = []
+    if isinstance(node, cst.Assign):
+        targets = [each.target for each in node.targets]
+    elif isinstance(node, cst.AnnAssign | cst.NamedExpr):
+        targets = [node.target]
+    elif isinstance(node, cst.Arg) and node.keyword is not None:
+        targets = [node.keyword]
+    elif isinstance(node, cst.DictElement):
+        yield string_value(node.key) or ""
+    elif isinstance(node, cst.Return) and isinstance(
+        function := ctx.function(node), cst.FunctionDef
+    ):
+        targets = [function.name]
+    for target in targets:
+        if isinstance(target, cst.Attribute):
+            yield target.attr.value
+        elif isinstance(target, cst.Subscript) and len(target.slice) == 1:
+            index = target.slice[0].slice
+            yield (string_value(index.value) if isinstance(index, cst.Index) else None) or ""
+        elif isinstance(target, cst.Name):
+            yield target.value
 
 
 def _leading(size: cst.BaseExpression, ctx: Context) -> cst.BaseExpression:

@@ -35,17 +35,24 @@ _WORDS = ("process", "rank", "host_id", "hosts", "distributed", "multihost")
 
 
 def depends_on_process(node: cst.CSTNode, ctx: Context) -> bool:
-    """Whether code runs only after a test of the index of the process, or of their number."""
+    """Whether code runs only after a test of the index of the process, or of their number.
+
+    Not where all that is known then is that there are several.
+    """
     child = node
     for ancestor in ctx.ancestors(node):
         if (
             isinstance(ancestor, cst.If | cst.IfExp)
             and child is not ancestor.test
             and _asks(ancestor.test, ctx)
+            and not has_several_processes(ancestor.test, ctx, truth=child is ancestor.body)
         ):
             return True
         child = ancestor
-    return any(_asks(each.test, ctx) for each in passed_exits(node, ctx))
+    return any(
+        _asks(each.test, ctx) and not has_several_processes(each.test, ctx, truth=False)
+        for each in passed_exits(node, ctx)
+    )
 
 
 def has_one_device(node: cst.CSTNode, ctx: Context) -> bool:

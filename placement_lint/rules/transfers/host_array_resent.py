@@ -15,6 +15,7 @@ from placement_lint.rules.transfers.array_sizes import SMALL, element_count, siz
 from placement_lint.rules.transfers.jitted_calls import jitted, loop_around, runs_in_each_iteration
 from placement_lint.rules.transfers.numpy_values import makes_numpy_array, only_reads
 from placement_lint.semantic.enclosing import is_in_test
+from placement_lint.semantic.followed import bound_before
 from placement_lint.semantic.own_attributes import attributes_by_name, own_attribute
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
@@ -134,8 +135,9 @@ def _made_outside(
     """
     if isinstance(node, cst.Name):
         binding = ctx.names.sole_binding(node)
-        value = None if binding is None else binding.value
-        at = None if binding is None else binding.node
+        before = bound_before(node, ctx) if binding is None else binding.value
+        value = None if isinstance(before, cst.For | cst.CompFor) else before
+        at = value if binding is None else binding.node
     elif isinstance(node, cst.Attribute):
         at = value = own_attribute(node, ctx) if _is_set_once(node, ctx) else None
     else:

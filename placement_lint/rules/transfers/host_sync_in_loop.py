@@ -28,7 +28,7 @@ from placement_lint.rules.transfers.kept_results import (
 from placement_lint.rules.transfers.tested_names import names_tested
 from placement_lint.semantic.elsewhere import effects_of
 from placement_lint.semantic.enclosing import ancestors_in_function, is_in_test
-from placement_lint.semantic.followed import assigned_value
+from placement_lint.semantic.followed import assigned_value, bound_before
 from placement_lint.semantic.functions import only_return
 from placement_lint.semantic.object_classes import called_method
 from placement_lint.semantic.tracing import TracedFunctions
@@ -276,7 +276,7 @@ def _hands_back_results(call: cst.Call, ctx: Context, wrappers: int) -> bool:
     """
     if not isinstance(call.func, cst.Attribute | cst.Name):
         return False
-    function = function_of(call.func, ctx.names)
+    function = function_of(call.func, ctx.names) or called_method(call.func, ctx)
     if not isinstance(function, cst.FunctionDef) or function.decorators or function.asynchronous:
         return False
     known = ctx.module.fact(_known_wrappers)
@@ -393,7 +393,7 @@ def _is_item_of_numpy(target: cst.BaseExpression, ctx: Context) -> bool:
     """Return whether a target is an item of an array that NumPy has made: `losses[i]`."""
     if not isinstance(target, cst.Subscript) or not isinstance(target.value, cst.Name):
         return False
-    made = assigned_value(target.value, ctx)
+    made = assigned_value(target.value, ctx) or bound_before(target.value, ctx)
     return isinstance(made, cst.Call) and ctx.called(made) in _MAKING
 
 
