@@ -152,9 +152,7 @@ def _check(call: cst.Call, node: cst.Expr, ctx: Context) -> None:
     else:
         return
     # A new array has no name that another line could go on with: someone tries what a put does.
-    if call is not node.value and not isinstance(
-        operand, cst.Name | cst.Attribute | cst.Subscript
-    ):
+    if call is not node.value and not isinstance(operand, cst.Name | cst.Attribute | cst.Subscript):
         return
     if (
         failure_is_expected(node, ctx)
