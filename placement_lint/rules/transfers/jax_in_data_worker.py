@@ -114,6 +114,7 @@ class JaxInDataWorker(Rule):
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
         # Several loaders may be given one function.
         reported: set[int] = set()
+        functions: set[int] = set()
         for call in ctx.tree.every(cst.Call):
             for found in computations_given(call, ctx):
                 if found.to is not GivenTo.WORKERS or found.node is None:
@@ -121,6 +122,7 @@ class JaxInDataWorker(Rule):
                 if id(found.node) in reported:
                     continue
                 reported.add(id(found.node))
+                functions.add(id(ctx.function(found.node)))
                 ctx.report(
                     found.node,
                     f"{found.name} runs in the worker processes of a data loader: {_MESSAGE}",
@@ -131,13 +133,14 @@ class JaxInDataWorker(Rule):
             if id(here) in reported:
                 continue
             reported.add(id(here))
+            functions.add(id(ctx.function(here)))
             ctx.report(
                 here,
                 f"{given.name} runs in the worker processes of {given.by}: {_MESSAGE}",
                 confidence=Confidence.DEFINITE if given.is_certain else Confidence.LIKELY,
             )
         for found, there in computations_by_objects(ctx, GivenTo.WORKERS):
-            if found.node is not None and id(found.node) not in reported:
+            if found.node is not None and id(ctx.function(found.node)) not in functions:
                 ctx.report(
                     found.node,
                     f"{found.name} runs in the worker processes of a data loader: {_MESSAGE}",
