@@ -50,9 +50,8 @@ class MeshDevices(Sized):
         """Return a part of them; None where that is not known."""
         if self.listed is not None:
             return replace(self, listed=self.listed[slice(*part)], number=None)
-        if self.part == EVERY and not self.is_arranged and part[2] != 0:
-            return replace(self, part=part, number=None)
-        return None
+        whole = None if self.is_arranged or part[2] == 0 else _part_of(self.part, part)
+        return None if whole is None else replace(self, part=whole, number=None)
 
     def of(self, count: int) -> tuple[int, ...] | None:
         """Return their places on a machine with so many; None: they cannot be these there."""
@@ -80,6 +79,25 @@ class MeshDevices(Sized):
             start, stop, step = ("" if bound is None else str(bound) for bound in self.part)
             text += f"[{start}:{stop}{':' + step if step else ''}]"
         return f"a mesh of {text}"
+
+
+def _part_of(first: Part, second: Part) -> Part | None:
+    """Return the slice that takes what one slice takes of another; None where none surely does.
+
+    However many devices there are: `[:8][::-1]` is `[7::-1]`.
+    """
+    if first == EVERY:
+        return second
+    start, stop, step = first[0] or 0, first[1], first[2]
+    if step not in {None, 1} or start < 0 or (stop is not None and stop <= start):
+        return None
+    begin, end, by = second
+    if by in {None, 1} and (begin or 0) >= 0 and (end is None or end >= 0):
+        ends = [each for each in (stop, None if end is None else start + end) if each is not None]
+        return start + (begin or 0), min(ends, default=None), None
+    if second == (None, None, -1):
+        return None if stop is None else stop - 1, start - 1 if start else None, -1
+    return None
 
 
 def as_devices(one: Device | MeshDevices) -> MeshDevices | None:

@@ -26,7 +26,8 @@ class DonatedAliasReused(Rule):
     Finds reads of a donated array by another name: after `backup = params`, and after an expression
     that looks like a copy but is not, such as `jnp.asarray(x)`, `x[:]`, `jax.device_put(x)`,
     `jax.tree.map(lambda a: a, x)`, `x.addressable_data(0)` and, from one device, `jax.device_put(x,
-    NamedSharding(mesh, PartitionSpec()))`.
+    NamedSharding(mesh, PartitionSpec()))`. It also finds assignments that put the donated array
+    back: `params = backup`.
 
     ## Why is this bad?
     A donation deletes the buffer for all names that refer to it. Old parameters that were kept for

@@ -137,6 +137,8 @@ class DonationReadings:
         """It is executed a third time: what the second one has left gone may be used there."""
         self.targets_around: tuple[str, ...] = ()
         """What the value is bound to of the call that is executed."""
+        self.given: dict[int, cst.BaseExpression] = {}
+        """What an assignment gives each of its targets, by id, where that has a name already."""
         self.late: set[tuple[int, str]] = set()
         """The names, by frame, that were bound to what was gone by then."""
 
@@ -289,6 +291,25 @@ class DonationReadings:
         if gone is not None:
             surety = min(surety, gone.surety)
             self._note(node, gone.death, min(surety, Surety.LIKELY) if self.cautious else surety)
+
+    def restored(self, target: cst.BaseExpression, held: Things) -> Things:
+        """Note that what was donated comes back in the place of its successor: `state = old`.
+
+        Return what the target is bound to: something new there, for one place is enough to report.
+        """
+        given, text = self.given.get(id(target)), dotted(target)
+        gone = self.state.gone(held, self.where) if given is not None and text else None
+        if given is None or gone is None or gone.surety is Surety.MAYBE:
+            return held
+        death, ways = gone.death, [given]
+        if isinstance(given, cst.IfExp):
+            ways = [each for each in (given.body, given.orelse) if text_of(each) != text]
+        is_back = death.text == text and death.entered == self.entered
+        if not is_back or len(ways) != 1 or text_of(ways[0]) in {"", text}:
+            return held
+        if not (self.expecting or self.cautious):
+            self._note(ways[0], death, gone.surety)
+        return self.fresh()
 
     def _note_alive(self, node: cst.CSTNode) -> None:
         if self.is_second:
@@ -463,6 +484,22 @@ class DonationReadings:
 
     def _donation(self, death: Death, shared: int) -> cst.Call:
         return death.stack[shared] if len(death.stack) > shared else death.call
+
+
+def given_to(
+    target: cst.BaseExpression, value: cst.BaseExpression
+) -> dict[int, cst.BaseExpression]:
+    """Return what an assignment gives each of its targets, by id, where that may have a name."""
+    if isinstance(target, cst.Tuple | cst.List):
+        given = [value] * len(target.elements)
+        if isinstance(value, cst.Tuple | cst.List):
+            given = [each.value for each in value.elements]
+        if any(isinstance(each, cst.StarredElement) for each in target.elements):
+            return {}
+        every = zip(target.elements, given, strict=False)
+        return {at: held for one, each in every for at, held in given_to(one.value, each).items()}
+    is_named = isinstance(value, cst.Attribute | cst.IfExp | cst.Name | cst.Subscript)
+    return {id(target): value} if is_named else {}
 
 
 def _argument(call: cst.Call, function: cst.FunctionDef, name: str) -> str:

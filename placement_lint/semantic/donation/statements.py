@@ -24,6 +24,7 @@ from placement_lint.semantic.donation.choices import NOTHING, Choice, without
 from placement_lint.semantic.donation.expressions import DATA, is_list, item_key
 from placement_lint.semantic.donation.libraries import Given
 from placement_lint.semantic.donation.parts import BufferPart, container_of
+from placement_lint.semantic.donation.readings import given_to
 from placement_lint.semantic.donation.turns import least_turns, use_up
 from placement_lint.syntax.calls import Arguments, integer_value
 from placement_lint.syntax.definitions import PROPERTIES
@@ -173,7 +174,9 @@ class DonationStatements(DonationCalls):
         held = self.evaluate(value)
         self.targets = ()
         for target in targets:
+            self.given = given_to(target, value)
             self.bind(target, held)
+        self.given = {}
 
     def _augment(self, node: cst.AugAssign) -> None:
         held = self.evaluate(node.target)
@@ -189,6 +192,7 @@ class DonationStatements(DonationCalls):
 
     def bind(self, target: cst.BaseExpression, held: Things) -> None:
         """Assign to a target."""
+        held = self.restored(target, held) if self.given else held
         self.keep(held)
         if isinstance(target, cst.Name):
             if self.tree.contains(target):
