@@ -1,7 +1,7 @@
-"""Numbers that a program keeps in an object of settings: a dataclass of which fields are set once.
+"""Numbers that a program keeps in settings: a dataclass of which fields are set once, or a dict.
 
 The values of the interpreter know no numbers: loops would never end. Here one is read off where the
-object is made, `Config(heads=6)`, or off the default of its field.
+object is made, `Config(heads=6)`, or off the default of its field, or off the dict.
 """
 
 from __future__ import annotations
@@ -11,13 +11,20 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.semantic.followed import followed
-from placement_lint.syntax.calls import Arguments, integer_value
+from placement_lint.semantic.written_tables import entries_of
+from placement_lint.syntax.calls import Arguments, integer_value, string_value
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.values import Instance
     from placement_lint.rules.context import Context
 
 _MOST_STEPS = 6
+_LOOKING = frozenset({"copy", "get", "items", "keys", "values"})
+_SHOWING = frozenset({
+    "builtins.dict", "builtins.len", "builtins.print", "builtins.repr", "builtins.sorted",
+    "builtins.str", "json.dump", "json.dumps", "pprint.pprint", "wandb.init",
+})  # fmt: skip
+"""What shows a dict, or copies it."""
 _FIELDS = frozenset({"attrs.field", "dataclasses.field", "flax.struct.field"})
 
 
@@ -27,6 +34,9 @@ def whole_number(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEP
     if isinstance(node, cst.BinaryOperation):
         return _computed(node, ctx, steps - 1) if steps else None
     number = integer_value(node)
+    if isinstance(node, cst.Subscript) and steps:
+        item = _item(node, ctx)
+        return None if item is None else whole_number(item, ctx, steps - 1)
     if number is not None or not isinstance(node, cst.Attribute):
         return number
     given = _field(node, ctx)
@@ -48,6 +58,48 @@ def _computed(node: cst.BinaryOperation, ctx: Context, steps: int) -> int | None
     if isinstance(node.operator, cst.Add):
         return one + other
     return one - other if isinstance(node.operator, cst.Subtract) else None
+
+
+def _item(node: cst.Subscript, ctx: Context) -> cst.BaseExpression | None:
+    """Return what a dict of the file has under a key, if nothing in the program may change it."""
+    index = node.slice[0].slice if len(node.slice) == 1 else None
+    key = string_value(index.value) if isinstance(index, cst.Index) else None
+    only = ctx.names.sole_binding(node.value)
+    if key is None or only is None or not isinstance(node.value, cst.Name):
+        return None
+    made = None if only.value is None else entries_of(only.value, ctx)
+    if made is None or key not in made or not isinstance(only.value, cst.Call | cst.Dict):
+        return None
+    name, scope = node.value.value, ctx.names.scope(node)
+    is_global = ctx.names.owner(name, scope) is ctx.names.module_scope
+    siblings = ctx.module.siblings.values()
+    others = [each for each in siblings if each is not ctx.module] if is_global else []
+    if any(each.says(name.encode()) for each in others):
+        return None
+    return made[key] if all(_only_looks(use, ctx) for use in ctx.names.uses(name, scope)) else None
+
+
+def _only_looks(use: cst.Name, ctx: Context) -> bool:
+    """Return whether a use of a dict binds it, or takes or shows what is in it."""
+    parent = ctx.parent(use)
+    around = None if parent is None else ctx.parent(parent)
+    if isinstance(parent, cst.Subscript) and parent.value is use:
+        return not isinstance(around, cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.Del)
+    if isinstance(parent, cst.Attribute):
+        return isinstance(around, cst.Call) and parent.attr.value in _LOOKING
+    if isinstance(parent, cst.Arg) and isinstance(around, cst.Call):
+        return bool(parent.star) or ctx.called(around) in _SHOWING
+    if isinstance(parent, cst.AnnAssign):
+        return parent.target is use
+    return isinstance(
+        parent,
+        cst.AssignTarget
+        | cst.CompFor
+        | cst.ComparisonTarget
+        | cst.For
+        | cst.FormattedStringExpression
+        | cst.StarredDictElement,
+    )
 
 
 def _field(node: cst.Attribute, ctx: Context) -> tuple[cst.BaseExpression, Context] | None:

@@ -88,6 +88,9 @@ class Idle:
 class DonationReadings:
     """What is known where an execution has got to, and what it has found so far."""
 
+    given: dict[int, cst.BaseExpression]
+    """What an assignment gives each of its targets, by id, where that has a name already."""
+
     def __init__(self, facts: ModuleFacts) -> None:
         self.facts = facts
         self.tree = facts.tree
@@ -137,8 +140,6 @@ class DonationReadings:
         """It is executed a third time: what the second one has left gone may be used there."""
         self.targets_around: tuple[str, ...] = ()
         """What the value is bound to of the call that is executed."""
-        self.given: dict[int, cst.BaseExpression] = {}
-        """What an assignment gives each of its targets, by id, where that has a name already."""
         self.late: set[tuple[int, str]] = set()
         """The names, by frame, that were bound to what was gone by then."""
 

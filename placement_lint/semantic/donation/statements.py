@@ -66,6 +66,7 @@ class DonationStatements(DonationCalls):
     def __init__(self, facts: ModuleFacts) -> None:
         """Take the file."""
         super().__init__(facts)
+        self.given = {}
         self._loops: list[_Loop] = []
         self._returned: list[tuple[Buffers, Things]] = []
         self._snapshots: list[list[Buffers]] = []
