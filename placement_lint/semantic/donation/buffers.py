@@ -319,7 +319,8 @@ class Buffers:
         if before is not None and not is_better:
             # It may be gone by the one or by the other: of these, the later one counts.
             is_chosen = death.among is not None and before.among is None
-            death = death if is_chosen else replace(before, number=death.number)
+            by = death if is_chosen else before
+            death = replace(before, number=death.number, among=by.among, chosen=by.chosen)
         if is_better or death.surety is Surety.MAYBE:
             self.dead[part.root] = {**self.dead.get(part.root, {}), part.keys: death}
 
