@@ -16,11 +16,19 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
 
 
+_REGROUPING = frozenset({
+    "flax.core.FrozenDict", "flax.core.freeze", "flax.core.frozen_dict.FrozenDict",
+    "flax.core.frozen_dict.freeze", "flax.core.frozen_dict.unfreeze", "flax.core.unfreeze",
+    "flax.traverse_util.flatten_dict", "flax.traverse_util.unflatten_dict",
+})  # fmt: skip
+"""What gives the tree again that it is given, grouped in another way."""
+
+
 def parts_of(operand: cst.BaseExpression, ctx: Context) -> list[cst.BaseExpression]:
     """Return the leaves of a tree that is written out; of all else there is one part."""
     pending, found = [operand], []
     while pending:
-        node = pending.pop()
+        node = ungrouped(pending.pop(), ctx)
         if isinstance(node, cst.Dict | cst.List | cst.Tuple):
             pending += [element.value for element in reversed(node.elements)]
         elif isinstance(node, cst.DictComp):
@@ -32,6 +40,16 @@ def parts_of(operand: cst.BaseExpression, ctx: Context) -> list[cst.BaseExpressi
         else:
             found.append(node)
     return found
+
+
+def ungrouped(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression:
+    """Return the tree that Flax groups in another way, `unflatten_dict(params)`, or the node."""
+    while isinstance(node, cst.Call) and ctx.called(node) in _REGROUPING:
+        inner = Arguments(node).get(0, "xs", "x")
+        if inner is None:
+            break
+        node = inner
+    return node
 
 
 def is_display(node: cst.BaseExpression | None, ctx: Context) -> bool:

@@ -140,6 +140,9 @@ def _changed(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | Non
 
 
 def _is_number(node: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether an expression is a number, or writes out several: the axes of a transpose."""
+    if isinstance(node, cst.Tuple | cst.List):
+        return all(_is_number(each.value, ctx) for each in node.elements)
     if isinstance(node, cst.Integer | cst.Float | cst.Imaginary):
         return True
     if isinstance(node, cst.BinaryOperation):

@@ -38,6 +38,7 @@ from placement_lint.rules.transfers.put_trees import (
     is_named,
     parts_of,
     target_of_leaves,
+    ungrouped,
 )
 from placement_lint.rules.transfers.putting_functions import Putting, given_to_put, may_follow
 from placement_lint.rules.transfers.putting_later import (
@@ -263,6 +264,7 @@ class StagedThroughDefaultDevice(Rule):
         while isinstance(whole, cst.Name) and hops < _NAME_HOPS:
             whole = made_before(whole, at or call, ctx)
             hops += 1
+        whole = None if whole is None else ungrouped(whole, ctx)
         if (hops or tree is not None) and whole is not None and is_display(whole, ctx):
             for part in parts_of(whole, ctx):
                 if part is not whole:
@@ -481,11 +483,17 @@ def _made_here(call: cst.Call, name: str, is_spread: bool, ctx: Context) -> bool
         if is_spread and first is not None and _repeats_one(first):
             count = literal_count(first, ctx)
             return None if count is not None and count < SMALL else False
-        parts = first.elements if isinstance(first, cst.List | cst.Tuple) else ()
-        is_host = all(is_numpy_array(part.value, ctx) for part in parts)
+        parts: list[cst.BaseExpression] = []
+        if isinstance(first, cst.List | cst.Tuple):
+            parts = [part.value for part in first.elements]
+        elif isinstance(first, cst.ListComp):
+            parts = [first.elt]
+        is_host = all(_is_of_host(part, ctx) for part in parts)
         if first is None or not (is_host if parts else is_numpy_tree(first, ctx)):
             return None
-        counts = [literal_count(followed(part.value, ctx), ctx) for part in parts] or [None]
+        is_written_out = not isinstance(first, cst.ListComp)
+        counts = [literal_count(followed(part, ctx), ctx) for part in parts if is_written_out]
+        counts = counts or [None]
         count = None if None in counts else sum(each or 0 for each in counts)
     elif row.effect in _MAKING and not name.startswith("jax.numpy.array"):
         held = ctx.flow.value(call)
@@ -499,6 +507,16 @@ def _made_here(call: cst.Call, name: str, is_spread: bool, ctx: Context) -> bool
     if count is not None and count < SMALL:
         return None
     return count is not None and not is_supposed(call, ctx)
+
+
+def _is_of_host(part: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether something is a NumPy array, or an array that is made of one here."""
+    made = creator_of(part, ctx)
+    row = ctx.names.table.get(ctx.called(made) or "")
+    first = None
+    if isinstance(made, cst.Call) and row is not None and row.effect in CONVERTING:
+        first = Arguments(made).get(0, "object", "a")
+    return is_numpy_array(part if first is None else first, ctx)
 
 
 def _mapped_by(call: cst.Call, name: str, is_spread: bool, ctx: Context) -> str | None:
