@@ -367,7 +367,7 @@ def _read_here(node: Reading, ctx: Context) -> Iterator[cst.BaseExpression]:
     name = ctx.called(node)
     if name in CONVERTING or name in _COMPUTING or name in _SCALARS or name in _TEXTS:
         yield from Arguments(node).positional[:1]
-    elif makes_text(node):
+    elif makes_text(node, "format"):
         yield from Arguments(node).values
     elif name == "builtins.print":
         yield from Arguments(node).positional

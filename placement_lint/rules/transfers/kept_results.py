@@ -45,6 +45,7 @@ _PASSING_ON = frozenset({
     "math.log10", "math.log2", "math.sqrt", "numpy.array", "numpy.asarray",
     "numpy.max", "numpy.mean", "numpy.min", "numpy.sum",
 })  # fmt: skip
+_TEXT_METHODS = ("format", "join")
 _MORE_OF_NUMPY = frozenset(
     "astype copy flatten item max mean min ravel round squeeze std sum tolist".split()
 )
@@ -120,13 +121,15 @@ def _keeps(call: cst.CSTNode, ctx: Context) -> bool:
     return isinstance(call.func, cst.Attribute) and call.func.attr.value in _KEEPING_METHODS
 
 
-def makes_text(node: cst.CSTNode) -> bool:
-    """Return whether a call is a method of a text that is written out: `"{:.3f}".format(loss)`."""
+def makes_text(node: cst.CSTNode, *methods: str) -> bool:
+    """Return whether a call makes a text by a method of one that is written out:
+    `"{:.3f}".format(loss)`. `methods`: only by one of these; `", ".join(…)` reads no arrays.
+    """
     return (
         isinstance(node, cst.Call)
         and isinstance(node.func, cst.Attribute)
         and isinstance(node.func.value, cst.SimpleString | cst.ConcatenatedString)
-        and node.func.attr.value in {"format", "join"}
+        and node.func.attr.value in (methods or _TEXT_METHODS)
     )
 
 

@@ -33,6 +33,8 @@ _OF_DEVICES = re.compile(
 )
 # Of a parameter of which nothing else is known, its name is what there is to go by.
 _SHARDINGS = re.compile(r"^(?!.*(?:repl|single)).*shardings?$", re.IGNORECASE)
+_MOST_BINDINGS = 8
+"""Assignments to one name between which it is looked for what chooses."""
 
 
 def is_elsewhere(
@@ -82,7 +84,7 @@ def is_host_sometimes(
     if isinstance(target, cst.Name):
         scope = ctx.names.scope(target)
         bindings = [*ctx.names.bindings(target)]
-        return all(
+        return len(bindings) <= _MOST_BINDINGS and all(
             ctx.names.scope(each.node) is scope
             and each.value is not None
             and _is_free(each.value, ctx)
