@@ -11,10 +11,11 @@ from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.donation.memory_kinds import KINDS, WORDS, may_fail, named_kind
-from placement_lint.rules.meshes.passed_on import passing
+from placement_lint.rules.meshes.passed_on import passing, test_of
 from placement_lint.semantic.enclosing import ancestors_in_function, passed_exits
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import string_value
+from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -170,15 +171,18 @@ def _is_asked(given: cst.BaseExpression, call: cst.Call, ctx: Context) -> bool:
     """Return whether a condition around a call asks for the name that it is given: then another
     one may have been taken care of before.
     """
-    if not isinstance(given, cst.Name):
+    name = dotted(given)
+    if not name:
         return False
-    around = (each for child, each in ancestors_in_function(call, ctx) if child is not _test(each))
-    tests = (_test(each) for each in (*around, *passed_exits(call, ctx)))
+    around = (
+        each for child, each in ancestors_in_function(call, ctx) if child is not test_of(each)
+    )
+    tests = (test_of(each) for each in (*around, *passed_exits(call, ctx)))
     return any(
-        isinstance(part, cst.Name) and part.value == given.value
+        dotted(part) == name
         for test in tests
         if test is not None
-        for part in (test, *ctx.tree.every(cst.Name, below=test))
+        for part in (test, *ctx.tree.every(cst.Name, cst.Attribute, below=test))
     )
 
 
@@ -190,12 +194,6 @@ def _is_chosen(given: cst.BaseExpression, ctx: Context) -> bool:
         return False
     is_conditional = isinstance(followed(given, ctx), cst.IfExp | cst.BooleanOperation)
     return is_conditional or len([*ctx.names.bindings(given)]) > 1
-
-
-def _test(node: cst.CSTNode) -> cst.BaseExpression | None:
-    if isinstance(node, cst.Match):
-        return node.subject
-    return node.test if isinstance(node, cst.If | cst.IfExp) else None
 
 
 def _nearest(kind: str) -> str | None:

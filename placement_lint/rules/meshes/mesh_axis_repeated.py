@@ -11,7 +11,7 @@ from placement_lint.placement.domain.sharding import Mesh, Spec
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.iterated_specs import meets_each
-from placement_lint.rules.meshes.passed_on import passing
+from placement_lint.rules.meshes.passed_on import asks_for_text, passing
 from placement_lint.rules.meshes.shardings import (
     MAKERS_OF_SPECS,
     calls_at,
@@ -126,7 +126,11 @@ class MeshAxisRepeated(Rule):
         if not found or is_asserted_to_fail(node, ctx) or is_caught(node, ctx, _CAUGHT):
             return
         if is_sharding:
-            found = [each for each in found if not _passing(node, each, ctx)]
+            found = [
+                each
+                for each in found
+                if not asks_for_text(node, each.axis, ctx) and not _passing(node, each, ctx)
+            ]
             if not found:
                 return
         what = _message(found[0])
@@ -168,7 +172,8 @@ def _passed_on(facts: ModuleFacts) -> list[tuple[cst.Call, str, Passing]]:
             continue
         every = {_repeated(call.given[1], in_turn=False) for call in calls_at(node, ctx)}
         for each in sorted((each for each in every if each is not None), key=str):
-            for one in _passing(node, each, ctx):
+            passed = [] if asks_for_text(node, each.axis, ctx) else _passing(node, each, ctx)
+            for one in passed:
                 if not is_asserted_to_fail(one.call, one.there) and not is_caught(
                     one.call, one.there, _CAUGHT
                 ):

@@ -21,7 +21,7 @@ from placement_lint.rules.meshes.bare_specs import (
 )
 from placement_lint.rules.meshes.constraints import CONSTRAINT
 from placement_lint.rules.meshes.iterated_specs import is_of_table, leaves_some_out, meets_each
-from placement_lint.rules.meshes.passed_on import passing
+from placement_lint.rules.meshes.passed_on import asks_for_text, passing
 from placement_lint.rules.meshes.shardings import (
     calls_at,
     may_know_meshes,
@@ -262,6 +262,9 @@ def _judge(node: cst.Call, ctx: Context) -> _Judged | None:
     if not unknown or is_asserted_to_fail(node, ctx) or is_caught(node, ctx, _CAUGHT):
         return None
     if _is_asked_before(node, ctx, about_axes=number == len(calls)):
+        return None
+    unknown = [each for each in unknown if not asks_for_text(node, each.axis, ctx)]
+    if not unknown:
         return None
     passed_on, here = _sorted_out(node, unknown, ctx, is_of_some=number < len(calls))
     if given_meshes and not ctx.is_call(node, *NAMED_SHARDINGS, *SHARD_MAPS, "functools.partial"):

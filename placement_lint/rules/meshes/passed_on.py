@@ -14,8 +14,9 @@ import libcst as cst
 from placement_lint.jaxmodel.tracing import NAMED_SHARDINGS
 from placement_lint.placement.domain.sharding import Mesh, Sharding, Spec
 from placement_lint.rules.meshes.shardings import leaves
+from placement_lint.semantic.enclosing import ancestors_in_function, passed_exits
 from placement_lint.semantic.followed import followed
-from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.syntax.calls import Arguments, is_none, string_value
 from placement_lint.syntax.definitions import PARTIAL
 from placement_lint.syntax.dotted import said
 
@@ -222,6 +223,39 @@ def _by_default(
     else:
         given = [each.default for each in ctx.tree.every(cst.Param, below=definition.params)]
     return sum(_times_written(each, text, ctx) for each in given if each is not None)
+
+
+def asks_for_text(node: cst.CSTNode, text: str, ctx: Context) -> bool:
+    """Return whether a condition that decides whether a node runs asks for what is a text, in a way
+    that is not understood: `if axis.startswith("data"):`. Not whether there is one.
+    """
+    around = (
+        each for child, each in ancestors_in_function(node, ctx) if child is not test_of(each)
+    )
+    tests = (test_of(each) for each in (*around, *passed_exits(node, ctx)))
+    return any(
+        not _asks_whether_there(name, ctx)
+        and any(_times(atom, text) for atom in ctx.flow.value(name))
+        for test in tests
+        if test is not None
+        for name in (test, *ctx.tree.every(cst.Name, cst.Attribute, below=test))
+        if isinstance(name, cst.Name | cst.Attribute)
+    )
+
+
+def test_of(node: cst.CSTNode) -> cst.BaseExpression | None:
+    """Return what a statement or an expression asks for to choose."""
+    if isinstance(node, cst.Match):
+        return node.subject
+    return node.test if isinstance(node, cst.If | cst.IfExp) else None
+
+
+def _asks_whether_there(name: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether a condition asks for nothing of a name but whether it is `None`, or empty."""
+    parent = ctx.parent(name)
+    if isinstance(parent, cst.Comparison):
+        return all(is_none(each.comparator) for each in parent.comparisons)
+    return isinstance(parent, cst.If | cst.IfExp | cst.BooleanOperation | cst.UnaryOperation)
 
 
 def function_of(param: cst.Param, ctx: Context) -> Function | None:

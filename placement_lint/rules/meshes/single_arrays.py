@@ -26,10 +26,11 @@ _METHODS = COMPUTING_METHODS - {"copy"}
 _OPERATORS = (cst.Divide, cst.MatrixMultiply, cst.Power, cst.Subtract)
 """Operators that lists do not have. Sets have the last one: no tree of JAX is one."""
 _OF_SEVERAL = frozenset({
-    "array", "asarray", "block", "broadcast_arrays", "concat", "concatenate", "column_stack",
-    "dstack", "hstack", "meshgrid", "stack", "vstack",
+    "array", "asarray", "block", "broadcast_arrays", "broadcast_shapes", "choose", "concat",
+    "concatenate", "column_stack", "dstack", "hstack", "isscalar", "iterable", "ix_", "lexsort",
+    "meshgrid", "result_type", "select", "stack", "vstack",
 })  # fmt: skip
-"""Functions of `jax.numpy` that are given lists of arrays."""
+"""Functions of `jax.numpy` that are given lists of arrays, or anything."""
 _ASKING = frozenset({"builtins.hasattr", "builtins.isinstance", "builtins.type"})
 _MOST_STEPS = 3
 _MOST_USES = 64
