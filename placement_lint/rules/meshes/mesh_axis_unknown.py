@@ -38,7 +38,7 @@ from placement_lint.syntax.calls import string_value
 from placement_lint.syntax.guards import is_main_guard
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.sharded_calls import ShardedCall
@@ -257,7 +257,8 @@ def _judge(node: cst.Call, ctx: Context) -> _Judged | None:
         calls = calls_with_specs(node, ctx)
         constrains = ctx.called(node) == CONSTRAINT
         found = (_unknown_in_force(call, ctx, constrains=constrains) for call in calls)
-    unknown = sorted((each for each in found if each is not None), key=_order)
+    every_found = [*found]
+    unknown = sorted((each for each in every_found if each is not None), key=_order)
     number = len(unknown)
     if not unknown or is_asserted_to_fail(node, ctx) or is_caught(node, ctx, _CAUGHT):
         return None
@@ -266,7 +267,14 @@ def _judge(node: cst.Call, ctx: Context) -> _Judged | None:
     unknown = [each for each in unknown if not asks_for_text(node, each.axis, ctx)]
     if not unknown:
         return None
-    passed_on, here = _sorted_out(node, unknown, ctx, is_of_some=number < len(calls))
+    fine = {
+        mesh
+        for call, each in zip(calls, every_found, strict=True)
+        if each is None
+        for mesh in (call.given[0] if call.given else ())
+    }
+    is_of_some = number < len(calls)
+    passed_on, here = _sorted_out(node, unknown, ctx, fine if is_of_some else None)
     if given_meshes and not ctx.is_call(node, *NAMED_SHARDINGS, *SHARD_MAPS, "functools.partial"):
         # A name may stand for one of several functions, each with a mesh of its own.
         axes = _axes_of(calls)
@@ -281,19 +289,22 @@ def _judge(node: cst.Call, ctx: Context) -> _Judged | None:
 
 
 def _sorted_out(
-    node: cst.Call, unknown: list[_Unknown], ctx: Context, *, is_of_some: bool
+    node: cst.Call, unknown: list[_Unknown], ctx: Context, fine: Collection[Atom] | None
 ) -> tuple[list[_PassedOn], list[_Unknown]]:
     """Return which axes callers pass, each with the call that does, and those which are written
     around a call itself.
 
-    `is_of_some`: other executions have nothing wrong, be it for the mesh that they are given.
+    `fine`: the meshes of executions that have nothing wrong; None where each has something.
     """
     passed_on: list[_PassedOn] = []
     here: list[_Unknown] = []
     for each in unknown:
         found = passing(node, ctx, each.axis, each.spec, over=each.over)
-        if not found and is_of_some and each.over is not None:
+        if not found and fine is not None and each.over is not None:
             found = passing(node, ctx, each.over)
+            if each.over in fine and len(found) == len(passing(node, ctx, each.over, alone=False)):
+                # It is right for others that come by the same calls.
+                found = []
         if not found:
             here.append(each)
         for one in found:

@@ -53,12 +53,14 @@ def passing(
     *,
     times: int = 1,
     over: Mesh | None = None,
+    alone: bool = True,
 ) -> list[Passing]:
     """Return the calls of the program by which a text, or a mesh, comes to a node.
 
     None where the code around the node writes it itself so many `times`, such as in the spec that
     is `made` there, or more calls than a few pass it. What passes another mesh than the text is
-    wrong `over` does not count, nor does a mesh that is passed with one of its axes.
+    wrong `over` does not count, nor does a mesh that is passed with one of its axes, if it is to be
+    `alone`.
     """
     if isinstance(wrong, str):
         written = node
@@ -66,7 +68,11 @@ def passing(
             spec = ctx.tree.nodes[made.node]
             written = spec if ctx.function(spec) is ctx.function(node) else node
         times -= _times_written(written, wrong, ctx)
-    found = _passing(node, ctx, _Wrong(wrong, times, over), (), [_MOST_STEPS]) if times > 0 else []
+    found = (
+        _passing(node, ctx, _Wrong(wrong, times, over, alone), (), [_MOST_STEPS])
+        if times > 0
+        else []
+    )
     return found if len({id(each.call) for each in found}) <= _MOST_PASSING else []
 
 
@@ -77,12 +83,14 @@ class _Wrong(NamedTuple):
     times: int
     """How often it is passed by a call because of which something fails."""
     over: Mesh | None
+    alone: bool
 
     def may_be_with(self, passed: Iterable[Atom]) -> bool:
         """Return whether it is wrong together with what else is passed."""
         atoms = [*passed]
         if isinstance(self.what, Mesh):
-            return not any(_times(atom, axis) for atom in atoms for axis in self.what.names or ())
+            names = self.what.names or ()
+            return not (self.alone and any(_times(atom, axis) for atom in atoms for axis in names))
         meshes = {mesh for atom in atoms for mesh in (atom, getattr(atom, "mesh", None))}
         known = {mesh for mesh in meshes if isinstance(mesh, Mesh)}
         return self.over is None or not known or self.over in known
