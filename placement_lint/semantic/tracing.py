@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS
-from placement_lint.jaxmodel.tracing import LIFTING, TRACINGS, TraceKind, Tracing
+from placement_lint.jaxmodel.tracing import COMPILING, LIFTING, TRACINGS, TraceKind, Tracing
 from placement_lint.syntax.calls import Arguments, elements_or_self
 from placement_lint.syntax.definitions import (
     PARTIAL,
@@ -133,9 +133,11 @@ class TracedFunctions:
         for use in self._uses(function):
             if self.tree.is_inside(use, function):
                 continue
-            if not self._is_immediate(use):
-                return None
-            by = self.around(use, kinds) or self.only_from(use, kinds, depth - 1)
+            by = self._given_to_compiled(use, kinds)
+            if by is None:
+                if not self._is_immediate(use):
+                    return None
+                by = self.around(use, kinds) or self.only_from(use, kinds, depth - 1)
             if by is None:
                 return None
             found.append(by)
@@ -143,6 +145,30 @@ class TracedFunctions:
             return None
         is_certain = self._is_private(function) and all(each.is_certain for each in found)
         return TracedBy(found[0].tracing, is_certain)
+
+    def _given_to_compiled(self, use: cst.CSTNode, kinds: frozenset[TraceKind]) -> TracedBy | None:
+        """Return how a function is traced that a compiled one is given, as a static argument.
+
+        All that a compiled function can do with it is to call it while it is traced, or to give it
+        to others that do; or to a callback on the host.
+        """
+        argument = self.tree.parent(use)
+        call = self.tree.parent(argument) if isinstance(argument, cst.Arg) else None
+        if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Name):
+            return None
+        compiled = named_function(call.func, self.names)
+        if not isinstance(compiled, cst.FunctionDef) or len(compiled.decorators) != 1:
+            return None
+        tracing = self.tracing(compiled.decorators[0].decorator)
+        if tracing is None or tracing.kind not in kinds & COMPILING or self._has_callbacks:
+            return None
+        return TracedBy(tracing, False)
+
+    @cached_property
+    def _has_callbacks(self) -> bool:
+        return any(
+            self.names.qualified(call.func) in HOST_CALLBACKS for call in self.tree.every(cst.Call)
+        )
 
     def function_around(self, node: cst.CSTNode) -> cst.FunctionDef | None:
         """Return the function at the top level of the file that a node is in, and in no other."""

@@ -67,6 +67,18 @@ class Traced:
             elif (names.qualified(call.func) or "").startswith(_CALLED_IN_TRACED):
                 for argument in call.args:
                     self._mark(argument.value, functions, self._handed)
+            elif isinstance(call.func, cst.Name) and self._is_jitted(call.func, functions):
+                # A function is no array: it is static, and called while the other is traced.
+                for argument in call.args:
+                    if isinstance(argument.value, cst.Name):
+                        self._mark(argument.value, functions, self._nodes)
+
+    def _is_jitted(self, name: cst.Name, functions: dict[str, list[cst.FunctionDef]]) -> bool:
+        """Return whether a name is that of a function which `jax.jit` decorates."""
+        if name.value not in functions:
+            return False
+        made = named_function(name, self.names)
+        return isinstance(made, cst.FunctionDef) and self.is_only_jitted(made)
 
     def __contains__(self, function: cst.CSTNode) -> bool:
         """Return whether a function, or one around it, is traced."""
