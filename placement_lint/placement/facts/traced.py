@@ -77,6 +77,8 @@ class Traced:
         """Return whether a name is that of a function which `jax.jit` decorates."""
         if name.value not in functions:
             return False
+        if not any(id(each) in self._decorated for each in functions[name.value]):
+            return False
         made = named_function(name, self.names)
         return isinstance(made, cst.FunctionDef) and self.is_only_jitted(made)
 
