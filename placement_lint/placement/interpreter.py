@@ -685,8 +685,8 @@ class Program:
 
     def held(self, key: Variable, state: State) -> Value | None:
         """Return what a variable holds; None for one that is not bound, or not any longer."""
-        self.functions.note_read(key)
         found = state.variables.get(key)
+        self.functions.note_read(key, found or None)
         if found is None and (isinstance(key[0], Instance) or key[0] in self.module_scopes):
             found = self.now.final.get(key)
         return found

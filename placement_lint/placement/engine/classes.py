@@ -304,8 +304,8 @@ class Classes:
         if name == "__class__" and not self.is_namespace(instance):
             return value(Class(instance.cls))
         key: Variable = (instance, name)
-        self._program.functions.note_read(key)
         held = state.variables.get(key)
+        self._program.functions.note_read(key, held or None)
         if held is None and self._program.now.made(instance):
             held = self._program.now.final.get(key)
         if held:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import ChainMap
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import TYPE_CHECKING, TypeAlias
 
-from placement_lint.placement.domain.containers import Containers
-from placement_lint.placement.domain.values import Instance
+from placement_lint.placement.domain.containers import Containers, sites
+from placement_lint.placement.domain.values import NOTHING, Instance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, MutableMapping
@@ -37,19 +38,33 @@ class Reads:
     Those of a function that calls many others are many, and a dictionary takes three times as much.
     """
 
-    __slots__ = ("_held", "_names")
+    __slots__ = ("_held", "_names", "_settled")
 
-    def __init__(self, reads: Mapping[Variable, Value | None]) -> None:
-        """Take all of them."""
+    def __init__(
+        self, reads: Mapping[Variable, Value | None], settled: Mapping[Variable, Value]
+    ) -> None:
+        """Take all of them; `settled`: of the attributes that the execution sets, see `allowed`."""
         self._names = tuple(reads)
         self._held = tuple(reads.values())
+        self._settled = tuple(map(settled.get, self._names)) if settled else ()
 
-    def __iter__(self) -> Iterator[Variable]:
-        return iter(self._names)
+    def items(self) -> Iterator[tuple[Variable, Value | None, Value | None]]:
+        """Return each variable with what it held, and with what it may hold besides that."""
+        return zip(self._names, self._held, self._settled or repeat(None), strict=False)
 
-    def items(self) -> Iterator[tuple[Variable, Value | None]]:
-        """Return each variable with what it held."""
-        return zip(self._names, self._held, strict=True)
+
+def allowed(held: Value | None, now: Value | None, settled: Value | None) -> bool:
+    """Return whether an execution does the same where a variable does not hold the same `now`.
+
+    So it does where it sets an attribute before it reads it, or never does, if all that the
+    attribute holds now is in what it sets: whether it takes the place of that or is joined to it,
+    it gives the same. Not so of a container, which may change under another name.
+    """
+    return (
+        settled is not None
+        and (held or NOTHING) <= (now or NOTHING) <= settled
+        and not any(sites(now or NOTHING))
+    )
 
 
 @dataclass

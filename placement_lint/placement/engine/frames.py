@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from placement_lint.placement.domain.values import Instance
+
 if TYPE_CHECKING:
     from placement_lint.placement.domain.mesh_contexts import MeshesInForce
     from placement_lint.placement.domain.places import Place, Site
     from placement_lint.placement.domain.state import DefaultDevice, State, Variable, Variables
-    from placement_lint.placement.domain.values import Array, Instance, Value
+    from placement_lint.placement.domain.values import Array, Value
 
 
 class Yielded(NamedTuple):
@@ -33,6 +35,9 @@ class Frame:
     around: int
     """How many blocks are around its body."""
     reads: dict[Variable, Value | None] = field(default_factory=dict)
+    settled: dict[Variable, Value | None] = field(default_factory=dict)
+    """Of those that are attributes, what each held at least wherever it was read, and at the end.
+    None where it was read before it held anything."""
     returns: list[Value] = field(default_factory=list)
     yields: list[Yielded] = field(default_factory=list)
     made: set[Site] = field(default_factory=set)
@@ -55,6 +60,15 @@ class Frame:
     """Something is copied in it or in what it calls, or may be."""
     touches: bool = False
     """A placement comes in, or is asked for, in it or in what it calls."""
+
+    def settle(self, key: Variable, held: Value | None) -> None:
+        """Note what an attribute holds where it is read or left; None: that it has none matters."""
+        if isinstance(key[0], Instance):
+            least = self.settled.get(key, held)
+            if least is not held and least is not None:
+                # Most are equal: then one is kept.
+                least = None if held is None else least if least <= held else least & held
+            self.settled[key] = least
 
     @property
     def is_own(self) -> bool:

@@ -272,8 +272,7 @@ class Functions:
         if end is not None:
             changes = end.variables.changes(entered)
             writes = {key: held for key, held in changes.items() if key[0] not in own}
-            for key in writes:
-                frame.reads.setdefault(key, self.seen(key, frame.entry))
+            self._note_written(frame, writes)
             self._program.finish(changes)
             base = end.base if end.base != before else None
         # A context manager is left and entered by whoever uses it.
@@ -294,7 +293,10 @@ class Functions:
         objects = self._program.objects.own(frame, writes, result) if frame.objects else NO_OBJECTS
         return Execution(
             self._shared.of(result),
-            Reads(self._shared.reads(frame.reads)),
+            Reads(
+                self._shared.reads(frame.reads),
+                {} if is_context else self._shared.table(_settled(frame)),
+            ),
             self._shared.table(writes),
             base,
             made,
@@ -359,12 +361,24 @@ class Functions:
             return value(Coroutine(result)) if node.asynchronous is not None else result
         return join(*frame.returns) if frame.returns else UNKNOWN
 
-    def note_read(self, key: Variable) -> None:
-        """Note that the function being executed depends on a variable that is not its own."""
+    def _note_written(self, frame: Frame, writes: dict[Variable, Value]) -> None:
+        """Note that what a function leaves in variables may depend on what they held before."""
+        for key, held in writes.items():
+            frame.reads.setdefault(key, self.seen(key, frame.entry))
+            frame.settle(key, held)
+
+    def note_read(self, key: Variable, held: Value | None) -> None:
+        """Note that the function being executed depends on a variable that is not its own.
+
+        `held`: what it holds there, or may hold; None: it holds nothing, or that is not known.
+        """
         if self._frames:
             frame = self._frames[-1]
-            if key[0] not in frame.own and key not in frame.reads:
+            if key[0] in frame.own:
+                return
+            if key not in frame.reads:
                 frame.reads[key] = self.seen(key, frame.entry)
+            frame.settle(key, held)
 
     def seen(self, key: Variable, variables: Variables) -> Value | None:
         """Return what a function sees that reads a variable of another body.
@@ -412,6 +426,20 @@ class Functions:
                     found |= {position, param.name.value}
             self._stored[function] = frozenset(found)
         return self._stored[function]
+
+
+def _settled(frame: Frame) -> dict[Variable, Value]:
+    """Return the attributes that an execution sets, with what each may hold before that.
+
+    All of that is in what it reads of them, and in what it leaves there, in any case.
+    """
+    return {
+        key: least
+        for key, least in frame.settled.items()
+        if least is not None
+        and least != (before := frame.reads[key])
+        and not any(sites(before or NOTHING))
+    }
 
 
 def _stored_into(node: cst.CSTNode) -> cst.Name | None:

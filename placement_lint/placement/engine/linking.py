@@ -272,8 +272,8 @@ class Linking:
             if static is not None and static != UNKNOWN:
                 return static
         key = variable(owner, name)
-        self._program.functions.note_read(key)
         held = state.variables.get(key)
+        self._program.functions.note_read(key, held or None)
         if held == NOTHING and isinstance(owner.node, cst.FunctionDef | cst.Lambda):
             # A loop may bind it later.
             return UNKNOWN

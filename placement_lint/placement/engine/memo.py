@@ -31,6 +31,7 @@ from placement_lint.placement.domain.values import (
     is_placed,
     join,
 )
+from placement_lint.placement.engine.executions import allowed
 from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.facts.decorators import caches
 
@@ -235,9 +236,9 @@ class Memo:
         """Return an execution of this key that would do the same now."""
         seen, variables = self._program.functions.seen, state.variables
         for execution in contexts.get(key, ()):
-            for name, held in execution.reads.items():
+            for name, held, settled in execution.reads.items():
                 now = seen(name, variables)
-                if now is held or now == held:
+                if now is held or now == held or allowed(held, now, settled):
                     continue
                 if now is None or not (execution.is_general and held == UNKNOWN and is_data(now)):
                     break
@@ -286,7 +287,7 @@ class Memo:
         if known is not None:
             return known
         there = state.copy()
-        reads = [dict(each.reads.items()) for each in alike]
+        reads = [{name: held for name, held, _ in each.reads.items()} for each in alike]
         for name in dict.fromkeys(name for each in reads for name in each):
             held = self._program.functions.seen(name, state.variables)
             varies = any(each.get(name, held) != held for each in reads)
@@ -350,8 +351,11 @@ class Memo:
 
     def reuse(self, execution: Execution, state: State) -> Value:
         """Do to a state what an execution did, and give what it returned."""
-        for name in execution.reads:
-            self._program.functions.note_read(name)
+        for name, _, settled in execution.reads.items():
+            held = settled
+            if held is None and isinstance(name[0], Instance):
+                held = state.variables.get(name) or None
+            self._program.functions.note_read(name, held)
         for name, held in execution.writes.items():
             state.variables[name] = held
         if execution.base is not None:

@@ -61,3 +61,25 @@ def test_data_that_a_function_reads_is_unknown_to_one_execution_for_all() -> Non
         "c = C()\n" + "c.step('x')\nc.n = 'b'\n" * 20
     )
     assert found.program.now.executions <= 5
+
+
+SETTING = [
+    ("an attribute that is set anyway may hold that", "    o.n = 'b'\n", "'b'", 2),
+    ("not something else", "    o.n = 'b'\n", "'a'", 3),
+    ("nor where it is read before", "    n = o.n\n    o.n = 'b'\n", "'b'", 3),
+    ("what is read later is what was set", "    o.n = 'b'\n    n = o.n\n", "'b'", 2),
+    ("a list may change under another name", "    o.n = k\n", "k", 3),
+]
+
+
+@pytest.mark.parametrize(
+    ("body", "held", "executions"), [case[1:] for case in SETTING], ids=[c[0] for c in SETTING]
+)
+def test_executions_for_attributes_that_a_function_sets(
+    body: str, held: str, executions: int
+) -> None:
+    found = interpreted(
+        "class C:\n    def __init__(self):\n        self.m = 'c'\n"
+        f"k = ['b']\ndef f(o):\n{body}o = C()\nf(o)\no.n = {held}\nf(o)\n"
+    )
+    assert found.program.now.executions == executions
