@@ -26,7 +26,13 @@ from placement_lint.semantic.program_queries import GivenTo
 from placement_lint.semantic.spread_options import AllArguments
 from placement_lint.semantic.written_tables import choices, listed_items
 from placement_lint.syntax.calls import Arguments, integer_value, is_none, string_value
-from placement_lint.syntax.definitions import class_named, function_of, initializer, parameter_named
+from placement_lint.syntax.definitions import (
+    class_named,
+    function_of,
+    initializer,
+    is_static,
+    parameter_named,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -377,8 +383,12 @@ def _run_here(given: _Given, view: FileView) -> Iterator[tuple[Function, bool]]:
         function = (
             function_of(each, view.names) or called_method(each, view) or made_function(each, view)
         )
-        # A decorated function may be anything.
-        if function is not None and not getattr(function, "decorators", ()):
+        decorators = getattr(function, "decorators", ())
+        # A decorated function may be anything, but for a static method.
+        is_bare = not decorators or (
+            len(decorators) == 1 and function is not None and is_static(function, view.names)
+        )
+        if function is not None and is_bare:
             yield function, is_certain
     for made, methods, is_certain in given.objects:
         yield from ((method, is_certain) for method in _methods(made, methods, view))

@@ -201,9 +201,9 @@ def function_of(
 ) -> Function | None:
     """Return the function of this file that runs when an expression is called, if that is sure.
 
-    What `named_function` knows; a method by `self.name`; any of these as the first argument of
-    `functools.partial`, or of a function whose qualified name is in `through`. A method or what is
-    in a `partial` has parameters that its calls do not pass.
+    What `named_function` knows; a method by `self.name`, and a static one by `Class.name`; any of
+    these as the first argument of `functools.partial`, or of a function whose qualified name is in
+    `through`. A method or what is in a `partial` has parameters that its calls do not pass.
     """
     for _ in range(_MAX_NESTING):
         if not isinstance(node, cst.Call):
@@ -213,8 +213,15 @@ def function_of(
             return None
         node = Arguments(node).get(0, "func", "fun", "f")
     if isinstance(node, cst.Attribute):
-        return own_method(node, names)
+        return own_method(node, names) or _static_method(node, names)
     return named_function(node, names)
+
+
+def _static_method(node: cst.Attribute, names: Names) -> cst.FunctionDef | None:
+    """Return the method that `Class.name` is, where it is a static one."""
+    owner = class_named(node.value, names)
+    method = None if owner is None else method_of_class(owner, node.attr.value, names)
+    return method if method is not None and is_static(method, names) else None
 
 
 def handed_back(call: cst.Call, names: Names) -> tuple[cst.Call, int] | None:
