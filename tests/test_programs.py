@@ -102,7 +102,7 @@ def test_there_are_programs() -> None:
     assert len({program.name for program in PROGRAMS}) == len(PROGRAMS)
 
 
-@pytest.mark.sampled(one_in=22)
+@pytest.mark.sampled(one_in=30)
 @every_program
 def test_findings_and_fixes(
     subtests: pytest.Subtests, program: ProgramCase, tmp_path: Path

@@ -293,6 +293,7 @@ def test_linting_loads_nothing_of_it(folder: Path) -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.every
 def test_copies_fail_a_run_that_is_to_make_none(folder: Path) -> None:
     (folder / "copies.py").write_text(HAZARD, encoding="utf-8")
     (folder / "fails.py").write_text(f"{HAZARD}raise SystemExit(7)\n", encoding="utf-8")

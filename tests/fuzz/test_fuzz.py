@@ -148,6 +148,7 @@ def looks(kind: str, number: int) -> Iterator[tuple[Input, Verdict]]:
     yield given, Verdict(("it is 7",) if number == 7 else (), parsed=True)
 
 
+@pytest.mark.every
 def test_what_kills_a_process_or_hangs_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -84,7 +84,9 @@ def test_each_in_two_processes(folder: Path, name: str) -> None:
     check_fix(folder, 2)
 
 
-@pytest.mark.parametrize("kind", ["code", "bytes", "notebook", "place"])
+@pytest.mark.parametrize(
+    "kind", [pytest.param("code", marks=pytest.mark.every), "bytes", "notebook", "place"]
+)
 def test_many_in_one_run(folder: Path, kind: str) -> None:
     """One run with a part of the code, and all that is small otherwise."""
     names = [name for name in NAMES if name.startswith(kind) and not name.endswith(SLOW)]

@@ -194,6 +194,7 @@ def executed() -> Executed:
     return execute(sys.executable)
 
 
+@pytest.mark.every
 @NEEDS_JAX
 def test_what_operations_do_with_arrays_on_a_mesh(executed: Executed) -> None:
     assert executed.wrong_operations() == {}

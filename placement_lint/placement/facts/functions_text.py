@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.facts.module import Module
 
 
-class Uses(NamedTuple):
+class FunctionUses(NamedTuple):
     """The names that modules use, other than to define what they stand for."""
 
     used: frozenset[str]
@@ -23,7 +23,7 @@ class Uses(NamedTuple):
     is executed by now unless a decorator of a library makes it a command."""
 
 
-def uses_of(modules: Iterable[Module], is_ours: Callable[[Module, str], bool]) -> Uses:
+def uses_of(modules: Iterable[Module], is_ours: Callable[[Module, str], bool]) -> FunctionUses:
     """Return the names that modules use; not those which a library is given to run."""
     found: set[str] = set()
     begun: set[str] = set()
@@ -35,7 +35,7 @@ def uses_of(modules: Iterable[Module], is_ours: Callable[[Module, str], bool]) -
         found |= {node.value for node in module.tree.every(cst.Name) if id(node) not in defining}
         imported = module.tree.every(cst.Attribute)
         found |= {each.attr.value for each in imported if module.names.qualified(each)}
-    return Uses(frozenset(found), frozenset(begun))
+    return FunctionUses(frozenset(found), frozenset(begun))
 
 
 def plain_functions(module: Module, but: frozenset[str]) -> Iterator[Place]:

@@ -15,7 +15,6 @@ from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.domain import contents, values
 from placement_lint.placement.engine.operations import seat_of
-from placement_lint.placement.facts.annotations import classes_by_parameter
 from placement_lint.rules.commitment.combining import COMBINING, COMBINING_TREES, REFUSING
 from placement_lint.rules.commitment.dependence import EACH, computed_together, needed_parts
 from placement_lint.rules.commitment.putting import TREE_MAPS
@@ -149,6 +148,9 @@ def is_known_by_name(operand: cst.CSTNode, ctx: Context) -> bool:
 
 
 def _classes_by_parameter(facts: ModuleFacts) -> dict[str, cst.BaseExpression]:
+    # Rules import this module where LibCST may not be needed.
+    from placement_lint.placement.facts.annotations import classes_by_parameter
+
     return classes_by_parameter(facts.tree, facts.names)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from placement_lint.rules.context import Context
-    from placement_lint.rules.meshes.passed_on import Passing
+    from placement_lint.rules.meshes.passed_on import WrongCall
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.edits import Editor
 
@@ -147,11 +147,11 @@ def _kinds(given: cst.BaseExpression, ctx: Context) -> set[str | None]:
     return {atom.text if isinstance(atom, Plain) else None for atom in held} or {None}
 
 
-def _passed_on(facts: ModuleFacts) -> list[tuple[cst.CSTNode, str, Passing]]:
+def _passed_on(facts: ModuleFacts) -> list[tuple[cst.CSTNode, str, WrongCall]]:
     """Return the calls of the program that pass an unknown kind to what uses it in a file."""
     from placement_lint.rules.context import Context
 
-    found: dict[int, tuple[cst.CSTNode, str, Passing]] = {}
+    found: dict[int, tuple[cst.CSTNode, str, WrongCall]] = {}
     ctx = Context(facts, UnknownMemoryKind, [])
     for call in facts.tree.every(cst.Call) if facts.says(*WORDS) else ():
         given = named_kind(call, ctx)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.domain.places import Place
     from placement_lint.rules.context import Context
-    from placement_lint.rules.meshes.passed_on import Passing
+    from placement_lint.rules.meshes.passed_on import WrongCall
     from placement_lint.semantic.model import ModuleFacts
 
 _SHARDING = ("jax.NamedSharding", "jax.sharding.NamedSharding")
@@ -156,14 +156,14 @@ def _message(repeated: _Repeated) -> str:
     return f'{repeated.text} names the axis "{repeated.axis}" twice'
 
 
-def _passed_on(facts: ModuleFacts) -> list[tuple[cst.Call, str, Passing]]:
+def _passed_on(facts: ModuleFacts) -> list[tuple[cst.Call, str, WrongCall]]:
     """Return the calls by which one axis comes twice to a spec in a file, each with what it is."""
     from placement_lint.rules.context import Context
 
     ctx = Context(facts, MeshAxisRepeated, [])
     if not facts.has_siblings and not _may_repeat_specs(ctx):
         return []
-    found: dict[int, tuple[cst.Call, str, Passing]] = {}
+    found: dict[int, tuple[cst.Call, str, WrongCall]] = {}
     for index in sorted(facts.flow.record.sharded_calls.seen):
         node = facts.tree.nodes[index]
         if not isinstance(node, cst.Call) or not ctx.is_call(node, *_SHARDING):
@@ -181,7 +181,7 @@ def _passed_on(facts: ModuleFacts) -> list[tuple[cst.Call, str, Passing]]:
     return [*found.values()]
 
 
-def _passing(node: cst.Call, repeated: _Repeated, ctx: Context) -> list[Passing]:
+def _passing(node: cst.Call, repeated: _Repeated, ctx: Context) -> list[WrongCall]:
     """Return the calls that pass an axis which then is there twice."""
     return passing(node, ctx, repeated.axis, repeated.spec, times=2)
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.sharded_calls import ShardedCall
     from placement_lint.placement.domain.values import Atom, Value
     from placement_lint.rules.context import Context
-    from placement_lint.rules.meshes.passed_on import Passing
+    from placement_lint.rules.meshes.passed_on import WrongCall
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.edits import Editor
 
@@ -182,7 +182,7 @@ class _PassedOn:
     node: cst.Call
     """Where the sharding is made."""
     unknown: _Unknown
-    passing: Passing
+    passing: WrongCall
     confidence: Confidence
 
 

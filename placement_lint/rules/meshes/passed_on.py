@@ -35,7 +35,7 @@ _MOST_PASSING = 4
 """Where more calls pass what is wrong, it is rather what they call that is to be changed."""
 
 
-class Passing(NamedTuple):
+class WrongCall(NamedTuple):
     """A call that passes on what is wrong."""
 
     call: cst.Call
@@ -54,7 +54,7 @@ def passing(
     times: int = 1,
     over: Mesh | None = None,
     alone: bool = True,
-) -> list[Passing]:
+) -> list[WrongCall]:
     """Return the calls of the program by which a text, or a mesh, comes to a node.
 
     None where the code around the node writes it itself so many `times`, such as in the spec that
@@ -102,14 +102,14 @@ def _passing(
     wrong: _Wrong,
     inside: tuple[cst.CSTNode, ...],
     left: list[int],
-) -> list[Passing]:
+) -> list[WrongCall]:
     """Return what `passing` does of a node that is called from `inside` of some definitions."""
     for around in ctx.ancestors(node):
         if not isinstance(around, cst.FunctionDef | cst.Lambda | cst.ClassDef):
             continue
         if around in inside:
             return []
-        found: list[Passing] = []
+        found: list[WrongCall] = []
         # What is not passed is there by default.
         times = max(1, wrong.times - _by_default(around, wrong.what, ctx))
         for call, there in _calls_of(around, ctx):
@@ -125,11 +125,11 @@ def _passing(
             known = (atom for each in every if len(each) == 1 for atom in leaves(each))
             if not wrong.may_be_with(known):
                 continue
-            behind: list[Passing] = []
+            behind: list[WrongCall] = []
             if not any(_is_written(given, wrong.what, there) for given, _ in holding):
                 behind = _passing(call, there, wrong, (*inside, around), left)
             argument, is_sure = holding[0][0], all(is_sure for _, is_sure in holding)
-            found += behind or [Passing(call, there, argument, is_sure)]
+            found += behind or [WrongCall(call, there, argument, is_sure)]
         if found:
             return found
     return []

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 _PUT = "jax.device_put"
 _METADATA = frozenset({"T", "at", "dtype", "mT", "ndim", "shape"})
 _METHODS = COMPUTING_METHODS - {"copy"}
-_OPERATORS = (cst.Divide, cst.MatrixMultiply, cst.Power, cst.Subtract)
-"""Operators that lists do not have. Sets have the last one: no tree of JAX is one."""
 _OF_SEVERAL = frozenset({
     "array", "asarray", "block", "broadcast_arrays", "broadcast_shapes", "choose", "concat",
     "concatenate", "column_stack", "dstack", "hstack", "isscalar", "iterable", "ix_", "lexsort",
@@ -98,7 +96,10 @@ def _does(use: cst.Name, ctx: Context) -> bool:
         name = parent.attr.value
         return name in _METADATA or (is_called and name in _METHODS)
     if isinstance(parent, cst.BinaryOperation):
-        return isinstance(parent.operator, _OPERATORS)
+        # Lists do not have these. Sets have the last one: no tree of JAX is one.
+        return isinstance(
+            parent.operator, cst.Divide | cst.MatrixMultiply | cst.Power | cst.Subtract
+        )
     if isinstance(parent, cst.UnaryOperation):
         return isinstance(parent.operator, cst.Minus)
     if isinstance(parent, cst.Subscript) and parent.value is use:
