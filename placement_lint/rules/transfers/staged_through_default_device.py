@@ -10,6 +10,7 @@ from placement_lint.findings import Applicability, Confidence, Severity
 from placement_lint.jaxmodel.effects import Effect
 from placement_lint.jaxmodel.transfer import LIKE_CREATORS
 from placement_lint.placement.domain import contents, values
+from placement_lint.placement.domain.devices import is_host
 from placement_lint.prefilter.conditions import ELSEWHERE, AllOf, AnyOf, Jax, Pattern, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import TREE_MAPS
@@ -480,6 +481,8 @@ def _made_here(call: cst.Call, name: str, is_spread: bool, ctx: Context) -> bool
         count = literal_count(followed(first, ctx), ctx)
     elif name in _JOINING:
         first = arguments.get(0, "arrays", "tup")
+        if first is not None and _is_joined_on_host(first, ctx):
+            return None
         if is_spread and first is not None and _repeats_one(first):
             count = literal_count(first, ctx)
             return None if count is not None and count < SMALL else False
@@ -507,6 +510,15 @@ def _made_here(call: cst.Call, name: str, is_spread: bool, ctx: Context) -> bool
     if count is not None and count < SMALL:
         return None
     return count is not None and not is_supposed(call, ctx)
+
+
+def _is_joined_on_host(parts: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether anything among what is joined is committed to the host: then all of it is."""
+    return any(
+        isinstance(atom, values.Array) and atom.committed and is_host(atom.device)
+        for name in ctx.tree.every(cst.Name, below=parts)
+        for atom in ctx.flow.value(name)
+    )
 
 
 def _is_of_host(part: cst.BaseExpression, ctx: Context) -> bool:
