@@ -383,12 +383,11 @@ def _run_here(given: _Given, view: FileView) -> Iterator[tuple[Function, bool]]:
         function = (
             function_of(each, view.names) or called_method(each, view) or made_function(each, view)
         )
+        if function is None:
+            continue
         decorators = getattr(function, "decorators", ())
         # A decorated function may be anything, but for a static method.
-        is_bare = not decorators or (
-            len(decorators) == 1 and function is not None and is_static(function, view.names)
-        )
-        if function is not None and is_bare:
+        if not decorators or (len(decorators) == 1 and is_static(function, view.names)):
             yield function, is_certain
     for made, methods, is_certain in given.objects:
         yield from ((method, is_certain) for method in _methods(made, methods, view))

@@ -32,6 +32,14 @@ NNX_LAYERS = tuple(
 """Modules of nnx."""
 NNX_VARIABLES = tuple("BatchStat Cache Intermediate Param Variable".split())
 
+FREEZING = (
+    "flax.core.FrozenDict", "flax.core.freeze", "flax.core.frozen_dict.FrozenDict",
+    "flax.core.frozen_dict.freeze", "flax.core.frozen_dict.unfreeze", "flax.core.unfreeze",
+)  # fmt: skip
+"""What gives a tree of the same arrays as one of dicts that can be changed, or cannot."""
+
+FLATTENING = ("flax.traverse_util.flatten_dict", "flax.traverse_util.unflatten_dict")
+
 LIBRARY = Library(
     rows=[
         *rows("flax.linen", _ACTIVATIONS, Effect.COMPUTE),

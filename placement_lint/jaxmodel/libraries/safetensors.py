@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from placement_lint.jaxmodel.effects import Effect, Gives, Library, rows
 
+JAX_FRAMEWORKS = frozenset({"flax", "jax"})
+"""What `safe_open` is given as `framework` for arrays of JAX."""
+
+NUMPY_FRAMEWORKS = frozenset({"np", "numpy"})
+TORCH_FRAMEWORKS = frozenset({"pt", "pytorch", "torch"})
+
 LIBRARY = Library(
     rows=[
         *rows("safetensors.flax", "load load_file", Effect.LOAD, gives=Gives.ARRAYS),

@@ -18,7 +18,10 @@ FLAX_MODELS = tuple(
 )
 """Classes whose `from_pretrained` reads parameters."""
 
-ALL_ARRAYS = {"transformers.FlaxPreTrainedModel": "params"}
+PRETRAINED = "transformers.FlaxPreTrainedModel"
+"""The class of what they give."""
+
+ALL_ARRAYS = {PRETRAINED: "params"}
 """The attribute of a class that has all arrays of an object."""
 
-LIBRARY = Library(classes={"transformers.FlaxPreTrainedModel": frozenset({"__call__", "generate"})})
+LIBRARY = Library(classes={PRETRAINED: frozenset({"__call__", "generate"})})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from placement_lint.jaxmodel.libraries.transformers import FLAX_MODELS
+from placement_lint.jaxmodel.libraries.transformers import FLAX_MODELS, PRETRAINED
 from placement_lint.placement.domain.contents import committed_to
 from placement_lint.placement.domain.devices import Device
 from placement_lint.placement.domain.library_values import AbstractArray
@@ -36,7 +36,6 @@ _CHECKPOINTERS = tuple(
     f"orbax.checkpoint.{name}"
     for name in ("AsyncCheckpointer", "Checkpointer", "PyTreeCheckpointer")
 )
-_PRETRAINED = "transformers.FlaxPreTrainedModel"
 
 
 # -- pickles ---------------------------------------------------------------------------------------
@@ -161,11 +160,11 @@ def pretrained(call: ObjectCall) -> Value:
     """
     given = call.keyword("_do_init")
     if given is None:
-        return held_by(_PRETRAINED, in_an_object(call.created()))
+        return held_by(PRETRAINED, in_an_object(call.created()))
     if not isinstance(given, cst.Name) or given.value != "False":
         return UNKNOWN
     params = Array(Device("cpu", 0), committed=True, via=frozenset({call.place}))
-    return several(value(AnyTree(NOTHING, _PRETRAINED)), value(AnyTree(value(params))))
+    return several(value(AnyTree(NOTHING, PRETRAINED)), value(AnyTree(value(params))))
 
 
 # -- datasets --------------------------------------------------------------------------------------

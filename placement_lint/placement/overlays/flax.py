@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from placement_lint.jaxmodel.libraries.flax import LINEN_LAYERS
+from placement_lint.jaxmodel.libraries.flax import FLATTENING, FREEZING, LINEN_LAYERS
+from placement_lint.jaxmodel.libraries.transformers import PRETRAINED
 from placement_lint.placement.domain.values import (
     NOTHING,
     PLAIN,
@@ -69,7 +70,7 @@ def bind(call: ObjectCall) -> Value:
     )
 
 
-@objects("transformers.FlaxPreTrainedModel.__call__", "transformers.FlaxPreTrainedModel.generate")
+@objects(f"{PRETRAINED}.__call__", f"{PRETRAINED}.generate")
 def pretrained(call: ObjectCall) -> Value:
     """`model(**tokens, params=params)`: computes with these parameters, else with its own.
 
@@ -89,25 +90,14 @@ def called(call: ObjectCall) -> Value:
 # -- trees of parameters ---------------------------------------------------------------------------
 
 
-@objects(
-    "flax.core.FrozenDict",
-    "flax.core.freeze",
-    "flax.core.frozen_dict.FrozenDict",
-    "flax.core.frozen_dict.freeze",
-    "flax.core.frozen_dict.unfreeze",
-    "flax.core.unfreeze",
-)
+@objects(*FREEZING)
 def frozen(call: ObjectCall) -> Value:
     """`freeze(params)`: a tree of the same arrays."""
     held = call.argument(0, "x", "xs")
     return UNKNOWN if held is None else call.rebuilt(held, lambda leaf: leaf)
 
 
-@objects(
-    "flax.serialization.to_state_dict",
-    "flax.traverse_util.flatten_dict",
-    "flax.traverse_util.unflatten_dict",
-)
+@objects("flax.serialization.to_state_dict", *FLATTENING)
 def regrouped(call: ObjectCall) -> Value:
     """`flatten_dict(params)`: the same arrays, in another tree; of one level, where it flattens."""
     leaves = call.arrays_of(call.argument(0, "xs", "target") or UNKNOWN)

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import libcst as cst
 
+from placement_lint.jaxmodel.libraries.safetensors import (
+    JAX_FRAMEWORKS,
+    NUMPY_FRAMEWORKS,
+    TORCH_FRAMEWORKS,
+)
 from placement_lint.jaxmodel.platforms import PLATFORMS
 from placement_lint.placement.domain.devices import Device
 from placement_lint.placement.domain.library_values import (
@@ -182,29 +187,22 @@ def host_file(call: LibraryCall) -> Value:
     return value(Host(from_file=True))
 
 
-_KINDS_OF_TENSORS = {
-    "flax": "jax", "jax": "jax", "np": "numpy", "numpy": "numpy",
-    "pt": "torch", "pytorch": "torch", "torch": "torch",
-}  # fmt: skip
-"""By what `safe_open` is given as `framework`."""
-
-
 @models("safetensors.safe_open")
 def safe_open(call: LibraryCall) -> Value:
     """`safetensors.safe_open(path, framework)`: makes its arrays when they are asked for."""
     call.operands()
     framework = call.arguments.get(1, "framework")
     held = UNKNOWN if framework is None else call.evaluate(framework)
-    kinds = {
-        _KINDS_OF_TENSORS.get(atom.text or "") if isinstance(atom, Plain) else None for atom in held
-    }
-    kind = kinds.pop() if len(kinds) == 1 else None
-    if kind is None:
+    texts = {atom.text if isinstance(atom, Plain) else None for atom in held}
+    if not texts:
         return UNKNOWN
+    if texts <= JAX_FRAMEWORKS:
+        return value(TensorFile(call.place))
     device = call.arguments.get(2, "device")
-    if kind == "torch" and device is not None and string_value(device) != "cpu":
-        return UNKNOWN
-    return value(TensorFile(call.place, None if kind == "jax" else kind == "torch"))
+    is_of_host = device is None or string_value(device) == "cpu"
+    is_torch = texts <= TORCH_FRAMEWORKS and is_of_host
+    is_known = is_torch or texts <= NUMPY_FRAMEWORKS
+    return value(TensorFile(call.place, is_torch)) if is_known else UNKNOWN
 
 
 @models("jax.config.update")

@@ -11,8 +11,7 @@ from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.donation.memory_kinds import KINDS, WORDS, may_fail, named_kind
-from placement_lint.rules.meshes.passed_on import passing, test_of
-from placement_lint.semantic.enclosing import ancestors_in_function, passed_exits
+from placement_lint.rules.meshes.passed_on import passing, tests_before
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import string_value
 from placement_lint.syntax.dotted import dotted
@@ -174,14 +173,9 @@ def _is_asked(given: cst.BaseExpression, call: cst.Call, ctx: Context) -> bool:
     name = dotted(given)
     if not name:
         return False
-    around = (
-        each for child, each in ancestors_in_function(call, ctx) if child is not test_of(each)
-    )
-    tests = (test_of(each) for each in (*around, *passed_exits(call, ctx)))
     return any(
         dotted(part) == name
-        for test in tests
-        if test is not None
+        for test in tests_before(call, ctx)
         for part in (test, *ctx.tree.every(cst.Name, cst.Attribute, below=test))
     )
 

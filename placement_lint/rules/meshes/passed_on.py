@@ -237,21 +237,25 @@ def asks_for_text(node: cst.CSTNode, text: str, ctx: Context) -> bool:
     """Return whether a condition that decides whether a node runs asks for what is a text, in a way
     that is not understood: `if axis.startswith("data"):`. Not whether there is one.
     """
-    around = (
-        each for child, each in ancestors_in_function(node, ctx) if child is not test_of(each)
-    )
-    tests = (test_of(each) for each in (*around, *passed_exits(node, ctx)))
     return any(
         not _asks_whether_there(name, ctx)
         and any(_times(atom, text) for atom in ctx.flow.value(name))
-        for test in tests
-        if test is not None
+        for test in tests_before(node, ctx)
         for name in (test, *ctx.tree.every(cst.Name, cst.Attribute, below=test))
         if isinstance(name, cst.Name | cst.Attribute)
     )
 
 
-def test_of(node: cst.CSTNode) -> cst.BaseExpression | None:
+def tests_before(node: cst.CSTNode, ctx: Context) -> Iterator[cst.BaseExpression]:
+    """Yield what the conditions around a node ask, and those before it that leave the function."""
+    around = (each for child, each in ancestors_in_function(node, ctx) if child is not _test(each))
+    for each in (*around, *passed_exits(node, ctx)):
+        test = _test(each)
+        if test is not None:
+            yield test
+
+
+def _test(node: cst.CSTNode) -> cst.BaseExpression | None:
     """Return what a statement or an expression asks for to choose."""
     if isinstance(node, cst.Match):
         return node.subject

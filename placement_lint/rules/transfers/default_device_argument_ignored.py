@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Severity
+from placement_lint.jaxmodel.libraries.safetensors import JAX_FRAMEWORKS
 from placement_lint.placement.domain import values
 from placement_lint.placement.domain.devices import is_host
 from placement_lint.prefilter.conditions import AllOf, AnyOf, passed
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
-from placement_lint.rules.transfers.tensor_files import JAX_FRAMEWORKS, reads_of
+from placement_lint.rules.transfers.tensor_files import reads_of
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments, string_value

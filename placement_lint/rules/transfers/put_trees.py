@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.libraries.flax import FLATTENING, FREEZING
 from placement_lint.rules.commitment.putting import TREE_MAPS
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import class_named, keeps_fields
@@ -16,11 +17,7 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
 
 
-_REGROUPING = frozenset({
-    "flax.core.FrozenDict", "flax.core.freeze", "flax.core.frozen_dict.FrozenDict",
-    "flax.core.frozen_dict.freeze", "flax.core.frozen_dict.unfreeze", "flax.core.unfreeze",
-    "flax.traverse_util.flatten_dict", "flax.traverse_util.unflatten_dict",
-})  # fmt: skip
+_REGROUPING = frozenset({*FREEZING, *FLATTENING})
 """What gives the tree again that it is given, grouped in another way."""
 
 

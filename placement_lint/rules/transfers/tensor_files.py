@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 
     from placement_lint.rules.context import Context
 
-JAX_FRAMEWORKS = frozenset({"flax", "jax"})
-"""What `safe_open` is given as `framework` for arrays of JAX."""
-
 
 def reads_of(node: cst.Call, ctx: Context) -> Iterator[tuple[cst.Call, Context]]:
     """Yield the calls that read tensors from what a `safe_open` gives, each with its file."""

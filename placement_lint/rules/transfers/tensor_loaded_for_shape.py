@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
+from placement_lint.jaxmodel.libraries.safetensors import JAX_FRAMEWORKS
 from placement_lint.prefilter.conditions import AllOf, AnyOf
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.transfers.tensor_files import JAX_FRAMEWORKS, reads_of
+from placement_lint.rules.transfers.tensor_files import reads_of
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.syntax.calls import Arguments, string_value
 
