@@ -17,6 +17,7 @@ from placement_lint.syntax.calls import Arguments, integer_value, string_value
 if TYPE_CHECKING:
     from placement_lint.placement.domain.values import Instance
     from placement_lint.rules.context import Context
+    from placement_lint.semantic.model import ModuleFacts
 
 _MOST_STEPS = 6
 _LOOKING = frozenset({"copy", "get", "items", "keys", "values"})
@@ -70,13 +71,26 @@ def _item(node: cst.Subscript, ctx: Context) -> cst.BaseExpression | None:
     made = None if only.value is None else entries_of(only.value, ctx)
     if made is None or key not in made or not isinstance(only.value, cst.Call | cst.Dict):
         return None
-    name, scope = node.value.value, ctx.names.scope(node)
+    known = ctx.module.fact(_kept)
+    if id(only) not in known:
+        known[id(only)] = _is_kept(node.value, ctx)
+    return made[key] if known[id(only)] else None
+
+
+def _is_kept(table: cst.Name, ctx: Context) -> bool:
+    """Return whether nothing in the program may change the dict that a name is bound to."""
+    name, scope = table.value, ctx.names.scope(table)
     is_global = ctx.names.owner(name, scope) is ctx.names.module_scope
     siblings = ctx.module.siblings.values()
     others = [each for each in siblings if each is not ctx.module] if is_global else []
     if any(each.says(name.encode()) for each in others):
-        return None
-    return made[key] if all(_only_looks(use, ctx) for use in ctx.names.uses(name, scope)) else None
+        return False
+    return all(_only_looks(use, ctx) for use in ctx.names.uses(name, scope))
+
+
+def _kept(_facts: ModuleFacts) -> dict[int, bool]:
+    """Make the store of one file: by the one binding of a dict."""
+    return {}
 
 
 def _only_looks(use: cst.Name, ctx: Context) -> bool:
