@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from typing import TYPE_CHECKING
 
@@ -108,8 +107,9 @@ class ImpossiblePlatformComparison(Rule):
 
     ## What it does not flag
     Names of plug-ins (`"METAL"`, `"neuron"`). A name next to the one that is meant: `in
-    ("gpu", "cuda")`, `== "gpu" or … == "cuda"`. `jax.devices("cuda")` and `JAX_PLATFORMS=cuda`,
-    which are correct. `.platform` of an object that is not certainly a JAX device.
+    ("gpu", "cuda")`, `== "gpu" or … == "cuda"`, `!= "gpu" and … != "cuda"`.
+    `jax.devices("cuda")` and `JAX_PLATFORMS=cuda`, which are correct. `.platform` of an object that
+    is not certainly a JAX device.
 
     ## Verified by
     The proof compares the accelerator's platform with `"cuda"` and takes the path for machines
@@ -336,10 +336,6 @@ def _lowered(node: cst.CSTNode | None) -> cst.BaseExpression | None:
     return node.func.value if node.func.attr.value in {"lower", "casefold"} else None
 
 
-def _is_choice(node: cst.CSTNode) -> bool:
-    return isinstance(node, cst.BooleanOperation)
-
-
 def _text(node: cst.BaseExpression, ctx: Context) -> str | None:
     """Return the text that an expression is: written there, or what a name is bound to once."""
     return string_value(followed(node, ctx) if isinstance(node, cst.Name) else node)
@@ -364,15 +360,25 @@ def _text_seen(node: cst.BaseExpression, ctx: Context) -> str | None:
     return seen[0] if len(seen) == 1 else text
 
 
-def _is_hedged(comparison: cst.BaseExpression, ctx: Context) -> bool:
-    """Return whether another comparison beside this one tries a name that is possible."""
-    around = itertools.takewhile(_is_choice, ctx.ancestors(comparison))
-    return any(
-        _text(part, ctx) in PLATFORMS
-        for top in [*around][-1:]
-        for part in ctx.tree.descendants(top)
-        if isinstance(part, cst.BaseExpression)
-    )
+def _is_hedged(comparison: cst.BaseExpression, ctx: Context, *, always: bool = False) -> bool:
+    """Return whether another comparison beside this one tries a name that is possible.
+
+    It is an alternative on the other side of an `or`, or of an `and` where this one is always true.
+    """
+    joined_by = cst.And if always else cst.Or
+    here: cst.CSTNode = comparison
+    for choice in ctx.ancestors(comparison):
+        if not isinstance(choice, cst.BooleanOperation):
+            break
+        other = choice.left if choice.right is here else choice.right
+        here = choice
+        if isinstance(choice.operator, joined_by) and any(
+            _text(part, ctx) in PLATFORMS
+            for part in ctx.tree.descendants(other)
+            if isinstance(part, cst.BaseExpression)
+        ):
+            return True
+    return False
 
 
 # -- reporting --------------------------------------------------------------------------------
@@ -396,7 +402,7 @@ def _report_name(
     always: bool,
 ) -> None:
     """Report a comparison with a name that no platform has, unless another one hedges it."""
-    if not _is_hedged(node, ctx):
+    if not _is_hedged(node, ctx, always=always):
         message = f"{_message(text, meant)}, so that {_always(always)}"
         ctx.report(node, message, fix=_rename(literal, text, meant))
 
@@ -433,7 +439,7 @@ def _check_collection(
     never = {part: meant for part, text in named if (meant := meant_platform(text or ""))}
     missing = {part: meant for part, meant in never.items() if meant not in texts}
     is_sure = bool(missing) and None not in texts
-    if not is_sure or not _is_platform(subject, ctx) or _is_hedged(node, ctx):
+    if not is_sure or not _is_platform(subject, ctx) or _is_hedged(node, ctx, always=always):
         return
     platforms = sorted({*missing.values()})
     names = " or ".join(f'"{_text(part, ctx)}"' for part in missing)
