@@ -27,11 +27,15 @@ _LYING_THERE = pytest.StashKey[AbstractSet[str]]()
 
 
 def pytest_configure() -> None:
-    """Have the processes that tests start react to signals, also where we were told not to.
+    """Collect garbage seldom, and have processes that tests start react to signals, also where we
+    were told not to.
+
+    Most of what is parsed is kept: to look through it for garbage takes longer than parsing.
 
     Under `nohup`, or behind an `&`, these are ignored, and a process hands that on to those that it
     starts. A handler it does not hand on.
     """
+    gc.set_threshold(50_000, 50, 100)
     for name in ("SIGINT", "SIGHUP", "SIGQUIT"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_IGN:

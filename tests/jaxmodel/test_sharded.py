@@ -200,16 +200,19 @@ def test_what_operations_do_with_arrays_on_a_mesh(executed: Executed) -> None:
     assert executed.wrong_operations() == {}
 
 
+@pytest.mark.every
 @NEEDS_JAX
 def test_what_is_computed_element_by_element_is_split_alike(executed: Executed) -> None:
     assert executed.wrong_alike() == {}
 
 
+@pytest.mark.every
 @NEEDS_JAX
 def test_what_becomes_of_a_sharding(executed: Executed) -> None:
     assert executed.wrong_placings() == {}
 
 
+@pytest.mark.every
 @NEEDS_JAX
 def test_compiled_code_does_not_split(executed: Executed) -> None:
     assert executed.wrong_tracings() == {}
