@@ -29,10 +29,13 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def collector_as_it_was() -> Iterator[None]:
-    enabled = gc.isenabled()
+    """Let it be as in a process of Python's own, not as seldom as for other tests."""
+    enabled, thresholds = gc.isenabled(), gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
     gc.enable()
     yield
     (gc.enable if enabled else gc.disable)()
+    gc.set_threshold(*thresholds)
 
 
 def test_paused_in_the_block_and_on_again_after_it() -> None:
