@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.syntax.dotted import said
 from placement_lint.syntax.expected_failures import expects_failure
 
 if TYPE_CHECKING:
@@ -134,12 +135,7 @@ def _before(
 
 def names_a_word(test: cst.CSTNode, words: Collection[str], ctx: FileView) -> bool:
     """Return whether a name or an attribute in a condition has one of these words in it."""
-    return any(
-        word in (node.value if isinstance(node, cst.Name) else node.attr.value).lower()
-        for node in (test, *ctx.tree.every(cst.Name, cst.Attribute, below=test))
-        if isinstance(node, cst.Name | cst.Attribute)
-        for word in words
-    )
+    return any(word in said(node).lower() for node in ctx.tree.names_in(test) for word in words)
 
 
 def runs_only_while_traced(node: cst.CSTNode, ctx: FileView) -> bool:

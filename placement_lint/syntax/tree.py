@@ -260,6 +260,12 @@ class Tree:
             places = found
         return map(self.nodes.__getitem__, places)
 
+    def names_in(self, node: cst.CSTNode) -> Iterator[cst.Name | cst.Attribute]:
+        """Return every name and attribute in an expression, itself among them, in source order."""
+        if isinstance(node, cst.Name | cst.Attribute):
+            yield node
+        yield from self.every(cst.Name, cst.Attribute, below=node)
+
     def _places(self, kind: type[cst.CSTNode], below: cst.CSTNode | None) -> Sequence[int]:
         if self._places_by_type is None:
             by_type: dict[type[cst.CSTNode], list[int]] = {}

@@ -174,9 +174,7 @@ def _is_asked(given: cst.BaseExpression, call: cst.Call, ctx: Context) -> bool:
     if not name:
         return False
     return any(
-        dotted(part) == name
-        for test in tests_before(call, ctx)
-        for part in (test, *ctx.tree.every(cst.Name, cst.Attribute, below=test))
+        dotted(part) == name for test in tests_before(call, ctx) for part in ctx.tree.names_in(test)
     )
 
 

@@ -19,6 +19,7 @@ from placement_lint.semantic.enclosing import (
     failure_is_expected,
     is_caught,
     is_in_test,
+    names_a_word,
     passed_exits,
 )
 from placement_lint.semantic.tracing import TracedFunctions
@@ -182,13 +183,7 @@ def _asks_for_mesh(node: cst.CSTNode, ctx: Context) -> bool:
         if isinstance(ancestor, cst.If | cst.IfExp) and child is not ancestor.test
     )
     above = (each.test for each in passed_exits(node, ctx))
-    return any(
-        word in (each.value if isinstance(each, cst.Name) else each.attr.value).lower()
-        for test in (*around, *above)
-        for each in (test, *ctx.tree.every(cst.Name, cst.Attribute, below=test))
-        if isinstance(each, cst.Name | cst.Attribute)
-        for word in _ASKING
-    )
+    return any(names_a_word(test, _ASKING, ctx) for test in (*around, *above))
 
 
 def _imports_others(facts: ModuleFacts) -> bool:

@@ -35,6 +35,7 @@ from placement_lint.semantic.enclosing import (
     passed_exits,
 )
 from placement_lint.syntax.calls import string_value
+from placement_lint.syntax.dotted import said
 from placement_lint.syntax.guards import is_main_guard
 
 if TYPE_CHECKING:
@@ -426,11 +427,7 @@ def _asks(test: cst.CSTNode, facts: ModuleFacts) -> bool:
         for target in comparison.comparisons
     ):
         return True
-    return any(
-        (each.value if isinstance(each, cst.Name) else each.attr.value) in _AXES
-        for each in (test, *facts.tree.every(cst.Name, cst.Attribute, below=test))
-        if isinstance(each, cst.Name | cst.Attribute)
-    )
+    return any(said(each) in _AXES for each in facts.tree.names_in(test))
 
 
 def _asks_for_axes(facts: ModuleFacts) -> bool:

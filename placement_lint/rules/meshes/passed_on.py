@@ -241,8 +241,7 @@ def asks_for_text(node: cst.CSTNode, text: str, ctx: Context) -> bool:
         not _asks_whether_there(name, ctx)
         and any(_times(atom, text) for atom in ctx.flow.value(name))
         for test in tests_before(node, ctx)
-        for name in (test, *ctx.tree.every(cst.Name, cst.Attribute, below=test))
-        if isinstance(name, cst.Name | cst.Attribute)
+        for name in ctx.tree.names_in(test)
     )
 
 

@@ -239,6 +239,6 @@ def _words_of(test: cst.BaseExpression, tree: Tree) -> set[str]:
     """Return the words of what a condition asks: *donate* for `not args.donate`."""
     return {
         said(each)
-        for each in (test, *tree.every(cst.Name, cst.Attribute, below=test))
+        for each in tree.names_in(test)
         if each is test or not isinstance(tree.parent(each), cst.Attribute)
-    } - {""}
+    }
