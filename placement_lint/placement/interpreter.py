@@ -309,7 +309,7 @@ class Program:
                 ):
                     continue
                 self._unasked.add(place)
-                self.functions.execute(place, self.fixtures.given(module, node, state), state)
+                self.functions.start(place, self.fixtures.given(module, node, state), state)
 
     def is_executed(self, function: Place) -> bool:
         """Return whether a function was executed, if only in traced code.
@@ -491,7 +491,10 @@ class Program:
         has_more = params is not None and params.star_kwarg is not None
         passed: dict[int | str, Value] = {0: value(receiver)}
         base = state.base
-        passed |= self.fixtures.given(self.module_of(function), node, state, passed[0]).items()
+        given = self.fixtures.given(self.module_of(function), node, state, passed[0])
+        if self.functions.called_around(function, given, state, receiver):
+            return
+        passed |= given.items()
         held = self.functions.call(
             function,
             passed,
@@ -634,8 +637,6 @@ class Program:
     def sets_mesh(self) -> bool:
         """Whether operations may run on a mesh, which nothing here says."""
         return any(sets_mesh(module.tree, module.names) for module in self.modules.values())
-
-    # -- supposing ------------------------------------------------------------------------------
 
     def suppose(self, supposed: Supposition) -> Program:
         """Execute the program once more, with something supposed."""
