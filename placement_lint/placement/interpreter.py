@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -56,6 +56,7 @@ from placement_lint.placement.facts.functions_text import (
     callers_first,
     enters_default_in_function,
     plain_functions,
+    returned_lambdas,
     uses_of,
 )
 from placement_lint.placement.facts.tampering import sets_mesh, tampers
@@ -180,6 +181,7 @@ class Program:
                 self._run_classes(self.modules[name])
         self._trace_each(tracing, leading, waits=True)
         uncalled = callers_first(self.modules, self._uncalled(given))
+        uncalled += (place for name in given for place in returned_lambdas(self.modules[name]))
         for waits in (True, False):
             self._run_functions(uncalled, waits=waits)
         self._trace_each(tracing, leading)
@@ -299,8 +301,8 @@ class Program:
         objects of which none was made so far.
         """
         for place in functions:
-            module, node = self.module_of(place), cast("cst.FunctionDef", self.node(place))
-            is_begun = node.name.value in begun
+            module, node = self.module_of(place), self.node(place)
+            is_begun = isinstance(node, cst.FunctionDef) and node.name.value in begun
             starting = self._starting() if is_begun else contextlib.nullcontext()
             with interpreting(place.module), starting:
                 state = self._outside(module)
@@ -530,8 +532,6 @@ class Program:
             touched = self._touched if self.is_tracing else None
             found = evaluators[module.name] = Expressions(self, module, Calls, touched)
         return found
-
-    # -- tracing --------------------------------------------------------------------------------
 
     @property
     def is_tracing(self) -> bool:

@@ -34,8 +34,8 @@ _READING_NAMES = ("getattr", "globals", "vars", "locals", "eval", "exec", "Fire"
 def pins_cpu(tree: Tree, names: Names, *, by_intent: bool = False) -> bool:
     """Return whether the module sets the platform to the CPU, unconditionally.
 
-    So does a fixture that holds `jax.default_device` of the CPU for every test. What only a function
-    does that the module never names counts where another module calls it (`offers_cpu`).
+    So does a fixture that holds `jax.default_device` of the CPU for every test. What only a
+    function does that the module never names counts where another one calls it (`offers_cpu`).
 
     A variable that is set below `import jax` has no effect (JDP501), nor has an option below what
     surely starts the backend (JDP502). They count only `by_intent`: that of a `conftest.py` says
