@@ -26,6 +26,7 @@ from placement_lint.placement.domain.values import (
     ANYTHING,
     DOUBT,
     MAX_DEPTH,
+    NOTHING,
     UNKNOWN,
     Anything,
     AnyTree,
@@ -201,7 +202,7 @@ class Operations:
             )  # fmt: skip
         if mixed:
             # JAX raises: there is no result.
-            return UNKNOWN
+            return NOTHING
         spread = _on_one_mesh(every)
         result: set[Atom] = {
             Array(

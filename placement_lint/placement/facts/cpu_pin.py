@@ -27,6 +27,8 @@ _LISTS = frozenset({"jax.devices", "jax.local_devices"})
 _VARIABLES = frozenset({"JAX_PLATFORMS", "JAX_PLATFORM_NAME"})
 _CALLED_BY_OTHERS = re.compile(r"(?:\w+_)?main\b|__|(?i:pytest_|test|setup|teardown)")
 """What begins the name of a function that a launcher, or what runs tests, calls."""
+_CONFIGURING = ("builtins.", "jax.config.", "logging.", "os.", "warnings.")
+_LOGGING = frozenset({"debug", "error", "info", "warning"})
 _READING_NAMES = ("getattr", "globals", "vars", "locals", "eval", "exec", "Fire")
 """What gets at functions without their names: `fire.Fire()` makes commands of them all."""
 
@@ -42,7 +44,7 @@ def pins_cpu(tree: Tree, names: Names, *, by_intent: bool = False) -> bool:
     what its tests are meant for.
     """
     return any(
-        by_intent or _unused_function(node, tree) is None
+        by_intent or _unused_function(node, tree, names) is None
         for node in _pins(tree, names, by_intent=by_intent)
     ) or any(
         _tests_on_cpu(node, tree, names, by_intent=by_intent)
@@ -55,7 +57,7 @@ def offers_cpu(tree: Tree, names: Names) -> frozenset[str]:
 
     They are those that the module itself never names.
     """
-    found = (_unused_function(node, tree) for node in _pins(tree, names, by_intent=False))
+    found = (_unused_function(node, tree, names) for node in _pins(tree, names, by_intent=False))
     return frozenset(each.name.value for each in found if each is not None)
 
 
@@ -71,10 +73,11 @@ def _pins(tree: Tree, names: Names, *, by_intent: bool) -> Iterator[cst.CSTNode]
             yield node
 
 
-def _unused_function(node: cst.CSTNode, tree: Tree) -> cst.FunctionDef | None:
+def _unused_function(node: cst.CSTNode, tree: Tree, names: Names) -> cst.FunctionDef | None:
     """Return a function around a node that nothing in the module calls by its name.
 
-    Commands, tests and methods that a base class may call are called from outside.
+    What it computes itself, or by what it calls, would run on the CPU. Commands, tests, and methods
+    that a base class may call, are called from outside.
     """
     for ancestor in tree.ancestors(node):
         if (
@@ -82,10 +85,20 @@ def _unused_function(node: cst.CSTNode, tree: Tree) -> cst.FunctionDef | None:
             and not ancestor.decorators
             and not _CALLED_BY_OTHERS.match(ancestor.name.value)
             and not _has_bases(ancestor, tree)
+            and _only_configures(ancestor, tree, names)
             and not _is_named(ancestor, tree)
         ):
             return ancestor
     return None
+
+
+def _only_configures(function: cst.FunctionDef, tree: Tree, names: Names) -> bool:
+    """Return whether a function calls nothing that may compute."""
+    return all(
+        (names.qualified(call.func) or "").startswith(_CONFIGURING)
+        or (isinstance(call.func, cst.Attribute) and call.func.attr.value in _LOGGING)
+        for call in tree.every(cst.Call, below=function)
+    )
 
 
 def _has_bases(function: cst.FunctionDef, tree: Tree) -> bool:
