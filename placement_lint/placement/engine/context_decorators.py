@@ -80,7 +80,7 @@ class ContextDecorators:
             held = program.classes.attribute(value(receiver), node.name.value, state)
         else:
             key = variable(module.names.scope(node), node.name.value)
-            held = program.held(key, state) or NOTHING
+            held = program.held(key, state) or program.now.final.get(key) or NOTHING
         if not held or not all(self._enters_something(atom, function) for atom in held):
             return False
         self.call(module, node, held, passed, state.copy())
