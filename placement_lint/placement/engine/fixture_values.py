@@ -72,7 +72,9 @@ class FixtureValues:
         """
         if not isinstance(node, cst.FunctionDef):
             return {}
-        of_method = {} if receiver == UNKNOWN else _left_open(node.params)
+        # What a method that says nothing of placements chooses by a parameter hardly matters.
+        is_open = receiver != UNKNOWN and module.names_placement(node)
+        of_method = _left_open(node.params) if is_open else {}
         typed = self.typed.given(module, node, state)
         return of_method | typed | self._of_fixtures(module, node, state, receiver)
 
@@ -237,6 +239,6 @@ def _left_open(params: cst.Parameters) -> dict[str, Value]:
     return {
         each.name.value: UNKNOWN
         for each in (*params.posonly_params, *params.params, *params.kwonly_params)
-        if isinstance(each.default, cst.BaseNumber | cst.BaseString)
+        if isinstance(each.default, cst.BaseString)
         or (isinstance(each.default, cst.Name) and each.default.value in _CONSTANTS)
     }
