@@ -36,7 +36,7 @@ _OF_NUMPY = frozenset(
     f"numpy.{name}"
     for name in (
         "abs absolute add argsort broadcast_to ceil clip cos cumsum diff divide empty_like equal "
-        "exp expand_dims flip floor floor_divide full_like greater greater_equal isfinite isin "
+        "exp expand_dims flip floor_divide full_like greater greater_equal isfinite isin "
         "isnan less less_equal log logical_and logical_not logical_or maximum minimum mod multiply "
         "negative not_equal ones_like pad power repeat roll round sign sin sort sqrt square "
         "subtract swapaxes take tanh transpose triu where zeros_like"
