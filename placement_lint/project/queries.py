@@ -59,6 +59,11 @@ class TrackedQueries:
         answer = self.answers.words[words] = self._view().mentions(path, *words)
         return answer
 
+    def leaves_mesh_set(self, path: str) -> bool:
+        """Return whether a mesh may be set elsewhere in the program that stays set."""
+        answer = self.answers.leaves_mesh_set = self._view().leaves_mesh_set(path)
+        return answer
+
     def importer(self, path: str) -> str | None:
         """Return a file that imports a file."""
         answer = self.answers.importers[path] = self._view().importer(path)
@@ -170,6 +175,7 @@ def still_hold(
             view.is_place_elsewhere(path, each) is known for each, known in answers.places.items()
         )
         and (answers.given is None or view.given_elsewhere(path) == answers.given)
+        and answers.leaves_mesh_set in {None, view.leaves_mesh_set(path)}
         and answers.brings_donation in {None, brings_donation(path, modules)}
         and all(view.donation(path, each) == known for each, known in answers.donations.items())
         and all(view.function(path, *each) == known for each, known in answers.functions.items())

@@ -174,6 +174,12 @@ class RunView(Protocol):
         """Return whether another file of a program that a file is part of contains one of these."""
         ...
 
+    def leaves_mesh_set(self, path: str) -> bool:
+        """Return whether another file of a program that a file is part of may set a mesh that
+        stays set.
+        """
+        ...
+
     def importer(self, path: str) -> str | None:
         """Return a file of the run, no test, that imports a file or something in it."""
         ...
@@ -266,6 +272,9 @@ class Alone:
         return None
 
     def mentions(self, path: str, *words: bytes) -> bool:
+        return False
+
+    def leaves_mesh_set(self, path: str) -> bool:
         return False
 
     def importer(self, path: str) -> str | None:

@@ -8,6 +8,7 @@
 - Names: `names` (scopes and what a name stands for), `definitions`, `dotted`, `spelling`,
   `imports`, `import_statements`, `lifted_classes`.
 - Expressions: `calls`, `guards`, `environ`. Tests: `pytest_fixtures`, `expected_failures`.
-- Text without a tree: `code_text`, `code_digest`, `brackets_text`, `bindings_text`.
+- Text without a tree: `code_text`, `code_digest`, `brackets_text`, `bindings_text`; with that of
+  Python alone: `set_meshes`.
 - Edits: `edits`, `wrapping`.
 """

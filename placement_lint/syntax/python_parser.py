@@ -56,8 +56,13 @@ def python_tree(source: Source, store: FileStore) -> ast.Module | None:
     return store.derived(_parsed, source)
 
 
+def tree_of(text: str) -> ast.Module | None:
+    """Parse a text with Python's own parser; None where it refuses it, or it is too large."""
+    return None if _is_too_much(text) else parsed(text)
+
+
 def _parsed(source: Source, _: ast.Module | None) -> ast.Module | None:
-    return None if _is_too_much(source.text) else parsed(source.text)
+    return tree_of(source.text)
 
 
 def _is_too_much(text: str) -> bool:

@@ -42,6 +42,8 @@ class ShardedCalls:
     compiled: dict[int, set[ShardedCall]] = field(default_factory=dict)
     """Calls of what `jax.jit` made with `in_shardings` or `out_shardings`: these two, then what it
     was given by position, if nothing else."""
+    in_force: dict[int, set[MeshesInForce]] = field(default_factory=dict)
+    """The meshes in force at calls of what `jax.jit` made on arrays that are on a mesh."""
     on_host_memory: dict[int, set[tuple[tuple[int, Value], ...]]] = field(default_factory=dict)
     """Operations on arrays that are in the memory of the host: for each execution the operands,
     places and values."""
@@ -55,6 +57,10 @@ class ShardedCalls:
     ) -> None:
         """Remember a call of what `jax.jit` made with shardings."""
         self.compiled.setdefault(node, set()).add(ShardedCall(running, given, meshes))
+
+    def saw_on_mesh(self, node: int, meshes: MeshesInForce) -> None:
+        """Remember a call of a compiled function on arrays that are on a mesh."""
+        self.in_force.setdefault(node, set()).add(meshes)
 
     def saw_host_memory(self, node: int, operands: Sequence[tuple[int, Value]]) -> None:
         """Remember an operation on an array that is in the memory of the host."""

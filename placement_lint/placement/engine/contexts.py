@@ -74,12 +74,21 @@ def is_neutral_context(module: Module, node: cst.BaseExpression) -> bool:
     function = node.func if isinstance(node, cst.Call) else node
     if isinstance(function, cst.Attribute) and function.attr.value in _OPENING | _OF_TESTS:
         return True
-    name = module.names.qualified(function)
+    name = module.names.qualified(function) or _made_by(module, function)
     if name is None:
         return False
     if name.partition(".")[0] in _NEUTRAL_PACKAGES:
         return True
     return any(name == known or name.startswith(known + ".") for known in _NEUTRAL_NAMES)
+
+
+def _made_by(module: Module, method: cst.BaseExpression) -> str | None:
+    """Return the name of what made the object of a method: `progress.timed`, where there is
+    `progress = periodic_actions.ReportProgress(…)`.
+    """
+    receiver = method.value if isinstance(method, cst.Attribute) else None
+    made = module.names.sole_value(receiver) if isinstance(receiver, cst.Name) else None
+    return module.names.qualified(made.func) if isinstance(made, cst.Call) else None
 
 
 def is_called_mesh(node: cst.BaseExpression) -> bool:

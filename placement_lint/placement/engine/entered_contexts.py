@@ -59,7 +59,7 @@ class EnteredContexts:
             if isinstance(atom, ExitStack) and atom.site is not None
         )
         if any(
-            sets_mesh(held) and not isinstance(item.item, cst.Call)
+            sets_mesh(held) and not _is_made_here(item.item)
             for item, held in zip(node.items, self._contexts, strict=True)
         ):
             # It was set before, and what was in force before that is restored.
@@ -142,3 +142,10 @@ class EnteredContexts:
             if block.owners & self._stacks:
                 return now[:position]
         return now
+
+
+def _is_made_here(node: cst.BaseExpression) -> bool:
+    """Return whether a context is made where it is entered: `set_mesh(mesh) if mesh else …`."""
+    if isinstance(node, cst.IfExp):
+        return _is_made_here(node.body) and _is_made_here(node.orelse)
+    return isinstance(node, cst.Call)

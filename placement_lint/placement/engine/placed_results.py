@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING, TypeAlias
 from placement_lint.jaxmodel.platforms import PLATFORMS
 from placement_lint.placement.domain.contents import leaves_of
 from placement_lint.placement.domain.devices import Device
+from placement_lint.placement.domain.mesh_contexts import LEFT_BEHIND
 from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.placement.domain.values import (
     NONE,
     NOTHING,
     UNKNOWN,
     Array,
+    Computation,
     Mapping,
     Plain,
     Sequence,
     TheDevice,
+    arrays,
     join,
     sole,
     value,
@@ -30,7 +33,10 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from placement_lint.placement.domain.keys import Key
+    from placement_lint.placement.domain.state import State
     from placement_lint.placement.domain.values import Value
+    from placement_lint.placement.engine.arguments import Operand
+    from placement_lint.placement.engine.protocols import Evaluator
     from placement_lint.placement.engine.traced_calls import Trace
     from placement_lint.placement.facts.module import Module
     from placement_lint.syntax.calls import Arguments
@@ -59,6 +65,25 @@ def shardings_said(
     if is_static and given[0] is not None:
         return ()
     return tuple(NONE if node is None else evaluate(node) for node in given)
+
+
+def saw_shardings(
+    on: Evaluator, node: cst.CSTNode, atom: Computation, operands: list[Operand], state: State
+) -> None:
+    """Remember what is given to a computation that says where arguments and results are."""
+    given = (*atom.shardings, *(held for _, held in operands))
+    if atom.made_under and not state.meshes.is_entered:
+        state = state.copy()
+        state.meshes = LEFT_BEHIND
+    on.record.sharded_calls.saw_compiled(
+        on.index(node), on.program.running, on.program.meshes_in(state), *given
+    )
+
+
+def saw_on_mesh(on: Evaluator, node: cst.CSTNode, operands: list[Operand], state: State) -> None:
+    """Remember the meshes in force where a compiled function is given arrays on a mesh."""
+    if any(array.sharding is not None for _, held in operands for array in arrays(held)):
+        on.record.sharded_calls.saw_on_mesh(on.index(node), on.program.meshes_in(state))
 
 
 def _single(held: Value) -> Value:

@@ -77,7 +77,12 @@ from placement_lint.placement.engine.arguments import (
 from placement_lint.placement.engine.getters import got
 from placement_lint.placement.engine.operand_layouts import GivenArguments, LaidOut
 from placement_lint.placement.engine.operations import is_on_host, without_host_memory
-from placement_lint.placement.engine.placed_results import placed_results, places_of
+from placement_lint.placement.engine.placed_results import (
+    placed_results,
+    places_of,
+    saw_on_mesh,
+    saw_shardings,
+)
 from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.engine.super_calls import SuperCalls
 from placement_lint.placement.engine.traced_calls import Trace, is_derivative, is_worth_following
@@ -182,7 +187,7 @@ class ObjectCalls(SuperCalls):
                     self.on.supposed.refused(held)
             if atom.shardings:
                 is_plain = isinstance(given, LaidOut) and given.is_flat and not atom.bound
-                self._saw_shardings(node, atom, operands if is_plain else [], state)
+                saw_shardings(self.on, node, atom, operands if is_plain else [], state)
             said = None if self.on.program.is_tracing else places_of(atom.shardings)
             if said is None and not (
                 self.on.program.follows_compiled and isinstance(given, LaidOut)
@@ -192,6 +197,8 @@ class ObjectCalls(SuperCalls):
             tracers = [trace.tracers(held) for _, held in operands]
             results = trace.transformed(atom, given.passed(tracers))
             return UNKNOWN if said is None else placed_results(trace, results, said)
+        if atom.is_staged:
+            saw_on_mesh(self.on, node, operands, state)
         closed = self._closed(node, atom)
 
         def placed(used: list[Operand], *, certain: bool, pins: Iterable[Value] = ()) -> Value:
@@ -235,19 +242,6 @@ class ObjectCalls(SuperCalls):
         # Of what is linear, the compiled derivative takes nothing.
         certain = not (atom.is_staged and is_derivative(atom))
         return trace.given(made, placed(used, certain=certain, pins=trace.pins))
-
-    def _saw_shardings(
-        self, node: cst.CSTNode, atom: Computation, operands: list[Operand], state: State
-    ) -> None:
-        """Remember what is given to a computation that says where arguments and results are."""
-        program = self.on.program
-        given = (*atom.shardings, *(held for _, held in operands))
-        if atom.made_under and not state.meshes.is_entered:
-            state = state.copy()
-            state.meshes = LEFT_BEHIND
-        self.on.record.sharded_calls.saw_compiled(
-            self.on.index(node), program.running, program.meshes_in(state), *given
-        )
 
     def _trace(self, node: cst.CSTNode, atom: Computation, state: State) -> Trace:
         is_compiled = any(step.is_whole for step in atom.steps)
@@ -624,9 +618,10 @@ class ObjectCalls(SuperCalls):
             for atom in held
         )
 
-    def decorated(self, node: cst.FunctionDef, state: State, *, apart: bool = False) -> Value:
+    def decorated(self, node: cst.FunctionDef, state: State) -> Value:
         """Return what a function is after decorators of the program, or of libraries."""
-        itself, functions = Function(self.on.module.place(node)), self.on.program.functions
+        place = self.on.module.place(node)
+        itself = Function(place)
         held = value(itself)
         for decorator in reversed(node.decorators):
             if keeps_signature(self.on.module, decorator):
@@ -637,15 +632,14 @@ class ObjectCalls(SuperCalls):
                 held = by_library
                 continue
             by = self.on.evaluate(decorator.decorator, state)
-            note, closures = functions.context_decorators.note, functions.closures
-            if sole(held) == itself and note(itself.place, decorator, by):
+            functions = self.on.program.functions
+            if sole(held) == itself and functions.context_decorators.note(place, decorator, by):
                 continue
             by_program = self._by_decorator(decorator, by, node, given, state)
             if by_program is None:
                 return UNKNOWN
-            held = frozenset(closures.decorated(atom, held, by, apart) for atom in by_program)
-        if not apart and len(node.decorators) > 1 and any(isinstance(a, Closure) for a in held):
-            return self.decorated(node, state, apart=True)
+            before, held = held, by_program
+            held = frozenset(functions.closures.decorated(atom, before, by) for atom in held)
         return held
 
     def decorated_class(self, node: cst.ClassDef, state: State) -> Value:

@@ -183,7 +183,15 @@ def _asks_for_mesh(node: cst.CSTNode, ctx: Context) -> bool:
         if isinstance(ancestor, cst.If | cst.IfExp) and child is not ancestor.test
     )
     above = (each.test for each in passed_exits(node, ctx))
-    return any(names_a_word(test, _ASKING, ctx) for test in (*around, *above))
+    return any(
+        names_a_word(test, _ASKING, ctx) and not _only_divides(test) for test in (*around, *above)
+    )
+
+
+def _only_divides(test: cst.BaseExpression) -> bool:
+    """Return whether a condition only asks for a remainder: `batch_size % jax.device_count()`."""
+    asked = test.left if isinstance(test, cst.Comparison) else test
+    return isinstance(asked, cst.BinaryOperation) and isinstance(asked.operator, cst.Modulo)
 
 
 def _imports_others(facts: ModuleFacts) -> bool:
@@ -204,23 +212,30 @@ def _names_others(facts: ModuleFacts) -> list[str]:
 
 _ASKING = ("axes", "device", "distributed", "empty", "mesh", "shard")
 _HARMLESS = frozenset(sys.stdlib_module_names) | {
-    "PIL", "absl", "aiohttp", "altair", "argh", "attr", "attrs", "beartype", "blackjax", "chex",
-    "click", "cloudpickle", "clu", "colorama", "colorlog", "cv2", "datasets", "defopt", "diffrax",
-    "dill", "distrax", "docopt", "dotenv", "draccus", "einops", "envpool", "equinox", "fastapi",
-    "fastavro", "fire", "flask", "flax", "fsspec", "gcsfs", "gin", "grain", "gym", "gymnasium",
-    "h5py", "haiku", "huggingface_hub", "hydra", "imageio", "intake", "ipywidgets", "jax", "jaxlib",
-    "jaxopt", "jaxtyping", "joblib", "jraph", "jsonargparse", "jsonlines", "jumanji", "kagglehub",
-    "librosa", "lightgbm", "lineax", "lmdb", "loguru", "lz4", "matplotlib", "mediapy",
-    "ml_collections", "ml_dtypes", "mlflow", "mpi4py", "msgpack", "mujoco", "netCDF4", "networkx",
-    "nibabel", "nltk", "numba", "numpy", "numpyro", "nvtx", "omegaconf", "open3d", "openpyxl",
-    "optax", "optimistix", "orbax", "orjson", "pandas", "pettingzoo", "placement_lint", "plotly",
-    "polars", "pooch", "psutil", "pyarrow", "pydantic", "pydicom", "pynvml", "pyrallis", "pytest",
-    "regex", "requests", "rich", "rlax", "s3fs", "sacred", "safetensors", "scipy", "seaborn",
-    "sentencepiece", "simple_parsing", "skimage", "sklearn", "soundfile", "starlette", "streamlit",
-    "sympy", "tabulate", "tensorboard", "tensorboardX", "tensorflow", "tensorflow_datasets",
-    "tensorflow_probability", "tensorstore", "termcolor", "tiktoken", "timm", "tokenizers", "toml",
+    "IPython", "PIL", "absl", "accelerate", "aiohttp", "altair", "aqt", "argh", "array_record",
+    "attr", "attrs", "beartype", "blackjax", "bokeh", "chex", "click", "cloudpickle", "clu",
+    "colorama", "colorlog", "cv2", "dataclasses_json", "datasets", "defopt", "diffrax", "diffusers",
+    "dill", "distrax", "dmvr", "docopt", "docutils", "dotenv", "draccus", "einops", "envpool",
+    "equinox", "etils", "evaluate", "fastapi", "fastavro", "filelock", "fire", "flask",
+    "flatbuffers", "flax", "fsspec", "gcsfs", "gin", "git", "google", "grain", "grpc", "gym",
+    "gymnasium", "h5py", "haiku", "hf_transfer", "httpx", "huggingface_hub", "humanfriendly",
+    "humanize", "hydra", "hypothesis", "imageio", "immutabledict", "intake", "ipywidgets", "jax",
+    "jaxlib", "jaxopt", "jaxtyping", "jinja2", "jmp", "joblib", "jraph", "jsonargparse",
+    "jsonlines", "jumanji", "kagglehub", "kubernetes", "librosa", "lightgbm", "lineax", "lmdb",
+    "loguru", "lvis", "lz4", "matplotlib", "mediapy", "metrax", "ml_collections", "ml_dtypes",
+    "ml_goodput_measurement", "mlflow", "mpi4py", "msgpack", "mujoco", "netCDF4", "networkx",
+    "nibabel", "nltk", "numba", "numpy", "numpyro", "nvtx", "omegaconf", "open3d", "openai",
+    "openpyxl", "opentelemetry", "opt_einsum", "optax", "optimistix", "orbax", "orjson",
+    "packaging", "pandas", "peft", "pettingzoo", "placement_lint", "plotly", "polars", "pooch",
+    "portpicker", "psutil", "pyarrow", "pycocoevalcap", "pycocotools", "pydantic", "pydicom",
+    "pygments", "pynvml", "pyrallis", "pytest", "rdkit", "regex", "requests", "rich", "rlax",
+    "s3fs", "sacred", "safetensors", "scipy", "seaborn", "sentencepiece", "seqio", "setuptools",
+    "simple_parsing", "skimage", "sklearn", "soundfile", "sphinx", "sqlalchemy", "starlette",
+    "streamlit", "sympy", "tabulate", "tensorboard", "tensorboardX", "tensorflow",
+    "tensorflow_addons", "tensorflow_datasets", "tensorflow_hub", "tensorflow_probability",
+    "tensorflow_text", "tensorstore", "termcolor", "tiktoken", "timm", "tokenizers", "toml",
     "tomli", "tomlkit", "torch", "torchaudio", "torchvision", "tqdm", "transformers", "tree",
-    "treescope", "typeguard", "typer", "typing_extensions", "tyro", "ujson", "uvicorn", "wandb",
-    "webdataset", "xarray", "yaml", "zarr", "zstandard",
+    "treescope", "typeguard", "typer", "typing_extensions", "tyro", "ujson", "uvicorn", "uvloop",
+    "wandb", "webdataset", "websockets", "xarray", "yaml", "zarr", "zmq", "zstandard",
 }  # fmt: skip
 """Packages that set no mesh for the code that calls them."""

@@ -8,7 +8,7 @@ from placement_lint.findings import Confidence, Severity
 from placement_lint.prefilter.conditions import SHARDS, AllOf, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.compiled_calls import arguments_of, kept_by, leaves_some
-from placement_lint.rules.meshes.constraints import names_set_mesh
+from placement_lint.rules.meshes.constraints import may_be_set_around
 from placement_lint.rules.meshes.shardings import made_at, says
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.tracing import TracedFunctions
@@ -72,8 +72,9 @@ class BatchNotSharded(Rule):
     Calls with an argument of unknown placement or sharding; calls whose arguments are all on the
     mesh, such as an update of replicated parameters; scalars and keys next to them. Functions with
     `in_shardings` or `out_shardings`, and programs that split arrays inside compiled code, by
-    `with_sharding_constraint`, `shard_map` and similar functions, or that set a mesh. Tests. The
-    rule is off by default because evaluation and sampling often do this on purpose.
+    `with_sharding_constraint`, `shard_map` and similar functions; calls that may run under
+    `jax.set_mesh`. Tests. The rule is off by default because evaluation and sampling often do this
+    on purpose.
 
     ## Verified by
     The proof multiplies a NumPy batch by parameters that are replicated over eight devices, and
@@ -100,7 +101,7 @@ class BatchNotSharded(Rule):
             return
         if says(ctx, *_SPLITTING) or ctx.module.run.mentions(ctx.module.path, *_SPLITTING):
             return
-        if names_set_mesh(ctx) or ctx.module.fact(TracedFunctions).is_traced(node):
+        if may_be_set_around(node, ctx) or ctx.module.fact(TracedFunctions).is_traced(node):
             return
         meshes: set[Mesh] = set()
         beside: list[cst.BaseExpression] = []

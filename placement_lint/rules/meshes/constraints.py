@@ -9,11 +9,12 @@ import libcst as cst
 from placement_lint.placement.domain.mesh_contexts import MeshSource, is_none
 from placement_lint.placement.domain.sharding import Mesh, Sharding
 from placement_lint.rules.meshes.shardings import axes_of, leaves, says
-from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.set_meshes import may_leave_mesh_set
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+    from placement_lint.placement.domain.mesh_contexts import Meshes
     from placement_lint.placement.domain.sharded_calls import ShardedCall
     from placement_lint.placement.domain.sharding import AxisType
     from placement_lint.placement.domain.values import Value
@@ -69,7 +70,16 @@ def may_be_set(calls: Collection[ShardedCall], ctx: Context) -> bool:
 
     Where nothing leads to them, or they are called from outside, any word of it counts.
     """
-    every = [call.meshes.by_set for call in calls]
+    return _may_be_set([call.meshes.by_set for call in calls], ctx)
+
+
+def may_be_set_around(node: cst.Call, ctx: Context) -> bool:
+    """Return whether a mesh may be set where a compiled function is called on arrays on a mesh."""
+    every = ctx.flow.record.sharded_calls.in_force.get(ctx.tree.index(node), set())
+    return _may_be_set([meshes.by_set for meshes in every], ctx)
+
+
+def _may_be_set(every: Collection[Meshes], ctx: Context) -> bool:
     if any(not meshes <= _NOT_KNOWN and not is_none(meshes) for meshes in every):
         return True
     if every and all(is_none(meshes) for meshes in every) and not sets_for_good(ctx):
@@ -79,14 +89,10 @@ def may_be_set(calls: Collection[ShardedCall], ctx: Context) -> bool:
 
 def sets_for_good(ctx: Context) -> bool:
     """Return whether a mesh may be set that stays set, where nothing led to it."""
-    if ctx.module.run.mentions(ctx.module.path, *_SETTING):
+    if ctx.module.run.leaves_mesh_set(ctx.module.path):
         return True
     return any(facts.fact(_sets_for_good) for facts in ctx.module.siblings.values())
 
 
 def _sets_for_good(facts: ModuleFacts) -> bool:
-    return any(
-        (facts.names.qualified(call.func) or dotted(call.func)).rpartition(".")[2] == "set_mesh"
-        and not isinstance(facts.tree.parent(call), cst.WithItem)
-        for call in facts.tree.every(cst.Call)
-    )
+    return may_leave_mesh_set(facts.text)

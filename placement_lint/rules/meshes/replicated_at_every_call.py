@@ -15,7 +15,7 @@ from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.commitment_lost import is_certain
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
 from placement_lint.rules.meshes.compiled_calls import arguments_of, kept_by, leaves_some
-from placement_lint.rules.meshes.constraints import names_set_mesh
+from placement_lint.rules.meshes.constraints import may_be_set_around
 from placement_lint.rules.meshes.shardings import may_split, name_at, split_over
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count, size_text
 from placement_lint.rules.transfers.jitted_calls import loop_around, runs_in_each_iteration
@@ -96,8 +96,8 @@ class ReplicatedAtEveryCall(Rule):
     are on the mesh. Arrays that are committed, or whose placement is unknown; NumPy arrays
     (JDP406). Arrays of fewer than 65,536 elements, and those that are not known to be large: made
     with a literal shape, or by a function named `init`, `load_params` and the like. Arguments that
-    are donated; functions with `in_shardings`; calls under an `if`, or after a `continue`; programs
-    that set a mesh, under which arrays are made on it; tests.
+    are donated; functions with `in_shardings`; calls under an `if`, or after a `continue`; calls
+    that may run under `jax.set_mesh`, where arrays are made on the mesh; tests.
 
     ## Verified by
     The proof calls a jitted function with rows that are split over eight devices and parameters on
@@ -131,7 +131,7 @@ class ReplicatedAtEveryCall(Rule):
         taken = arguments_of(node, ctx)
         if not taken or not runs_in_each_iteration(node, inner, ctx):
             return
-        if is_in_test(node, ctx) or is_pinned_to_cpu(ctx.module) or names_set_mesh(ctx):
+        if is_in_test(node, ctx) or is_pinned_to_cpu(ctx.module) or may_be_set_around(node, ctx):
             return
         if ctx.module.fact(TracedFunctions).is_traced(node):
             return

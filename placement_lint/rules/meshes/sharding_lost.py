@@ -9,7 +9,7 @@ from placement_lint.prefilter.conditions import SHARDS, AllOf, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.commitment.commitment_lost import optimizer_of, shapes_taken
 from placement_lint.rules.commitment.putting import is_put
-from placement_lint.rules.meshes.constraints import names_set_mesh
+from placement_lint.rules.meshes.constraints import may_be_set_around
 from placement_lint.rules.meshes.shardings import Auto, is_auto, made_at, may_split, split_over
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
@@ -75,8 +75,8 @@ class ShardingLost(Rule):
     ## What it does not flag
     Calls with `out_shardings`; results that are put to a sharding later; functions that use the
     values of their argument, as a model's `init` uses its key; optimizers without moments;
-    replicated parameters, and parameters of unknown sharding. Programs that set a mesh by
-    `jax.set_mesh`, under which such results are made on the mesh.
+    replicated parameters, and parameters of unknown sharding. Calls that may run under
+    `jax.set_mesh`, where such results are made on the mesh.
 
     ## Verified by
     The proof makes zeros in the shape of an array that is split over eight devices, in a jitted
@@ -107,7 +107,9 @@ class ShardingLost(Rule):
             return
         operand = arguments.positional[0]
         sharding = split_over(ctx.flow.value(operand), partly=True)
-        if sharding is None or len(node.args) != 1 or is_put(node, ctx) or names_set_mesh(ctx):
+        if sharding is None or len(node.args) != 1 or is_put(node, ctx):
+            return
+        if may_be_set_around(node, ctx):
             return
         name = f"`{dotted(operand)}`" if dotted(operand) else "the argument"
         what = "all of the result is" if optimizer is None else f"the moments of {optimizer} are"

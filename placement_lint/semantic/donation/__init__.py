@@ -2,9 +2,10 @@
 
 `analysis` is the entry, `exported` says for other files what the names of one donate.
 
-- One point of an execution: `buffers`, `parts` (what has an identity), `choices` (one of several).
+- One point of an execution: `buffers`, `parts` (what has an identity), `choices` (one of
+  several), `meetings` (where ways meet).
 - Execution: `statements`, `turns` (of loops), `expressions`, `calls`, `parameters`, `libraries`,
   `readings` (the state, and what is found).
-- What donates: `callables`, `carried` (as the interpreter knows it), `outputs` (which arguments an
-  output can replace), `replaced_names`.
+- What donates: `callables`, `carried` (as the interpreter knows it), `takings` (what a call takes),
+  `outputs` (which arguments an output can replace), `replaced_names`.
 """

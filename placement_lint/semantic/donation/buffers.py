@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import enum
 import itertools
-import sys
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from placement_lint.semantic.donation.choices import (
-    either,
     is_decided_by,
-    likely,
-    rather,
+    made_of,
     there_since,
     unlikely,
 )
@@ -28,10 +25,13 @@ if TYPE_CHECKING:
 
     import libcst as cst
 
-    from placement_lint.semantic.donation.choices import Thing, Things
+    from placement_lint.semantic.donation.choices import Choice, Things
     from placement_lint.semantic.donation.parts import Keys
 
-_NUMBERS = itertools.count(1)
+DEATHS = itertools.count(1)
+"""The numbers of deletions, and of what is to be ordered among them."""
+OF_PRESENCE = -1
+"""The sign of the number of a condition that asks whether something is None, and nothing else."""
 _MAX_LEAVES = 256
 _REST = "[*]"
 """The key of all items of a copy that were not assigned, once others came in their place."""
@@ -94,7 +94,7 @@ class Death:
     """What it was one of, where a name may have stood for several: by this very choice."""
     chosen: Surety = Surety.MAYBE
     """How sure it is where that choice fell on it."""
-    number: int = field(default_factory=_NUMBERS.__next__)
+    number: int = field(default_factory=DEATHS.__next__)
     """Each deletion has a higher one than those before it."""
     entered: tuple[int, ...] = ()
     """The executions of the functions that these calls are of, by number."""
@@ -102,6 +102,15 @@ class Death:
     """It is of an iteration before, that ended early: `continue`."""
     is_replaced: bool = False
     """Of an item by a key that is not known: something came into the container by such a key."""
+
+
+def is_within(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Return whether something is done under some conditions, and perhaps further ones.
+
+    But for those that only ask whether there is something, `if best is not None:`.
+    """
+    asked = [each for each in other if each > 0]
+    return [each for each in one if each > 0][: len(asked)] == asked
 
 
 def sorted_parts(things: Things) -> list[BufferPart]:
@@ -132,6 +141,21 @@ class Leaf(NamedTuple):
     """The parts of it that are not in the tree, by their keys."""
     is_rare: bool = False
     """It, or a container around it, is one of several and not likely to be the one."""
+    choice: Things | None = None
+    """What one container around it is one of, where all else is sure."""
+    chosen: BufferPart | None = None
+    """That container."""
+
+
+class _Way(NamedTuple):
+    """What is looked into for leaves, and how it was come by."""
+
+    held: Things
+    is_sure: bool
+    but: frozenset[str]
+    is_below_rare: bool
+    choice: Things | None
+    chosen: BufferPart | None
 
 
 @dataclass
@@ -261,29 +285,59 @@ class Buffers:
 
     def leaves(self, things: Things, roots: list[Root]) -> Iterator[Leaf]:
         """Yield the things in a tree that have no known parts."""
-        start = (things, True, frozenset[str](), False)
-        pending: list[tuple[Things, bool, frozenset[str], bool]] = [start]
+        start = _Way(things, True, frozenset(), False, None, None)
+        pending = [start]
         for _ in range(_MAX_LEAVES):
             if not pending:
                 return
-            held, is_sure, but, is_below_rare = pending.pop()
+            way = pending.pop()
+            held, is_sure, but, is_below_rare, choice, chosen = way
             sure, rare = is_sure and len(held) == 1, unlikely(held)
+            shared = self._in_each_of(held) if is_sure and not but and len(held) > 1 else {}
+            pending += [
+                _Way(each, True, frozenset(), is_below_rare, None, None) for each in shared.values()
+            ]
             for part in sorted_parts(held):
                 known = self.parts.get(part.root, {})
                 below = self._below(part, but)
+                count = len(part.keys)
                 is_rare = is_below_rare or part in rare
-                pending += [(each, sure, frozenset(), is_rare) for each in reversed(below.values())]
+                if len(held) > 1:
+                    choice, chosen = (held, part) if is_sure else (None, None)
+                pending += [
+                    _Way(each, sure, frozenset(), is_rare, choice, chosen)
+                    for keys, each in reversed(below.items())
+                    if keys[count:] not in shared
+                ]
                 base = self._base_of(part, roots)
                 if base is not None:
                     others = but | {keys[0] for keys in known}
-                    pending.append((frozenset({base}), sure, others, is_rare))
+                    only = frozenset({base})
+                    pending.append(_Way(only, sure, others, is_rare, choice, chosen))
                 elif (
                     not below
                     or roots[part.root].nature is not Nature.TREE
                     # What a comprehension made is read by keys of which nothing is known here.
                     or all(is_any(BufferPart(part.root, keys)) for keys in known)
                 ):
-                    yield Leaf(part, held, is_sure, not below and not but, but, is_rare)
+                    is_whole = not below and not but
+                    found = way.choice, way.chosen
+                    yield Leaf(part, held, is_sure, is_whole, but, is_rare, *found)
+
+    def _in_each_of(self, held: Things) -> dict[Keys, Things]:
+        """Return what several containers all have by the same keys, whichever it is of them."""
+        parts = sorted_parts(held)
+        if len(parts) < len(held):
+            return {}
+        first, *others = (
+            {keys[len(part.keys) :]: each for keys, each in self._below(part, frozenset()).items()}
+            for part in parts
+        )
+        return {
+            keys: each
+            for keys, each in first.items()
+            if all(below.get(keys) is each for below in others)
+        }
 
     def set_apart(self, base: BufferPart, keys: Iterable[str], roots: list[Root]) -> None:
         """Separate parts of a thing, which get an identity of their own, from the others."""
@@ -374,10 +428,35 @@ class Buffers:
             )
         rare = unlikely(things)
         for each, death in every:
-            is_near = death.surety > Surety.MAYBE and death.under[: len(under)] == under
+            surety = death.surety
+            if is_decided_by(things, death.among):
+                surety = max(death.chosen, surety)
+            is_near = surety > Surety.MAYBE and is_within(death.under, under)
             if each not in rare and (is_near or (death.is_carried and death.where == under)):
                 return Gone(death, Surety.LIKELY)
+        for choice in made_of(things):
+            chosen = self._gone_chosen(choice, things)
+            if chosen is not None and is_within(chosen.under, under):
+                return Gone(chosen, Surety.LIKELY)
         return Gone(every[0][1], Surety.MAYBE)
+
+    def _gone_chosen(self, choice: Choice, since: Things) -> Death | None:
+        """Return what deleted the one that a choice fell on, whichever that was.
+
+        `since`: the choice that was made of it, by which older deletions may not count.
+        """
+        if choice.unlikely:
+            return None
+        deaths = [self.death(each) for each in sorted_parts(choice)]
+        known = [
+            death
+            for each, death in zip(sorted_parts(choice), deaths, strict=True)
+            if death is not None
+            and death.number >= there_since(since, each)
+            and is_decided_by(choice, death.among)
+            and max(death.chosen, death.surety) > Surety.MAYBE
+        ]
+        return min(known, key=lambda each: each.number) if len(known) == len(choice) else None
 
     def _gone_beside(self, things: Things) -> Gone | None:
         """Return what deleted an item of a container that may be one of these things.
@@ -490,169 +569,3 @@ def undecided(state: Buffers) -> Buffers:
         for root, known in state.dead.items()
     }
     return Buffers(state.names, state.parts, dead, state.viewed)
-
-
-def maybe_skipped(state: Buffers, entered: Buffers, roots: list[Root], since: int) -> Buffers:
-    """Return what holds after a loop that may have no iteration.
-
-    `entered`: what held before it; `since`: the first root that it made.
-    """
-    meeting = Meeting(state, entered)
-    names = {
-        key: held if (before := entered.names.get(key)) is None else meeting.rather(held, before)
-        for key, held in state.names.items()
-    }
-    parts = {
-        root: known
-        if root >= since or known is entered.parts.get(root)
-        else _met_parts(root, meeting, meeting.rather, roots)
-        for root, known in state.parts.items()
-    }
-    less = less_sure(state, entered)
-    return Buffers(names, parts, less.dead, state.viewed)
-
-
-class Meeting:
-    """Two ways that meet, with what is there on each of them."""
-
-    def __init__(self, one: Buffers, other: Buffers) -> None:
-        self.one = one
-        self.other = other
-        self._now = next(_NUMBERS)
-
-    def either(self, one: Things, other: Things) -> Things:
-        """Return what a name stands for that is this on the one way, and that on the other."""
-        if one is other or (one == other and len(one) < 2):
-            return one
-        return either(one, other, self._since(one, other))
-
-    def rather(self, things: Things, before: Things) -> Things:
-        """Return the same where the other way is that of a loop without iteration."""
-        if before <= likely(things):
-            return things
-        return rather(things, before, self._since(things, before))
-
-    def _since(self, one: Things, other: Things) -> dict[Thing, int]:
-        return {
-            each: self._now
-            for each in one | other
-            if isinstance(each, BufferPart)
-            and (each not in one or _is_there(each, one, self.one))
-            and (each not in other or _is_there(each, other, self.other))
-        }
-
-
-def _is_there(part: BufferPart, held: Things, state: Buffers) -> bool:
-    death = state.death(part)
-    return death is None or death.number < there_since(held, part)
-
-
-def less_sure(state: Buffers, entered: Buffers) -> Buffers:
-    """Return what holds where an iteration may not have been: nothing is surely gone by it."""
-    dead: dict[int, dict[Keys, Death]] = {}
-    for root, known in state.dead.items():
-        before = entered.dead.get(root, {})
-        dead[root] = {
-            keys: death
-            if keys in before and before[keys].surety >= death.surety
-            else replace(
-                death,
-                surety=min(death.surety, Surety.LIKELY),
-                chosen=min(death.chosen, Surety.LIKELY),
-            )
-            for keys, death in known.items()
-        }
-    return Buffers(state.names, state.parts, dead, state.viewed)
-
-
-def joined(
-    states: Iterable[Buffers | None],
-    where: tuple[int, ...] | None,
-    roots: list[Root],
-    since: int = sys.maxsize,
-) -> Buffers | None:
-    """Return what is known where ways meet; None where no way comes there.
-
-    `since`: the first root that these ways made, each its own.
-    """
-    every = [state for state in states if state is not None]
-    if len(every) < 2:
-        return every[0] if every else None
-    first, *others = every
-    result = first
-    for other in others:
-        meeting = Meeting(result, other)
-        result = Buffers(
-            _joined_names(meeting),
-            _joined_parts(meeting, roots, since),
-            _joined_deaths(result.dead, other.dead, where, since),
-            result.viewed | other.viewed,
-        )
-    return result
-
-
-def _joined_names(meeting: Meeting) -> dict[tuple[int, str], Things]:
-    one, other = meeting.one.names, meeting.other.names
-    if one is other:
-        return one
-    # What only one way binds raises on the other, where it is read.
-    merged = {**other, **one}
-    differing = [key for key, held in other.items() if merged[key] is not held]
-    for key in differing:
-        merged[key] = meeting.either(merged[key], other[key])
-    return merged
-
-
-def _joined_parts(meeting: Meeting, roots: list[Root], since: int) -> dict[int, dict[Keys, Things]]:
-    one, other = meeting.one.parts, meeting.other.parts
-    merged = {**other, **one}
-    # Nearly all are the same on both ways: those are passed over without a call.
-    differing = [
-        root
-        for root, known in merged.items()
-        if known is not other.get(root) or (root < since and root not in one)
-    ]
-    for root in differing:
-        is_of_both = root in one and root in other
-        if root < since or is_of_both:
-            merged[root] = _met_parts(root, meeting, meeting.either, roots)
-    return merged
-
-
-def _met_parts(
-    root: int,
-    meeting: Meeting,
-    met: Callable[[Things, Things], Things],
-    roots: list[Root],
-) -> dict[Keys, Things]:
-    """Return the parts of a thing; what is not assigned to is a part of its own."""
-    one, other = meeting.one, meeting.other
-    found = {}
-    for keys in {**one.parts.get(root, {}), **other.parts.get(root, {})}:
-        part = BufferPart(root, keys)
-        found[keys] = met(one.load(part, roots), other.load(part, roots))
-    return found
-
-
-def _joined_deaths(
-    one: dict[int, dict[Keys, Death]],
-    other: dict[int, dict[Keys, Death]],
-    where: tuple[int, ...] | None,
-    since: int,
-) -> dict[int, dict[Keys, Death]]:
-    merged = {**other, **one}
-    for root in merged:
-        first, second = one.get(root, {}), other.get(root, {})
-        if first is second or (root >= since and not (first and second)):
-            continue
-        found = {}
-        for keys in first.keys() | second.keys():
-            deaths = [known[keys] for known in (first, second) if keys in known]
-            least = min(deaths, key=lambda each: each.surety)
-            if len(deaths) == 1:
-                least = replace(least, surety=Surety.MAYBE, where=where, among=None)
-            elif deaths[0].among is not deaths[1].among:
-                least = replace(least, among=None)
-            found[keys] = least
-        merged[root] = found
-    return merged

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from placement_lint.jaxmodel.donation import DONATING, MAKING_RECORDS
-from placement_lint.semantic.donation.buffers import Buffers, Death, Nature, Surety, joined
+from placement_lint.semantic.donation.buffers import Buffers, Death, Nature, Surety
 from placement_lint.semantic.donation.callables import (
     Defined,
     Donor,
@@ -22,16 +21,14 @@ from placement_lint.semantic.donation.callables import (
     assigned_to_attribute,
     jit_of,
     of_elsewhere,
-    parameters_of,
 )
-from placement_lint.semantic.donation.carried import DonationsCarried
-from placement_lint.semantic.donation.choices import NOTHING, either, likely, unlikely
+from placement_lint.semantic.donation.choices import NOTHING, either, likely
 from placement_lint.semantic.donation.expressions import DATA
 from placement_lint.semantic.donation.libraries import Given
-from placement_lint.semantic.donation.outputs import DonationOutputs, Takeover
-from placement_lint.semantic.donation.parts import BufferPart, around, is_any, may_be_same
-from placement_lint.semantic.donation.readings import Idle, Repeat
-from placement_lint.semantic.donation.replaced_names import is_replaced, is_replaced_by
+from placement_lint.semantic.donation.meetings import joined
+from placement_lint.semantic.donation.outputs import Takeover
+from placement_lint.semantic.donation.parts import BufferPart
+from placement_lint.semantic.donation.takings import DonationsTaken
 from placement_lint.syntax.calls import Arguments, elements_or_self, is_none
 from placement_lint.syntax.definitions import class_named, is_generator, is_static
 from placement_lint.syntax.dotted import dotted
@@ -41,7 +38,6 @@ if TYPE_CHECKING:
 
     from placement_lint.semantic.donation.choices import Thing, Things
     from placement_lint.semantic.donation.parts import Keys
-    from placement_lint.syntax.definitions import Function
 
 _MAX_DEPTH = 5
 """Calls of functions of the file inside of one another."""
@@ -49,14 +45,8 @@ _MOST_CALLEES = 4
 """Functions of which one call may be, each of which is executed."""
 
 
-class DonationCalls(DonationsCarried):
+class DonationCalls(DonationsTaken):
     """The evaluation of calls."""
-
-    _beside: Sequence[Given] = ()
-    """All that the call is given which donates."""
-
-    def outputs_of(self, function: Function) -> DonationOutputs:
-        return self.facts_of(function).fact(DonationOutputs)
 
     def call(self, node: cst.Call) -> Things:
         """Return what a call gives."""
@@ -349,60 +339,6 @@ class DonationCalls(DonationsCarried):
         is_made = name is not None and name.rpartition(".")[0] in {"jax.numpy", "jax.random"}
         return Nature.ARRAY if is_made else Nature.UNKNOWN
 
-    def _idle(self, node: cst.Call, donor: Donor, each: Given) -> None:
-        """Note an argument that is donated, and not used."""
-        at = each.at
-        if at is not None and donor.donates(at) and not donor.is_static(at) and not self.inert:
-            self._note_idle(node, each, "the function does not use it")
-
-    def _note_idle(self, node: cst.Call, each: Given, why: str) -> None:
-        to = dotted(node.func) or "a compiled function"
-        self.idle[id(each.node)] = Idle(each.node, each.text, to, why)
-
-    def _is_used(self, donor: Donor, at: int | str) -> bool:
-        parameter = donor.parameter(at)
-        if donor.jit.keeps_unused:
-            return True
-        if donor.elsewhere is not None:
-            return parameter not in donor.elsewhere.unused
-        if donor.inner is None or parameter is None:
-            return True
-        if parameter not in {
-            *parameters_of(donor.inner.node),
-            *(each.name.value for each in donor.inner.node.params.kwonly_params),
-        }:
-            return True
-        return self.outputs_of(donor.inner.node).reads(donor.inner.node, parameter)
-
-    def _is_read(self, donor: Donor, parameter: str) -> bool:
-        """Return whether the function reads a parameter, or would not be given it otherwise."""
-        if not donor.jit.keeps_unused or donor.inner is None:
-            return True
-        return self.outputs_of(donor.inner.node).reads(donor.inner.node, parameter)
-
-    def _taking(
-        self, node: cst.Call, donor: Donor, each: Given, donated: Sequence[Given]
-    ) -> Takeover:
-        if self.is_kept(donor, each, self._beside):
-            return Takeover.NEVER
-        if donor.inner is not None and each.at is not None:
-            parameter = donor.parameter(each.at)
-            every = [donor.parameter(other.at) for other in donated if other.at is not None]
-            if parameter is not None and self._is_read(donor, parameter):
-                found = self.outputs_of(donor.inner.node).taking(
-                    donor.inner.node, parameter, [name for name in every if name is not None]
-                )
-                if found is not Takeover.UNKNOWN:
-                    return found
-        if donor.elsewhere is not None and each.at is not None:
-            known = dict(donor.elsewhere.takeovers).get(donor.parameter(each.at) or "")
-            if known is not None and known != Takeover.UNKNOWN:
-                return Takeover(known)
-        targets = self.targets if each.passed_on is None else self.targets_around
-        text = each.text or ""
-        is_likely = is_replaced(text, targets) or is_replaced_by(node, text, self.facts)
-        return Takeover.LIKELY if is_likely else Takeover.UNKNOWN
-
     def _take(
         self,
         node: cst.Call,
@@ -450,7 +386,9 @@ class DonationCalls(DonationsCarried):
                 found, at = (
                     (min(found, Surety.LIKELY), where) if is_likely else (Surety.MAYBE, None)
                 )
-                among = leaf.among if leaf.is_sure and taking > Takeover.UNKNOWN else None
+                if taking > Takeover.UNKNOWN:
+                    among = leaf.among if leaf.is_sure else leaf.choice
+                    among = None if leaf.choice is not None and len(leaf.among) > 1 else among
             death = Death(
                 node,
                 self.stack,
@@ -471,81 +409,6 @@ class DonationCalls(DonationsCarried):
                 )
                 if self.roots[part.root].nature is not Nature.TREE or part.keys:
                     self.state.kill(part, death)
-
-    def _check_repeats(
-        self,
-        node: cst.Call,
-        donor: Donor,
-        donated: Sequence[Given],
-        others: Sequence[Given],
-    ) -> None:
-        """Note a buffer that a call is given twice, and donated once at least."""
-        found: dict[BufferPart, tuple[Given, bool]] = {}
-        chosen: dict[tuple[int, BufferPart], tuple[Given, bool]] = {}
-        perhaps: dict[BufferPart, tuple[tuple[Given, bool], Surety]] = {}
-        for each in [*donated, *others]:
-            one = (each, each in donated)
-            for part, among, is_sure, is_whole, *_ in self.state.leaves(each.things, self.roots):
-                if not part.root or self.roots[part.root].nature is Nature.DATA or not is_whole:
-                    continue
-                # On a way that leads here it is this one: it is no other one for certain.
-                surety = Surety.LIKELY if is_sure and part not in unlikely(among) else Surety.MAYBE
-                earlier = None
-                if is_sure and len(among) == 1:
-                    earlier = next((found[up] for up in around(part) if up in found), None)
-                    found.setdefault(part, one)
-                elif is_sure and not among & DATA:
-                    # Whichever of several things it is: both times it is the same.
-                    earlier = chosen.get((id(among), part))
-                    chosen.setdefault((id(among), part), one)
-                at_most = Surety.DEFINITE
-                if earlier is None:
-                    before = (perhaps[up] for up in around(part) if up in perhaps)
-                    beside = (
-                        (known, Surety.MAYBE)
-                        for up, (known, _) in perhaps.items()
-                        if may_be_same(part, up) and not (is_any(part) or is_any(up))
-                    )
-                    earlier, other = next(itertools.chain(before, beside), (None, surety))
-                    at_most = min(surety, other)
-                    if earlier is not None and earlier[0] is each and len(each.things) > 1:
-                        # It may be in two things, of which the argument is one only.
-                        earlier = None
-                if earlier is not None and (one[1] or earlier[1]):
-                    self._note_repeat(node, donor, (earlier, one), at_most)
-                perhaps.setdefault(part, (one, surety))
-
-    def _note_repeat(
-        self,
-        node: cst.Call,
-        donor: Donor,
-        both: tuple[tuple[Given, bool], tuple[Given, bool]],
-        at_most: Surety,
-    ) -> None:
-        """`both`: what the call is given, and whether it is donated, first and then again."""
-        if self.expecting:
-            return
-        (before, was_donated), (each, is_donated) = both
-        pairs = [before, each]
-        takings = [self._taking(node, donor, one, pairs) for one, is_one in both if is_one]
-        # One output is enough that takes the buffer, if the function uses both arguments.
-        if min(takings) is Takeover.NEVER or max(takings) <= Takeover.UNLIKELY:
-            return
-        is_sure = max(takings) is Takeover.SURE and not self.cautious
-        surety = min(at_most, Surety.DEFINITE if is_sure else Surety.LIKELY)
-        text = each.text or before.text
-        to = dotted(node.func) or "a compiled function"
-        # An object has its parts in all of its methods, whoever calls them. Where the method is
-        # one of another file, that file is where it is said, if it is sure by itself.
-        is_own = all(given.text.startswith("self.") for given, _ in both) and self.is_own(each.node)
-        is_of_caller = bool(self.stack) and not is_own and self.is_own(self.stack[0])
-        at: cst.CSTNode = self.stack[0] if is_of_caller else each.node
-        known = self.repeats.get(id(at))
-        if known is None or known.surety < surety:
-            is_twice, inside = is_donated and was_donated, self.stack[1:] if is_of_caller else ()
-            self.repeats[id(at)] = Repeat(
-                at, text, to, surety, is_twice, node, is_of_caller, inside
-            )
 
     # -- functions and classes of the file --------------------------------------------------------
 

@@ -25,6 +25,8 @@ Things: TypeAlias = "frozenset[Thing]"
 NOTHING: Things = frozenset()
 _MOST = 48
 """Things of which one expression may be one: a variable that as many branches have set."""
+_MOST_BEFORE = 4
+"""Choices that are kept of those that others were made of."""
 _ANYTHING = BufferPart(0)
 """Data that no donation takes: what is one of too many may be this, too."""
 
@@ -35,7 +37,7 @@ class Choice(frozenset["Thing"]):
     Two objects that are equal were chosen apart from one another.
     """
 
-    __slots__ = ("parts", "since", "unlikely", "whole")
+    __slots__ = ("before", "parts", "since", "unlikely", "whole")
 
     unlikely: Things
     """Those that it is only where a loop had no iteration."""
@@ -44,6 +46,8 @@ class Choice(frozenset["Thing"]):
     by their number. What other ways have deleted before that does not count."""
     whole: Choice | None
     """What it is a part of: which one is chosen there decides it here."""
+    before: tuple[Choice, ...]
+    """Choices that were made before on one of the ways: it may be what one of these is."""
     parts: dict[str, Choice]
     """What was asked of its parts, by the key."""
 
@@ -53,11 +57,13 @@ class Choice(frozenset["Thing"]):
         unlikely: Iterable[Thing] = (),
         whole: Choice | None = None,
         since: dict[Thing, int] | None = None,
+        before: tuple[Choice, ...] = (),
     ) -> Choice:
         made = super().__new__(cls, things)
         made.unlikely = frozenset(unlikely)
         made.whole = whole
         made.since = since or {}
+        made.before = before
         made.parts = {}
         return made
 
@@ -70,6 +76,11 @@ def unlikely(things: Things) -> Things:
 def there_since(things: Things, thing: Thing) -> int:
     """Return the number of the first deletion that counts where it is this thing."""
     return things.since.get(thing, 0) if isinstance(things, Choice) else 0
+
+
+def made_of(things: Things) -> tuple[Choice, ...]:
+    """Return choices that were made before, of which it is one on some way."""
+    return things.before if isinstance(things, Choice) else ()
 
 
 def likely(things: Things) -> Things:
@@ -86,7 +97,9 @@ def either(one: Things, other: Things, since: dict[Thing, int] | None = None) ->
         # Those that were made last; of the others nothing is known any more.
         parts = sorted(each for each in every if isinstance(each, BufferPart))
         every = every.difference(parts[: len(parts) - _MOST // 2]) | {_ANYTHING}
-    return Choice(every, every - likely(one) - likely(other), since=since)
+    made = [each for each in (one, other) if isinstance(each, Choice)]
+    before = (*made, *(each for one_of in made for each in one_of.before))[:_MOST_BEFORE]
+    return Choice(every, every - likely(one) - likely(other), since=since, before=before)
 
 
 def rather(things: Things, before: Things, since: dict[Thing, int]) -> Things:

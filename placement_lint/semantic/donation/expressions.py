@@ -10,7 +10,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel.donation import METADATA, TRANSPOSED
 from placement_lint.semantic.beside import definition_beside
-from placement_lint.semantic.donation.buffers import Buffers, Nature, Surety, joined
+from placement_lint.semantic.donation.buffers import Buffers, Nature, Surety
 from placement_lint.semantic.donation.callables import (
     Defined,
     Donor,
@@ -21,6 +21,7 @@ from placement_lint.semantic.donation.callables import (
     of_elsewhere,
 )
 from placement_lint.semantic.donation.choices import NOTHING, Choice, either, part_of, unlikely
+from placement_lint.semantic.donation.meetings import joined
 from placement_lint.semantic.donation.parts import BufferPart, item_of
 from placement_lint.semantic.donation.readings import DonationReadings
 from placement_lint.syntax.calls import integer_value, string_value

@@ -390,11 +390,12 @@ class DonationReadings:
         is_alias = is_own and not is_again and not _is_same(text, death.text)
         if at is node and not is_again and not (is_own and text == death.text):
             is_alias |= _is_of_no_argument(text, donation)
-        if at is not node and not is_again and donation is death.call:
-            seen = self._given_as(node, text, at)
-            if seen and not _is_same(seen, death.text):
-                text, is_alias = seen, True
         bound = self._late_name(node)
+        if at is not node and not is_again and donation is death.call:
+            seen = self._given_as(node, text, at) or self._argument_with(at, death)
+            if seen and not _is_same(seen, death.text):
+                # What the function calls it is bound by the call, and not late.
+                text, is_alias, bound = seen, True, None
         is_alias &= bound is None
         kept_as = self._kept_as(bound, node) if bound is not None and text == death.text else ""
         is_alias |= bool(kept_as)
@@ -459,6 +460,25 @@ class DonationReadings:
                 return text
             node = call
         return ""
+
+    def _argument_with(self, at: cst.CSTNode, death: Death) -> str:
+        """Return the one name that a call is given for what was deleted; "": it is not known."""
+        given = [each.value for each in at.args] if isinstance(at, cst.Call) else []
+        names = self.facts_of(at).names
+        found = set()
+        for each in given:
+            if isinstance(each, cst.Name) and each.value != death.text:
+                owner = names.owner(each.value, names.scope(each))
+                frame = 0 if owner is None else self.frames.get(id(owner), 0)
+                held = self.state.names.get((frame, each.value), frozenset())
+                leaves = self.state.leaves(held, self.roots)
+                if any(self._is_by(self.state.death(leaf.part), death) for leaf in leaves):
+                    found.add(each.value)
+        return found.pop() if len(found) == 1 else ""
+
+    @staticmethod
+    def _is_by(one: Death | None, other: Death) -> bool:
+        return one is not None and one.call is other.call
 
     def _late_name(self, node: cst.CSTNode) -> tuple[int, str] | None:
         """Return the name, by frame, that is read, if it was bound to what was gone by then."""

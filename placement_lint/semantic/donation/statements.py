@@ -10,12 +10,10 @@ import libcst as cst
 
 from placement_lint.jaxmodel.donation import LEAVING, SHARING
 from placement_lint.semantic.donation.buffers import (
+    OF_PRESENCE,
     Buffers,
     Nature,
     carried,
-    joined,
-    less_sure,
-    maybe_skipped,
     undecided,
 )
 from placement_lint.semantic.donation.callables import Defined, Donor, OfClass
@@ -23,6 +21,7 @@ from placement_lint.semantic.donation.calls import DonationCalls
 from placement_lint.semantic.donation.choices import NOTHING, Choice, without
 from placement_lint.semantic.donation.expressions import DATA, is_list, item_key
 from placement_lint.semantic.donation.libraries import Given
+from placement_lint.semantic.donation.meetings import joined, less_sure, maybe_skipped
 from placement_lint.semantic.donation.parts import BufferPart, container_of
 from placement_lint.semantic.donation.readings import given_to
 from placement_lint.semantic.donation.turns import least_turns, use_up
@@ -284,15 +283,16 @@ class DonationStatements(DonationCalls):
         present = self._present(node.test)
         around, before, since = self.where, self.state.copy(), len(self.roots)
         ways: list[Buffers] = []
+        sign = 1 if present is None else OF_PRESENCE
         if decided is not False:
-            self.where = (*around, self.new_number())
+            self.where = (*around, sign * self.new_number())
             if present is True:
                 self._is_present(node.test)
             if self.block(node.body):
                 ways.append(self.state)
         self.state = before
         if decided is not True:
-            self.where = (*around, self.new_number())
+            self.where = (*around, sign * self.new_number())
             if present is False:
                 self._is_present(node.test)
             orelse = node.orelse
@@ -313,7 +313,8 @@ class DonationStatements(DonationCalls):
         target = test.comparisons[0] if isinstance(test, cst.Comparison) else None
         if target is None or not isinstance(target.comparator, cst.Name):
             return None
-        if target.comparator.value != "None":
+        left = test.left if isinstance(test, cst.Comparison) else None
+        if target.comparator.value != "None" or not isinstance(left, cst.Attribute | cst.Name):
             return None
         if isinstance(target.operator, cst.Is | cst.IsNot):
             return isinstance(target.operator, cst.IsNot)

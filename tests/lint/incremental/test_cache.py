@@ -424,6 +424,22 @@ def test_whether_a_flag_of_another_file_asks_for_the_version_is_asked_again() ->
     assert {each.code for each in now.findings} == {"JDP602"}
 
 
+SETTING = {
+    "other.py": "import jax\ndef run(mesh):\n    with jax.set_mesh(mesh):\n        pass\n",
+    "train.py": "import other, jax\nfrom jax.sharding import PartitionSpec as P\n"
+    "jax.device_put(jax.numpy.ones(8), P('data')) + 1\n",
+}
+
+
+def test_whether_another_file_leaves_a_mesh_set_is_asked_again() -> None:
+    write(SETTING)
+    assert {each.code for each in check().findings} == {"JDP711"}
+    write({"other.py": "import jax\ndef run(mesh):\n    jax.set_mesh(mesh)\n"})
+    now = check()
+    assert same(now, afresh())
+    assert not now.findings
+
+
 def test_every_question_that_is_kept_is_asked_again() -> None:
     """What is kept and not compared would hold for ever."""
     text = inspect.getsource(still_hold)

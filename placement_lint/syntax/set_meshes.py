@@ -1,0 +1,74 @@
+"""Whether a file may set a mesh that stays set, as Python's own tree says: in any other way than
+for the block of a `with`.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from placement_lint.syntax.deep_stack import run_deep
+from placement_lint.syntax.python_parser import tree_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_NAMES = frozenset({"set_mesh", "use_abstract_mesh", "use_mesh"})
+
+
+def may_leave_mesh_set(text: str) -> bool:
+    """Return whether a text does anything with what sets meshes but to enter it by `with`, or to
+    hand it on by the same name. Takes linear time.
+    """
+    if not any(name in text for name in _NAMES):
+        return False
+    module = run_deep(tree_of, text)
+    return module is None or any(_otherwise(module))
+
+
+def _otherwise(module: ast.Module) -> Iterator[ast.AST]:
+    """Yield the uses of such names that may set a mesh for good."""
+    expected: set[int] = set()
+    entered: set[int] = set()
+    # Parents come before what is in them.
+    for node in ast.walk(module):
+        if isinstance(node, ast.With | ast.AsyncWith):
+            entered.update(id(each) for item in node.items for each in _given(item.context_expr))
+        elif isinstance(node, ast.Assign):
+            if all(_last(target) in _NAMES for target in node.targets):
+                expected.update(map(id, _given(node.value)))
+        elif isinstance(node, ast.Call):
+            if _last(node.func) in _NAMES and id(node) in entered:
+                expected.add(id(node.func))
+            elif _last(node.func) == "hasattr":
+                expected.update(map(id, node.args))
+        elif isinstance(node, ast.Attribute | ast.Name):
+            is_read = isinstance(node.ctx, ast.Load)
+            if is_read and _last(node) in _NAMES and id(node) not in expected:
+                yield node
+        elif isinstance(node, ast.Constant):
+            if node.value in _NAMES and id(node) not in expected:
+                yield node
+        elif isinstance(node, ast.alias):
+            last = node.name.rpartition(".")[2]
+            if last in _NAMES and node.asname not in {None, *_NAMES}:
+                yield node
+
+
+def _given(node: ast.expr) -> Iterator[ast.expr]:
+    """Yield what an expression that chooses may give."""
+    pending = [node]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, ast.IfExp):
+            pending += [each.body, each.orelse]
+        elif isinstance(each, ast.BoolOp):
+            pending += each.values
+        else:
+            yield each
+
+
+def _last(node: ast.expr) -> str | None:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else None

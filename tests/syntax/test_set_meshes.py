@@ -1,0 +1,42 @@
+"""Which texts may set a mesh that stays set."""
+
+import pytest
+
+from placement_lint.syntax.set_meshes import may_leave_mesh_set
+
+FOR_A_BLOCK = [
+    "with jax.set_mesh(mesh):\n    run()\n",
+    "with a, jax.set_mesh(mesh) as m, b:\n    run()\n",
+    "async def f():\n    async with use_mesh(mesh):\n        run()\n",
+    "with jax.set_mesh(mesh) if mesh is not None else nullcontext():\n    run()\n",
+    "with mesh and jax.sharding.use_mesh(mesh) or nullcontext():\n    run()\n",
+    "if hasattr(jax, 'set_mesh'):\n    set_mesh = jax.set_mesh\n",
+    "set_mesh = jax.set_mesh if new else jax.sharding.use_mesh\n",
+    "from jax import set_mesh\nfrom jax.sharding import use_mesh as set_mesh\n",
+    '"""Like jax.set_mesh(mesh), but better."""\n# jax.set_mesh(mesh)\n',
+    "mesh = reset_mesh()\n",
+]
+FOR_GOOD = [
+    "jax.set_mesh(mesh)\n",
+    "def f(mesh):\n    return jax.set_mesh(mesh)\n",
+    "context = jax.set_mesh(mesh)\nwith context:\n    run()\n",
+    "stack.enter_context(jax.set_mesh(mesh))\n",
+    "with closing(jax.set_mesh(mesh)):\n    run()\n",
+    "with jax.set_mesh(mesh):\n    jax.set_mesh(other)\n",
+    "enter = jax.set_mesh\n",
+    "enter = getattr(jax, 'set_mesh')\n",
+    "start(jax.set_mesh, mesh)\n",
+    "from jax import set_mesh as enter\n",
+    "setters = {'new': jax.set_mesh}\n",
+    "with jax.set_mesh(mesh):\n    run(\n",
+]
+
+
+@pytest.mark.parametrize("text", FOR_A_BLOCK)
+def test_a_mesh_for_a_block_does_not_stay(text: str) -> None:
+    assert not may_leave_mesh_set(text)
+
+
+@pytest.mark.parametrize("text", FOR_GOOD)
+def test_anything_else_may_stay(text: str) -> None:
+    assert may_leave_mesh_set(text)
