@@ -81,8 +81,8 @@ class Dependencies:
 class Donated:
     """What names of a file donate, as others have asked for them, with the answers that it got."""
 
-    code: str
-    """A digest of its code."""
+    code: str = ""
+    """A digest of its code; "" before the cache takes it up."""
     donations: dict[str, DonationElsewhere | None] = field(default_factory=dict)
     targets: dict[str, str] = field(default_factory=dict)
     """What names stand for that it has by an import."""

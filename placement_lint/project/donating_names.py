@@ -69,9 +69,13 @@ class _Search:
         self._found: dict[str, frozenset[str]] = {}
         self._bringing: set[str] = set()
         self._importers: dict[str, set[str]] = {}
+        self._of_packages: set[str] = set()
+        """The files that a package itself imports."""
         if modules.donating:
             for importer, imported, _ in modules.imports:
                 self._importers.setdefault(imported, set()).add(importer)
+                if is_init(importer):
+                    self._of_packages.add(imported)
 
     def done(self) -> DonatingNames:
         pending = deque(sorted(self._modules.donating))
@@ -109,7 +113,7 @@ class _Search:
             uses: set[str] = set()
             self._take_import(path, imported, name, bound, uses)
             brought |= uses
-            is_handed_on = any(map(is_init, self._importers.get(imported, ())))
+            is_handed_on = imported in self._of_packages
             if is_handed_on:
                 # What a large package imports of its own modules is not followed.
                 large = self._modules.fact(large_packages)

@@ -8,7 +8,6 @@ from placement_lint.project.dependencies import Dependencies, Donated
 from placement_lint.project.donating_files import may_donate
 from placement_lint.project.queries import TrackedQueries
 from placement_lint.semantic.donation.exported import exported
-from placement_lint.syntax.code_digest import code_digest
 from placement_lint.syntax.deep_stack import run_deep
 
 if TYPE_CHECKING:
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from placement_lint.project.modules import Modules
+    from placement_lint.semantic.donation.analysis import Aliases
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.semantic.program_queries import DonationElsewhere
 
@@ -41,9 +41,9 @@ class DonationsElsewhere:
         self._borrowed = borrowed
         self._opened = opened
         self._known: dict[_Place, DonationElsewhere | None] = {}
+        self._aliases: dict[str, Aliases] = {}
+        """What was found out of the initializers of files: a file is asked for many names."""
         self._learned: dict[str, Donated] = {}
-        self._texts: dict[str, str] = {}
-        """Those of the files of which something was learned."""
         self._answers: dict[str, dict[int, Dependencies]] = {}
         self._recalled = _Recalled(project.known_donations, still_gives, self._forget)
         self._executed: list[_Place] = []
@@ -74,7 +74,9 @@ class DonationsElsewhere:
                     target = None if only is None else only.target
                     if target is None:
                         self._executed.append(located)
-                        found = self._known[located] = run_deep(exported, facts, rest)
+                        aliases = self._aliases.setdefault(file, {})
+                        found = run_deep(exported, facts, rest, aliases)
+                        self._known[located] = found
                         self._learn(file, facts, donations={rest: found})
                         return found
                     self._learn(file, facts, targets={top: target})
@@ -83,14 +85,15 @@ class DonationsElsewhere:
         return None
 
     def take_learned(self) -> dict[str, Donated]:
-        """Return what files donate, as far as it was found out, or found to hold, since then."""
+        """Return what files donate, as far as it was found out, or found to hold, since then.
+
+        Whoever keeps it adds the digests of their code.
+        """
         learned, self._learned = self._learned, {}
-        for path, donated in learned.items():
-            donated.code = code_digest(self._texts.pop(path))
         for path, by_identity in self._answers.items():
             for answers in by_identity.values():
                 if path in learned:
-                    learned[path].add(Donated(learned[path].code, answers=answers))
+                    learned[path].add(Donated(answers=answers))
         self._answers = {}
         for path, before in self._recalled.take_confirmed().items():
             learned.setdefault(path, Donated(before.code)).add(before)
@@ -103,11 +106,7 @@ class DonationsElsewhere:
         donations: Mapping[str, DonationElsewhere | None] | None = None,
         targets: Mapping[str, str] | None = None,
     ) -> None:
-        known = self._learned.get(path)
-        if known is None:
-            # Only who keeps it asks for its digest.
-            known = self._learned[path] = Donated("")
-            self._texts[path] = facts.text
+        known = self._learned.setdefault(path, Donated())
         known.add(Donated("", dict(donations or {}), dict(targets or {})))
         got = [*self._opened(path)]
         if isinstance(facts.run, TrackedQueries):
@@ -119,7 +118,7 @@ class DonationsElsewhere:
         for located in self._executed[count:]:
             self._known.pop(located, None)
             self._learned.pop(located[0], None)
-            self._texts.pop(located[0], None)
+            self._aliases.pop(located[0], None)
         del self._executed[count:]
 
 

@@ -52,7 +52,8 @@ class WholeRun:
         """Take the files of the run."""
         self._project = project
         self._leading: dict[str, bool] = {}
-        self._callers: dict[str, dict[str, EffectOrigin]] = {}
+        self._callers: dict[str, list[str]] = {}
+        self._calls: dict[tuple[str, str], EffectOrigin | None] = {}
         self._tensorflow: dict[tuple[str, str], EffectOrigin | None] = {}
         self._programs: dict[str, frozenset[str]] = {}
         self._setting: dict[str, bool] = {}
@@ -66,9 +67,12 @@ class WholeRun:
 
     def calls(self, path: str, function: str) -> EffectOrigin | None:
         """Return a call of a function in another file of a program that a file is part of."""
-        for caller, origin in self._calling(function).items():
+        for caller in self._naming(function):
+            # Only what has to do with the file is parsed.
             if caller != path and path in self._programs_with(caller):
-                return origin
+                origin = self._call_in(caller, function)
+                if origin is not None:
+                    return origin
         return None
 
     def mentions(self, path: str, *words: bytes) -> bool:
@@ -326,33 +330,47 @@ class WholeRun:
 
     # -- who calls what ---------------------------------------------------------------------
 
-    def _calling(self, function: str) -> dict[str, EffectOrigin]:
+    def _naming(self, function: str) -> list[str]:
+        """Return the files, tests aside, that may call a function, by the names in their texts."""
         if function not in self._callers:
-            found: dict[str, EffectOrigin] = {}
             last = function.rpartition(".")[2].encode()
+            found: list[str] = []
             for path in sorted(self._project.mentioning):
-                if is_test_path(path) or last not in self._data(path):
-                    continue
-                line = None
-                with self._project.isolating(path):
-                    look = functools.partial(self._line_of_call, path, function)
-                    line = self._project.expenses.of(path, look, None)
-                if line is not None:
-                    found[path] = EffectOrigin(path, line, f"{function}()")
+                if not is_test_path(path) and last in self._data(path):
+                    with self._project.isolating(path):
+                        may_call = functools.partial(self._may_call, path, function)
+                        found += [path] if self._project.expenses.of(path, may_call, False) else []
             self._callers[function] = found
         return self._callers[function]
+
+    def _may_call(self, path: str, function: str) -> bool:
+        known = self._calls_of(path)
+        if known is not None and function in known.lines:
+            self._calls_made.setdefault(path, CallsMade()).add(known)
+            return known.lines[function] is not None
+        source = self._project.store.source_if_readable(path)
+        return source is not None and Uses(function).met_by(naming_text(source, self._project))
+
+    def _call_in(self, path: str, function: str) -> EffectOrigin | None:
+        """Return the first call of a function in a file."""
+        key = path, function
+        if key not in self._calls:
+            line = None
+            with self._project.isolating(path):
+                look = functools.partial(self._line_of_call, path, function)
+                line = self._project.expenses.of(path, look, None)
+            found = None if line is None else EffectOrigin(path, line, f"{function}()")
+            self._calls[key] = found
+        return self._calls[key]
 
     def _line_of_call(self, path: str, function: str) -> int | None:
         known = self._calls_of(path)
         if known is not None and function in known.lines:
-            self._calls_made.setdefault(path, CallsMade()).add(known)
             return known.lines[function]
         import libcst as cst
 
         source = self._project.store.source_if_readable(path)
-        if source is None or not Uses(function).met_by(naming_text(source, self._project)):
-            return None
-        facts = self._parse(source)
+        facts = None if source is None else self._parse(source)
         if facts is None:
             return None
         calls = facts.tree.every(cst.Call)

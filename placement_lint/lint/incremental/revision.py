@@ -165,7 +165,11 @@ class PreviousRun:
         """Note what was found out of files: each process has found out some of it."""
         self.now.summaries.update(learned.summaries)
         for path, donated in learned.donations.items():
-            self.now.donations.setdefault(path, Donated(donated.code)).add(donated)
+            if path not in self.now.donations:
+                self.now.donations[path] = Donated(
+                    donated.code or code_digest(self._store.text(path))
+                )
+            self.now.donations[path].add(donated)
         for path, calls in learned.calls.items():
             self.now.calls.setdefault(path, CallsMade()).add(calls)
 

@@ -6,7 +6,7 @@ import contextlib
 import re
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import libcst as cst
 
@@ -52,6 +52,10 @@ class _Setting(NamedTuple):
     """The attribute of the object itself that it is set to."""
 
 
+Aliases: TypeAlias = "dict[int, dict[Keys, Keys]]"
+"""For initializers, by their place in the tree: which parts of the object are one thing."""
+
+
 class DonatingRun(NamedTuple):
     """One execution of a function that anyone may call."""
 
@@ -64,15 +68,19 @@ class DonatingRun(NamedTuple):
 class Donations:
     """The donations of one file, found once, whichever rule asks first."""
 
-    def __init__(self, facts: ModuleFacts, *, is_executed: bool = True) -> None:
-        """`is_executed`: all that may lead to a donation; else only what is asked for."""
+    def __init__(
+        self, facts: ModuleFacts, *, is_executed: bool = True, aliases: Aliases | None = None
+    ) -> None:
+        """`is_executed`: all that may lead to a donation; else only what is asked for.
+
+        `aliases`: what was found out of the initializers of this text, and is found out of it.
+        """
         self._facts = facts
         self._tree = facts.tree
         self._run = DonationStatements(facts)
         self._run.may_interpret = is_executed and facts.fact(_donates_by_itself)
         self._setting: dict[int, dict[str, list[_Setting]]] = {}
-        self._aliases: dict[int, dict[Keys, Keys]] = {}
-        """For initializers, by `id`: which parts of the object are one thing."""
+        self._aliases: Aliases = {} if aliases is None else aliases
         if not is_executed:
             return
         try:
@@ -342,10 +350,11 @@ class Donations:
 
     def _aliases_after(self, init: cst.FunctionDef) -> dict[Keys, Keys]:
         """Return the parts of an object that are one thing once its initializer has made it."""
-        known = self._aliases.get(id(init))
+        place = self._tree.index(init)
+        known = self._aliases.get(place)
         if known is not None:
             return known
-        self._aliases[id(init)] = {}
+        self._aliases[place] = {}
         owner = self.call(init).owner
         found: dict[Keys, Keys] = {}
         if owner is not None:
@@ -353,7 +362,7 @@ class Donations:
             for keys, part in self._parts_of(owner):
                 if first.setdefault(part, keys) != keys:
                     found[keys] = first[part]
-        self._aliases[id(init)] = found
+        self._aliases[place] = found
         return found
 
     def _parts_of(self, owner: BufferPart) -> Iterator[tuple[Keys, BufferPart]]:

@@ -25,6 +25,7 @@ from placement_lint.semantic.program_queries import DonationElsewhere, DonationK
 from placement_lint.syntax.definitions import is_generator
 
 if TYPE_CHECKING:
+    from placement_lint.semantic.donation.analysis import Aliases
     from placement_lint.semantic.donation.choices import Things
     from placement_lint.semantic.model import ModuleFacts
 
@@ -34,17 +35,20 @@ _MOST_FLAGS = 2
 """Parameters of one function that are `True` or `False`, for each of which it is executed again."""
 
 
-def exported(facts: ModuleFacts, name: str) -> DonationElsewhere | None:
-    """Return what a name of the module donates, or an attribute of a class by the name of both."""
-    return _Exports(facts).of(name)
+def exported(facts: ModuleFacts, name: str, aliases: Aliases) -> DonationElsewhere | None:
+    """Return what a name of the module donates, or an attribute of a class by the name of both.
+
+    `aliases`: what questions before this one have found out of the initializers of the text.
+    """
+    return _Exports(facts, aliases).of(name)
 
 
 class _Exports:
     """What one file offers to others."""
 
-    def __init__(self, facts: ModuleFacts) -> None:
+    def __init__(self, facts: ModuleFacts, aliases: Aliases) -> None:
         self._facts = facts
-        self._run = Donations(facts, is_executed=False)
+        self._run = Donations(facts, is_executed=False, aliases=aliases)
 
     def of(self, name: str) -> DonationElsewhere | None:
         top, _, attribute = name.partition(".")
