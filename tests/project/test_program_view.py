@@ -203,17 +203,19 @@ def test_nothing_is_read_before_a_rule_asks(
 def test_only_what_can_call_a_function_is_parsed_for_it(tmp_path: Path) -> None:
     calls = "import jax\n\njax.distributed.initialize()\n"
     paths = write(tmp_path, {
+        "apart.py": calls,
+        "before.py": "from jax.distributed import initialize as start\n",
         "licence.py": "# distributed on an 'AS IS' basis; initialize first\nimport jax\n",
         "own.py": "import jax\nimport distributed\n\ndistributed.initialize()\n",
         "names.py": "from jax.distributed import initialize as start\n",
-        "asks.py": "import names, calls, own\n",
+        "asks.py": "import before, names, calls, own\n",
         "calls.py": calls,
     })  # fmt: skip
     whole = view(paths)
     origin = whole.calls(str(tmp_path / "asks.py"), "jax.distributed.initialize")
     assert origin is not None
     assert (Path(origin.path).name, origin.line) == ("calls.py", 3)
-    assert whole.parsed == 2, "calls.py, and names.py, which could call it"
+    assert whole.parsed == 2, "before.py, which could call it, and calls.py; the rest is not asked"
 
 
 def test_only_what_leads_to_jax_is_parsed(tmp_path: Path) -> None:
