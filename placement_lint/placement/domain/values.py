@@ -601,25 +601,28 @@ def join(*values: Value) -> Value:
     """Return what a value is that came by one of several ways."""
     if not values:
         return UNKNOWN
-    return limited(_with_few_versions(_without_forgotten(frozenset().union(*values))))
+    joined = frozenset().union(*values)
+    if len(joined) < 2:
+        return joined
+    return limited(_with_few_versions(_without_forgotten(joined)))
 
 
 def _without_forgotten(joined: Value) -> Value:
     """Return a value in which nothing is known of a container that was forgotten on one way."""
-    if len(joined) < 2:
-        return joined
+    # One of the functions that run most often: each thing is looked at once.
+    numbers: list[Plain] = []
+    forgotten: dict[Site, Container] = {}
+    for atom in joined:
+        if isinstance(atom, Plain):
+            if atom.number is not None:
+                numbers.append(atom)
+        elif (
+            isinstance(atom, Container) and atom.site and not atom.items and atom.element == UNKNOWN
+        ):
+            forgotten[atom.site] = atom
     # Of several numbers none is known: loops that count soon end.
-    numbers = [atom for atom in joined if isinstance(atom, Plain) and atom.number is not None]
     if numbers and (len(numbers) > 1 or Plain() in joined):
         joined = joined.difference(numbers) | {Plain()}
-    forgotten = {
-        atom.site: atom
-        for atom in joined
-        if isinstance(atom, Container)
-        and atom.site is not None
-        and atom.element == UNKNOWN
-        and not atom.items
-    }
     if not forgotten:
         return joined
     return frozenset(
