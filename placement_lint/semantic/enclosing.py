@@ -10,7 +10,7 @@ from placement_lint.syntax.dotted import said
 from placement_lint.syntax.expected_failures import expects_failure
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from typing import TypeVar
 
     from placement_lint.semantic.file_view import FileView
@@ -144,22 +144,40 @@ def runs_only_while_traced(node: cst.CSTNode, ctx: FileView) -> bool:
     In the handler of what asking a tracer for its value raises, or behind a test whether something
     is a tracer.
     """
-    for child, ancestor in ancestors_in_function(node, ctx):
-        if isinstance(ancestor, cst.ExceptHandler | cst.ExceptStarHandler):
-            if child is ancestor.body and _is_of_tracers(ancestor, ctx):
-                return True
-        elif (
-            isinstance(ancestor, cst.If | cst.IfExp)
-            and child is not ancestor.test
-            and _asks_for_tracer(ancestor.test, ctx, wanted=child is ancestor.body)
-        ):
-            return True
-    function = ctx.function(node)
+
+    def is_tracer(test: cst.BaseExpression, wanted: bool) -> bool:
+        if not wanted or not isinstance(test, cst.Call) or len(test.args) != 2:
+            return False
+        kind = test.args[1].value
+        return ctx.called(test) == "builtins.isinstance" and ctx.name(kind) in _TRACERS
+
     return any(
-        _asks_for_tracer(each.test, ctx, wanted=False)
-        for each in passed_exits(node, ctx)
-        if ctx.function(each) is function
-    )
+        isinstance(ancestor, cst.ExceptHandler | cst.ExceptStarHandler)
+        and child is ancestor.body
+        and _is_of_tracers(ancestor, ctx)
+        for child, ancestor in ancestors_in_function(node, ctx)
+    ) or is_told(node, ctx, is_tracer)
+
+
+def conditions(node: cst.CSTNode, ctx: FileView) -> Iterator[tuple[cst.BaseExpression, bool]]:
+    """Yield what is tested before a function gets to a node, and how each of them came out."""
+    for child, ancestor in ancestors_in_function(node, ctx):
+        if isinstance(ancestor, cst.If | cst.IfExp) and child is not ancestor.test:
+            yield ancestor.test, child is ancestor.body
+    function = ctx.function(node)
+    for each in passed_exits(node, ctx):
+        if ctx.function(each) is function:
+            yield each.test, False
+
+
+def is_told(
+    node: cst.CSTNode, ctx: FileView, asks: Callable[[cst.BaseExpression, bool], bool]
+) -> bool:
+    """Return whether a condition before a node says something by the way it came out.
+
+    `asks`: whether a test does that is true, or is false.
+    """
+    return any(_decide(test, asks, wanted=wanted) for test, wanted in conditions(node, ctx))
 
 
 def _is_of_tracers(handler: cst.ExceptHandler | cst.ExceptStarHandler, ctx: FileView) -> bool:
@@ -167,19 +185,18 @@ def _is_of_tracers(handler: cst.ExceptHandler | cst.ExceptStarHandler, ctx: File
     return bool(kinds) and all(ctx.name(kind) in _TRACER_ERRORS for kind in kinds)
 
 
-def _asks_for_tracer(test: cst.BaseExpression, ctx: FileView, *, wanted: bool) -> bool:
-    """Return whether a condition that is true (or, if not wanted, false) says that it is one."""
+def _decide(
+    test: cst.BaseExpression, asks: Callable[[cst.BaseExpression, bool], bool], *, wanted: bool
+) -> bool:
+    """Return whether a condition that is true (or, if not wanted, false) says something."""
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        return _asks_for_tracer(test.expression, ctx, wanted=not wanted)
+        return _decide(test.expression, asks, wanted=not wanted)
     if isinstance(test, cst.BooleanOperation):
         decides = isinstance(test.operator, cst.And) is wanted
         return decides and any(
-            _asks_for_tracer(side, ctx, wanted=wanted) for side in (test.left, test.right)
+            _decide(side, asks, wanted=wanted) for side in (test.left, test.right)
         )
-    if not wanted or not isinstance(test, cst.Call) or len(test.args) != 2:
-        return False
-    kind = test.args[1].value
-    return ctx.called(test) == "builtins.isinstance" and ctx.name(kind) in _TRACERS
+    return asks(test, wanted)
 
 
 def _exits(facts: ModuleFacts) -> dict[int, list[cst.If]]:

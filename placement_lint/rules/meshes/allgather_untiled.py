@@ -15,9 +15,10 @@ from placement_lint.rules.meshes.spanning import (
     says_it_has_several_processes,
     shardings_in,
 )
-from placement_lint.semantic.enclosing import failure_is_expected, is_caught
+from placement_lint.semantic.enclosing import failure_is_expected, is_caught, is_told
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -36,8 +37,9 @@ class AllgatherUntiled(Rule):
     ## What it does
     Finds `multihost_utils.process_allgather(x)` without `tiled=True`, where `x` was made by
     `jax.make_array_from_process_local_data` or `host_local_array_to_global_array`, or is certainly
-    over a mesh of `jax.devices()`, such as the result of a function with `out_shardings`. Also
-    mapped over a tree, `jax.tree.map(process_allgather, tree)`.
+    over a mesh of `jax.devices()`, such as the result of a function with `out_shardings`, or a
+    condition says that it spans processes, `if not x.is_fully_addressable:`. Also mapped over a
+    tree, `jax.tree.map(process_allgather, tree)`.
 
     ## Why is this bad?
     Such an array is already one array of all processes. Up to JAX 0.7.2, the call gathers it as
@@ -103,7 +105,8 @@ class AllgatherUntiled(Rule):
         is_false = isinstance(tiled, cst.Name) and tiled.value == "False"
         if gathered is None or arguments.is_open or (tiled is not None and not is_false):
             return
-        if ctx.called(followed(gathered, ctx)) not in _MAKERS and not _is_of_all(gathered, ctx):
+        is_made = ctx.called(followed(gathered, ctx)) in _MAKERS
+        if not is_made and not _is_of_all(gathered, ctx) and not _is_told(node, gathered, ctx):
             return
         if failure_is_expected(node, ctx) or is_caught(node, ctx, _FAILURES):
             return
@@ -113,6 +116,26 @@ class AllgatherUntiled(Rule):
             "on: pass tiled=True",
             fix=None if is_mapped else _plan(gathered, tiled),
         )
+
+
+def _is_told(node: cst.Call, gathered: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether a condition says that it spans processes: `if not x.is_fully_addressable:`."""
+    text, own = dotted(gathered), ctx.statement(node)
+
+    def asks(test: cst.BaseExpression, wanted: bool) -> bool:
+        return (
+            not wanted
+            and isinstance(test, cst.Attribute)
+            and test.attr.value == "is_fully_addressable"
+            and dotted(test.value) == text
+            and not any(
+                dotted(each.target) == text
+                and ctx.tree.index(test) < ctx.tree.index(each) < ctx.tree.index(own)
+                for each in ctx.tree.every(cst.AssignTarget)
+            )
+        )
+
+    return bool(text) and is_told(node, ctx, asks)
 
 
 def _is_of_all(gathered: cst.BaseExpression, ctx: Context) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.semantic.beside import definition_beside
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.written_tables import entries_of
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
@@ -26,6 +27,9 @@ _SHOWING = frozenset({
     "builtins.str", "json.dump", "json.dumps", "pprint.pprint", "wandb.init",
 })  # fmt: skip
 """What shows a dict, or copies it."""
+_LOOKING_AT_KEYS = frozenset({"keys"})
+_SHOWING_ALL = _SHOWING - {"builtins.dict"}
+"""What leaves the dicts in a dict alone, too."""
 _FIELDS = frozenset({"attrs.field", "dataclasses.field", "flax.struct.field"})
 
 
@@ -37,7 +41,7 @@ def whole_number(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEP
     number = integer_value(node)
     if isinstance(node, cst.Subscript) and steps:
         item = _item(node, ctx)
-        return None if item is None else whole_number(item, ctx, steps - 1)
+        return None if item is None else whole_number(*item, steps - 1)
     if number is not None or not isinstance(node, cst.Attribute):
         return number
     given = _field(node, ctx)
@@ -61,59 +65,148 @@ def _computed(node: cst.BinaryOperation, ctx: Context, steps: int) -> int | None
     return one - other if isinstance(node.operator, cst.Subtract) else None
 
 
-def _item(node: cst.Subscript, ctx: Context) -> cst.BaseExpression | None:
-    """Return what a dict of the file has under a key, if nothing in the program may change it."""
-    index = node.slice[0].slice if len(node.slice) == 1 else None
-    key = string_value(index.value) if isinstance(index, cst.Index) else None
-    only = ctx.names.sole_binding(node.value)
-    if key is None or only is None or not isinstance(node.value, cst.Name):
+def _item(node: cst.Subscript, ctx: Context) -> tuple[cst.BaseExpression, Context] | None:
+    """Return what a dict has under a key, or a dict in it, and the file that this stands in.
+
+    If nothing in the program may change the dict. It may be one of another file.
+    """
+    keys: list[str] = []
+    table: cst.BaseExpression = node
+    while isinstance(table, cst.Subscript):
+        index = table.slice[0].slice if len(table.slice) == 1 else None
+        key = string_value(index.value) if isinstance(index, cst.Index) else None
+        if key is None or len(keys) == _MOST_STEPS:
+            return None
+        keys.insert(0, key)
+        table = table.value
+    found = _table(table, ctx)
+    if found is None:
         return None
-    made = None if only.value is None else entries_of(only.value, ctx)
-    if made is None or key not in made or not isinstance(only.value, cst.Call | cst.Dict):
+    name, made, there = found
+    held: cst.BaseExpression = made
+    for key in keys:
+        entries = entries_of(held, there) if isinstance(held, cst.Call | cst.Dict) else None
+        if entries is None or key not in entries:
+            return None
+        held = entries[key]
+    known = there.module.fact(_kept)
+    if (id(made), len(keys)) not in known:
+        known[id(made), len(keys)] = _is_kept(name, made, there, len(keys))
+    return (held, there) if known[id(made), len(keys)] else None
+
+
+def _table(
+    table: cst.BaseExpression, ctx: Context
+) -> tuple[str, cst.BaseExpression, Context] | None:
+    """Return what a name is bound to, once, with the name and the file in which it is."""
+    only = ctx.names.sole_binding(table) if isinstance(table, cst.Name) else None
+    if isinstance(table, cst.Name) and only is not None and only.value is not None:
+        return table.value, only.value, ctx
+    qualified = ctx.name(table) if isinstance(table, cst.Attribute | cst.Name) else None
+    found = None if qualified is None else definition_beside(ctx.module, qualified)
+    if found is None or qualified is None:
         return None
-    known = ctx.module.fact(_kept)
-    if id(only) not in known:
-        known[id(only)] = _is_kept(node.value, ctx)
-    return made[key] if known[id(only)] else None
+    bound, facts = found
+    there = ctx.beside(facts.path)
+    value = bound.value if isinstance(bound, cst.Assign | cst.AnnAssign) else None
+    if there is None or value is None:
+        return None
+    return qualified.rpartition(".")[2], value, there
 
 
-def _is_kept(table: cst.Name, ctx: Context) -> bool:
-    """Return whether nothing in the program may change the dict that a name is bound to."""
-    name, scope = table.value, ctx.names.scope(table)
-    is_global = ctx.names.owner(name, scope) is ctx.names.module_scope
-    siblings = ctx.module.siblings.values()
-    others = [each for each in siblings if each is not ctx.module] if is_global else []
-    if any(each.says(name.encode()) for each in others):
-        return False
-    return all(_only_looks(use, ctx) for use in ctx.names.uses(name, scope))
+def _is_kept(name: str, made: cst.BaseExpression, ctx: Context, depth: int) -> bool:
+    """Return whether nothing in the program may change a dict, nor one of those in it that so many
+    keys lead into. `made`: what the name of the dict is bound to.
+    """
+    scope = ctx.names.scope(made)
+    if ctx.names.owner(name, scope) is ctx.names.module_scope:
+        for facts in ctx.module.siblings.values():
+            there = ctx.beside(facts.path) if facts is not ctx.module else None
+            if there is None or not facts.says(name.encode()):
+                continue
+            if not all(_only_looks_there(use, there, depth) for use in _called(name, facts)):
+                return False
+    return all(_only_looks(use, ctx, depth) for use in ctx.names.uses(name, scope))
 
 
-def _kept(_facts: ModuleFacts) -> dict[int, bool]:
-    """Make the store of one file: by the one binding of a dict."""
+def _kept(_facts: ModuleFacts) -> dict[tuple[int, int], bool]:
+    """Make the store of one file: by the dict, and how many keys lead into it."""
     return {}
 
 
-def _only_looks(use: cst.Name, ctx: Context) -> bool:
-    """Return whether a use of a dict binds it, or takes or shows what is in it."""
+def _called(name: str, facts: ModuleFacts) -> list[cst.CSTNode]:
+    return facts.fact(_by_text).get(name, [])
+
+
+def _by_text(facts: ModuleFacts) -> dict[str, list[cst.CSTNode]]:
+    """Return what has a name in a file by its last part, whatever it stands for."""
+    found: dict[str, list[cst.CSTNode]] = {}
+    for node in facts.tree.every(cst.Attribute, cst.Name):
+        last = node.attr.value if isinstance(node, cst.Attribute) else node.value
+        found.setdefault(last, []).append(node)
+    for scope in facts.names.scopes():
+        for name, bindings in scope.bindings.items():
+            for each in bindings:
+                last = (each.target or name).rpartition(".")[2]
+                if last != name:
+                    # It is imported under another name.
+                    found.setdefault(last, []).append(each.node)
+    return found
+
+
+def _only_looks_there(node: cst.CSTNode, ctx: Context, depth: int) -> bool:
+    """Return whether what has the name of a dict of another file only looks into it."""
+    if not isinstance(node, cst.Attribute | cst.Name):
+        return False
+    is_bound = isinstance(ctx.parent(node), cst.AssignTarget | cst.AnnAssign)
+    return not is_bound and _only_looks(node, ctx, depth)
+
+
+def _only_looks(use: cst.BaseExpression, ctx: Context, depth: int) -> bool:
+    """Return whether a use of a dict binds it, or takes or shows what is in it.
+
+    `depth`: it is a dict of dicts, of so many in one another; what is taken must be none of these.
+    """
     parent = ctx.parent(use)
+    while depth and isinstance(parent, cst.Subscript) and parent.value is use:
+        use, parent, depth = parent, ctx.parent(parent), depth - 1
+        if isinstance(parent, cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.Del):
+            return False
+        if isinstance(parent, cst.Element | cst.For | cst.CompFor) and _is_target(use, ctx):
+            return False
     around = None if parent is None else ctx.parent(parent)
-    if isinstance(parent, cst.Subscript) and parent.value is use:
-        return not isinstance(around, cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.Del)
+    if not depth:
+        return True
     if isinstance(parent, cst.Attribute):
-        return isinstance(around, cst.Call) and parent.attr.value in _LOOKING
+        looking = _LOOKING if depth == 1 else _LOOKING_AT_KEYS
+        return isinstance(around, cst.Call) and parent.attr.value in looking
     if isinstance(parent, cst.Arg) and isinstance(around, cst.Call):
-        return bool(parent.star) or ctx.called(around) in _SHOWING
+        shows = bool(parent.star) or ctx.called(around) in _SHOWING
+        return shows if depth == 1 else ctx.called(around) in _SHOWING_ALL
     if isinstance(parent, cst.AnnAssign):
         return parent.target is use
+    if isinstance(parent, cst.StarredDictElement):
+        return depth == 1
     return isinstance(
         parent,
         cst.AssignTarget
         | cst.CompFor
         | cst.ComparisonTarget
         | cst.For
-        | cst.FormattedStringExpression
-        | cst.StarredDictElement,
+        | cst.FormattedStringExpression,
     )
+
+
+def _is_target(node: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether something is assigned to an item: by a tuple, or a loop."""
+    for around in ctx.ancestors(node):
+        if isinstance(around, cst.AssignTarget):
+            return True
+        if isinstance(around, cst.For | cst.CompFor):
+            return around.target is node or ctx.tree.is_inside(node, around.target)
+        if not isinstance(around, cst.Element | cst.List | cst.Tuple):
+            return False
+    return False
 
 
 def _field(node: cst.Attribute, ctx: Context) -> tuple[cst.BaseExpression, Context] | None:
