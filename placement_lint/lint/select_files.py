@@ -323,6 +323,8 @@ class Selection:
             lambda: bool(self._donating or self._giving) or project.hands_names_on, False
         )
         for task in self._undecided if is_worth_it else ():
+            if not self._may_gain(task.path, project):
+                continue
             try:
                 with self._isolating(task.path), spending(task.path):
                     self.tasks += [task] if self._gains(task, project) else []
@@ -346,6 +348,10 @@ class Selection:
             for task in self._undecided
             if task.path in self._to_parse and task.path not in decided
         ]
+
+    def _may_gain(self, path: str, project: Project) -> bool:
+        """Return whether what a file imports has to be looked at, by words that are known."""
+        return bool(self._donating or self._giving) or project.may_import_names(path)
 
     def _gains(self, task: Task, project: Project) -> bool:
         """Return whether a file passes the prefilter by what it imports from other files."""

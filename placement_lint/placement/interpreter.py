@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -56,6 +56,7 @@ from placement_lint.placement.facts.functions_text import (
     callers_first,
     enters_default_in_function,
     plain_functions,
+    returned_lambdas,
     uses_of,
 )
 from placement_lint.placement.facts.tampering import sets_mesh, tampers
@@ -180,6 +181,7 @@ class Program:
                 self._run_classes(self.modules[name])
         self._trace_each(tracing, leading, waits=True)
         uncalled = callers_first(self.modules, self._uncalled(given))
+        uncalled += (place for name in given for place in returned_lambdas(self.modules[name]))
         for waits in (True, False):
             self._run_functions(uncalled, waits=waits)
         self._trace_each(tracing, leading)
@@ -299,8 +301,8 @@ class Program:
         objects of which none was made so far.
         """
         for place in functions:
-            module, node = self.module_of(place), cast("cst.FunctionDef", self.node(place))
-            is_begun = node.name.value in begun
+            module, node = self.module_of(place), self.node(place)
+            is_begun = isinstance(node, cst.FunctionDef) and node.name.value in begun
             starting = self._starting() if is_begun else contextlib.nullcontext()
             with interpreting(place.module), starting:
                 state = self._outside(module)
@@ -309,7 +311,7 @@ class Program:
                 ):
                     continue
                 self._unasked.add(place)
-                self.functions.execute(place, self.fixtures.given(module, node, state), state)
+                self.functions.start(place, self.fixtures.given(module, node, state), state)
 
     def is_executed(self, function: Place) -> bool:
         """Return whether a function was executed, if only in traced code.
@@ -491,7 +493,10 @@ class Program:
         has_more = params is not None and params.star_kwarg is not None
         passed: dict[int | str, Value] = {0: value(receiver)}
         base = state.base
-        passed |= self.fixtures.given(self.module_of(function), node, state, passed[0]).items()
+        given = self.fixtures.given(self.module_of(function), node, state, passed[0])
+        if self.functions.called_around(function, given, state, receiver):
+            return
+        passed |= given.items()
         held = self.functions.call(
             function,
             passed,
@@ -527,8 +532,6 @@ class Program:
             touched = self._touched if self.is_tracing else None
             found = evaluators[module.name] = Expressions(self, module, Calls, touched)
         return found
-
-    # -- tracing --------------------------------------------------------------------------------
 
     @property
     def is_tracing(self) -> bool:
@@ -634,8 +637,6 @@ class Program:
     def sets_mesh(self) -> bool:
         """Whether operations may run on a mesh, which nothing here says."""
         return any(sets_mesh(module.tree, module.names) for module in self.modules.values())
-
-    # -- supposing ------------------------------------------------------------------------------
 
     def suppose(self, supposed: Supposition) -> Program:
         """Execute the program once more, with something supposed."""

@@ -128,8 +128,7 @@ class Modules:
 
     def __reduce__(self) -> tuple[type[Modules], tuple[object, ...]]:
         """Travel light: another process finds out for itself what it needs."""
-        exhausted = frozenset(self.expenses.exhausted)
-        paths = (self._paths, self._mentioning, None, None, exhausted)
+        paths = (self._paths, self._mentioning, None, None, frozenset(self.expenses.exhausted))
         return type(self), (*paths, self.store, self.donating, self.giving)
 
     def start_afresh(self) -> None:
@@ -233,9 +232,8 @@ class Modules:
         return resolve
 
     def candidates(self, path: str) -> Exports:
-        """Return a function from qualified names in a file to the names of the roots they may mean.
-
-        Never fewer than what `resolver` finds.
+        """Return a function from qualified names in a file to those of the roots that they may
+        mean, never fewer than what `resolver` finds.
         """
         return functools.partial(self._candidates, path)
 
@@ -250,9 +248,13 @@ class Modules:
             for way in ways
         )
 
+    def may_import_names(self, path: str) -> bool:
+        """Return whether, by their words, a file's imports may lead to a name of the roots."""
+        return bool(self._places) and self._exporters.may_lead_here(path)
+
     def may_bring_names(self, path: str) -> bool:
         """Return whether a file may have a name of the roots by its imports from other files."""
-        if not self._places or not self._exporters.may_lead_here(path):
+        if not self.may_import_names(path):
             return False
         below = self._exporters.below
         return any(
@@ -264,9 +266,8 @@ class Modules:
         )
 
     def reexported(self, path: str, text: str) -> str:
-        """Return the names of the roots that what a file imports from the run may stand for.
-
-        For the file filter, they are part of what the file says.
+        """Return the names of the roots that what a file imports from the run may stand for: for
+        the file filter, they are part of what the file says.
         """
         if not self._places:
             return ""
@@ -498,10 +499,10 @@ class Modules:
         """
         found: list[tuple[str, str, str]] = []
         for path in self._places.values():
-            nothing: list[tuple[str, str, str]] = []
-            read = functools.partial(self.imports_of, path)
             with self.isolating(path):
-                found += self.expenses.of(path, read, nothing)
+                # Most import nothing of the run: a block for each takes longer than to see that.
+                if self._may_import(path):
+                    found += self.expenses.of(path, functools.partial(self.imports_of, path), [])
         return tuple(found)
 
     def imports_of(self, path: str) -> list[tuple[str, str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from typing import TYPE_CHECKING
 
 from placement_lint.files.test_paths import is_test_path
@@ -35,14 +36,21 @@ def pinned_files(choosing: Iterable[str], project: Modules) -> frozenset[str]:
     Where a file pins the program to the CPU, so is every file that imports it, and every file that
     only such files import. Tests and their `conftest.py` say nothing of what they test.
     """
+    choosing = list(choosing)
     pinned = {path for path in choosing if _pins(path, project)}
-    if not pinned:
+    offered = {path: offers for path in choosing if (offers := project.facts_by_file[path].offers)}
+    if not pinned and not offered:
         return frozenset()
     imported: dict[str, set[str]] = {}
     importers: dict[str, set[str]] = {}
     for importer, target, _ in project.imports:
         imported.setdefault(importer, set()).add(target)
         importers.setdefault(target, set()).add(importer)
+    pinned |= {
+        path for path, names in offered.items() if _is_taken(path, names, importers, project.store)
+    }
+    if not pinned:
+        return frozenset()
     for conftest in pinned:
         if os.path.basename(conftest) == "conftest.py":
             for test in _tests_below(conftest, project.paths):
@@ -68,6 +76,21 @@ def _tests_below(conftest: str, paths: Iterable[str]) -> Iterator[str]:
             yield path
 
 
+def _is_taken(
+    path: str, names: frozenset[str], importers: dict[str, set[str]], store: FileStore
+) -> bool:
+    """Return whether a file that imports another, by way of others too, has one of some names."""
+    said = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b")
+    seen, found = {path}, [path]
+    while found:
+        more = importers.get(found.pop(), set()) - seen
+        if any(said.search(store.text(each)) for each in more):
+            return True
+        seen |= more
+        found += more
+    return False
+
+
 def _has_pinned_users(
     path: str,
     importers: set[str],
@@ -87,14 +110,19 @@ def _pins(path: str, project: Modules) -> bool:
     facts = project.facts_by_file[path]
     if facts.pins is None:
         find = functools.partial(_found_to_pin, path, project.store)
-        facts.pins = run_deep(project.expenses.of, path, find, None)
+        found = run_deep(project.expenses.of, path, find, None)
+        facts.pins, facts.offers = (None, frozenset()) if found is None else found
     return facts.pins is True
 
 
-def _found_to_pin(path: str, store: FileStore) -> bool:
-    from placement_lint.placement.facts.cpu_pin import pins_cpu
+def _found_to_pin(path: str, store: FileStore) -> tuple[bool, frozenset[str]]:
+    """Return whether a file pins the program, and what it has that does if it is called."""
+    from placement_lint.placement.facts.cpu_pin import offers_cpu, pins_cpu
 
     names = names_of(path, store)
     if names is None:
-        return False
-    return pins_cpu(names.tree, names, by_intent=os.path.basename(path) == "conftest.py")
+        return False, frozenset()
+    by_intent = os.path.basename(path) == "conftest.py"
+    if pins_cpu(names.tree, names, by_intent=by_intent):
+        return True, frozenset()
+    return False, offers_cpu(names.tree, names)

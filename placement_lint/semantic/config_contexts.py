@@ -11,17 +11,26 @@ import libcst as cst
 from placement_lint.jaxmodel.config_states import CONFIG_CONTEXTS
 from placement_lint.semantic.beside import definition_beside
 from placement_lint.semantic.followed import followed
-from placement_lint.semantic.own_attributes import own_attribute
+from placement_lint.semantic.own_attributes import derived_classes, own_attribute
 from placement_lint.syntax.calls import Arguments, is_none
-from placement_lint.syntax.definitions import PARTIAL, class_named, class_of_method, function_of
+from placement_lint.syntax.definitions import (
+    PARTIAL,
+    class_named,
+    class_of_method,
+    function_of,
+    method_of_class,
+)
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.semantic.file_view import FileView
+    from placement_lint.semantic.model import ModuleFacts
 
 _GENERATORS = frozenset({"contextlib.asynccontextmanager", "contextlib.contextmanager"})
+_PLAIN: list[list[str]] = [[], ["builtins.staticmethod"], ["builtins.classmethod"]]
+"""The decorators of functions that give what their body returns."""
 _MOST_MANAGERS = 4
 """Context managers of the program that enter one another."""
 
@@ -66,9 +75,16 @@ def entered_by(block: cst.With, view: FileView) -> tuple[cst.WithItem, EnteredCo
     return found
 
 
+def given_context(node: cst.BaseExpression, view: FileView) -> EnteredContext | None:
+    """Return what `context_of` does, or the context of a default device that is surely held: by a
+    variable, an attribute, or what a function of the program gives.
+    """
+    return context_of(node, view) or _given(node, view)
+
+
 def _given(node: cst.BaseExpression, view: FileView) -> EnteredContext | None:
-    """Return the context of a default device that a variable or an attribute surely holds."""
-    if not isinstance(node, cst.Name | cst.Attribute):
+    made = node.func if isinstance(node, cst.Call) else node
+    if not isinstance(made, cst.Name | cst.Attribute):
         return None
     from placement_lint.placement.domain.state import SYSTEM
     from placement_lint.placement.domain.values import DefaultDeviceContext
@@ -82,16 +98,16 @@ def _given(node: cst.BaseExpression, view: FileView) -> EnteredContext | None:
     known = [place for place in places if place is not None]
     if not known or len(known) != len(held):
         return None
-    made = view.module.siblings.get(min(known).module)
-    if made is None:
+    beside = view.module.siblings.get(min(known).module)
+    if beside is None:
         return None
     from placement_lint.semantic.file_view import FileView
 
-    there = FileView(made)
-    call = made.tree.around(made.tree.nodes[min(known).node], cst.Call)
+    there = FileView(beside)
+    call = beside.tree.around(beside.tree.nodes[min(known).node], cst.Call)
     if call is None or not there.is_call(call, "jax.default_device"):
         return None
-    return EnteredContext("jax.default_device", call, there, dotted(node))
+    return EnteredContext("jax.default_device", call, there, dotted(made))
 
 
 def _entered_by(
@@ -165,6 +181,8 @@ def _entered_by_own(
         from placement_lint.semantic.file_view import FileView
 
         made, there = found[0], FileView(found[1])
+    if made is None and isinstance(maker, cst.Attribute):
+        made, there = _method(maker, view)
     inner: EnteredContext | None = None
     if isinstance(made, cst.ClassDef):
         inner = _entered_by_object(made, there, managers - 1)
@@ -176,6 +194,40 @@ def _entered_by_own(
         return None
     is_object = isinstance(made, cst.ClassDef)
     return EnteredContext(inner.name, inner.call, inner.view, dotted(maker), is_object)
+
+
+def _method(node: cst.Attribute, view: FileView) -> tuple[cst.FunctionDef | None, FileView]:
+    """Return the method that an expression surely is, of an object or a class, and its file."""
+    # Rules import this module where LibCST may not be needed.
+    from placement_lint.semantic.file_view import FileView
+
+    found = _class_of(node.value, view)
+    cls, facts = (None, view.module) if found is None else found
+    if not isinstance(cls, cst.ClassDef):
+        return None, view
+    name = node.attr.value
+    below = facts.fact(derived_classes).get(id(cls), ())
+    if any(name in facts.names.scope(each.body).bindings for each in below):
+        # The object may be one of a class that has another method.
+        return None, view
+    return method_of_class(cls, name, facts.names), FileView(facts)
+
+
+def _class_of(
+    node: cst.BaseExpression, view: FileView
+) -> tuple[cst.CSTNode | None, ModuleFacts] | None:
+    """Return the class that an expression is, or is an object of, and its file."""
+    from placement_lint.semantic.known_types import KnownTypes
+
+    known = view.module.fact(KnownTypes).of(node)
+    if known is not None:
+        facts = view.module.siblings.get(known.path)
+        bound = () if facts is None else facts.names.module_scope.bindings.get(known.name, ())
+        return None if facts is None or len(bound) != 1 else (bound[0].node, facts)
+    if (cls := class_named(node, view.names)) is not None:
+        return cls, view.module
+    name = view.name(node)
+    return None if name is None else definition_beside(view.module, name)
 
 
 def _entered_by_function(
@@ -193,7 +245,7 @@ def _entered_by_function(
             return None
         held = [_held_at(each, function, view, managers) for each in yields]
         return held[0] if None not in held else None
-    if decorators not in ([], ["builtins.staticmethod"]) or function.asynchronous is not None:
+    if decorators not in _PLAIN or function.asynchronous is not None:
         return None
     last = function.body.body[-1]
     statement = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else None

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 TORCH = DATA_LOADER
 GRAIN = frozenset({"grain.DataLoader", "grain.python.DataLoader"})
 
+_STATIC = frozenset({"builtins.staticmethod"})
 _MOST_STEPS = 64
 """In the making of one dataset."""
 _FILES = 3
@@ -140,11 +141,7 @@ def _computation_of(
 ) -> FirstComputation | None:
     if _is_compiled(callback, view):
         return FirstComputation(GivenTo.CALLBACK, call, "", callback)
-    function = (
-        function_of(callback, view.names)
-        or called_method(callback, view)
-        or made_function(callback, view)
-    )
+    function = _function(callback, view)
     if function is not None:
         of = class_called(callback, view)
         return _first_in(function, GivenTo.CALLBACK, call, view, runs_on_device, of=of)
@@ -158,6 +155,16 @@ def _computation_of(
         if origin is not None:
             return FirstComputation(GivenTo.CALLBACK, call, origin.what, None, origin)
     return None
+
+
+def _function(node: cst.BaseExpression, view: FileView) -> Function | None:
+    """Return the function of this file that runs when something is called that was given."""
+    return (
+        function_of(node, view.names, _STATIC)
+        or called_method(node, view)
+        or made_function(node, view)
+        or function_of(followed(node, view), view.names, _STATIC)
+    )
 
 
 def _is_compiled(function: cst.BaseExpression, view: FileView) -> bool:
@@ -380,9 +387,7 @@ def _transforms(call: cst.Call, view: FileView) -> Iterator[cst.BaseExpression]:
 def _run_here(given: _Given, view: FileView) -> Iterator[tuple[Function, bool]]:
     """Yield the functions of this file that a loader's workers call, and if that is certain."""
     for each, is_certain in given.functions:
-        function = (
-            function_of(each, view.names) or called_method(each, view) or made_function(each, view)
-        )
+        function = _function(each, view)
         if function is None:
             continue
         decorators = getattr(function, "decorators", ())

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.syntax.definitions import class_named, class_of_receiver
+from placement_lint.syntax.definitions import class_named, class_of_receiver, classes_below
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from placement_lint.semantic.file_view import FileView
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.tree import Tree
@@ -75,6 +77,77 @@ def _is_taken_apart(node: cst.Attribute, tree: Tree) -> bool:
     if isinstance(parent, cst.For | cst.CompFor):
         return parent.target is part
     return isinstance(parent, cst.AssignTarget | cst.AsName | cst.Del)
+
+
+def class_variables(
+    node: cst.Attribute, ctx: FileView
+) -> Iterator[tuple[cst.BaseExpression, bool]]:
+    """Yield what `self.name`, `cls.name` or `type(self).name` is, as the bodies of classes say it.
+
+    Each with whether it certainly is that: what classes of the file have that derive from the one
+    around is so only of their objects. Nothing where an object may have one of its own.
+    """
+    owner = class_of_receiver(_object_of(node.value, ctx), ctx.names)
+    assigned = ctx.module.fact(_assigned_attributes)
+    name = node.attr.value
+    if owner is None or (id(None), name) in assigned:
+        return
+    derived = [*_derived(owner, ctx)]
+    above: cst.ClassDef | None = owner
+    for _ in range(_MOST_BASES):
+        if above is None or _bound_in(above, name) is not None:
+            break
+        derived.append(above)
+        above = class_named(above.bases[0].value, ctx.names) if above.bases else None
+    every = derived if above is None else [*derived, above]
+    if any((id(each), name) in assigned for each in every):
+        return
+    for each in every:
+        bound = _bound_in(each, name)
+        if bound is not None:
+            yield bound, each is above
+
+
+def _object_of(node: cst.BaseExpression, ctx: FileView) -> cst.BaseExpression:
+    """Return what an expression is the class of: `type(self)`, `self.__class__`."""
+    if isinstance(node, cst.Attribute) and node.attr.value == "__class__":
+        return node.value
+    if isinstance(node, cst.Call) and ctx.called(node) == "builtins.type" and len(node.args) == 1:
+        return node.args[0].value
+    return node
+
+
+def _bound_in(cls: cst.ClassDef, name: str) -> cst.BaseExpression | None:
+    """Return what the body of a class assigns to a name."""
+    for line in cls.body.body:
+        for each in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+            if not isinstance(each, cst.Assign | cst.AnnAssign):
+                continue
+            targets = (
+                [target.target for target in each.targets]
+                if isinstance(each, cst.Assign)
+                else [each.target]
+            )
+            if any(isinstance(target, cst.Name) and target.value == name for target in targets):
+                return each.value
+    return None
+
+
+def _derived(cls: cst.ClassDef, ctx: FileView) -> Iterator[cst.ClassDef]:
+    """Yield the classes of the file that derive from one, if only by others."""
+    below = ctx.module.fact(derived_classes)
+    pending, seen = [cls], {id(cls)}
+    while pending:
+        for each in below.get(id(pending.pop()), ()):
+            if id(each) not in seen:
+                seen.add(id(each))
+                pending.append(each)
+                yield each
+
+
+def derived_classes(facts: ModuleFacts) -> dict[int, list[cst.ClassDef]]:
+    """Return the classes of a file that derive from each one of it, by its `id`."""
+    return classes_below(facts.names)
 
 
 def attributes_by_name(facts: ModuleFacts) -> dict[str, list[cst.Attribute]]:

@@ -18,7 +18,7 @@ from placement_lint.syntax.calls import Arguments, elements_or_self
 from placement_lint.syntax.definitions import (
     PARTIAL,
     applied,
-    class_named,
+    classes_below,
     function_of,
     named_function,
 )
@@ -298,14 +298,7 @@ class TracedFunctions:
 
     @cached_property
     def _derived(self) -> dict[int, list[cst.ClassDef]]:
-        """For classes, by `id`: those of the file that name them as a base."""
-        found: dict[int, list[cst.ClassDef]] = {}
-        for cls in self.tree.every(cst.ClassDef):
-            for base in cls.bases:
-                above = class_named(base.value, self.names)
-                if above is not None:
-                    found.setdefault(id(above), []).append(cls)
-        return found
+        return classes_below(self.names)
 
     def _other_uses(self, node: Function) -> bool | None:
         """Return whether a function has uses that may call it as it is; None: it is so called.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.semantic.followed import followed
-from placement_lint.semantic.own_attributes import own_attribute
+from placement_lint.semantic.own_attributes import class_variables, own_attribute
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def choices(node: cst.BaseExpression, view: FileView) -> Iterator[tuple[cst.Base
     """Yield what an expression chooses from, each with whether it is certain that it is chosen.
 
     Of a conditional expression, and of what a loop takes from a list, all count as chosen; of a
-    table that is written out, the item under a key that is, and else perhaps any.
+    table that is written out, the item under a key that is, and else perhaps any; of what the
+    bodies of classes assign, that of the class around, and perhaps that of one derived from it.
     """
     asked, node = node, followed(node, view)
     loop = view.names.sole_definition(node) if isinstance(node, cst.Name) else None
@@ -68,7 +69,8 @@ def choices(node: cst.BaseExpression, view: FileView) -> Iterator[tuple[cst.Base
     elif isinstance(loop, cst.For) and isinstance(loop.target, cst.Name):
         yield from ((each, True) for each in _items(loop.iter, view) or [asked])
     elif (taken := _taken(node)) is None:
-        yield asked, True
+        held = [*class_variables(node, view)] if isinstance(node, cst.Attribute) else []
+        yield from held or [(asked, True)]
     else:
         table, key = taken
         yield from _under(table, key, view) or [(asked, True)]

@@ -57,6 +57,17 @@ def class_named(node: cst.CSTNode | None, names: Names) -> cst.ClassDef | None:
     return bound if isinstance(bound, cst.ClassDef) else None
 
 
+def classes_below(names: Names) -> dict[int, list[cst.ClassDef]]:
+    """Return, for classes of a file, by `id`: those of the file that name them as a base."""
+    found: dict[int, list[cst.ClassDef]] = {}
+    for cls in names.tree.every(cst.ClassDef):
+        for base in cls.bases:
+            above = class_named(base.value, names)
+            if above is not None:
+                found.setdefault(id(above), []).append(cls)
+    return found
+
+
 def texts_of(node: cst.Name, names: Names) -> list[str]:
     """Return the texts that a variable goes through: `for name in ("images", "labels")`.
 

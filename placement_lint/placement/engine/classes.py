@@ -43,6 +43,7 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.abstract_classes import AbstractClasses
+from placement_lint.placement.engine.arguments import CallArguments
 from placement_lint.placement.engine.collection_classes import CollectionClasses
 from placement_lint.placement.engine.meshes import mesh_attribute
 from placement_lint.placement.engine.narrowing import is_known
@@ -327,6 +328,10 @@ class Classes:
             return self.as_annotated(instance.cls, name, inherited)
         module, node = self._program.module_of(function), self._program.node(function)
         if isinstance(node, cst.FunctionDef) and is_property(module, node):
+            held = self.decorated(function, state)
+            if held:
+                decorators = self._program.functions.context_decorators
+                return decorators.call(module, node, held, CallArguments([value(instance)]), state)
             return self._program.functions.call(function, {0: value(instance)}, state, bound=True)
         closure = self._decorated(function, state)
         if isinstance(closure, Instance):
@@ -397,6 +402,11 @@ class Classes:
         given = (descriptor, value(instance), value(Class(instance.cls)))
         arguments: dict[int | str, Value] = dict(enumerate(given))
         return self._program.functions.call(function, arguments, state, bound=True)
+
+    def decorated(self, function: Place, state: State) -> Value:
+        """Return the function that a decorator of the program makes of a method, if one does."""
+        held = self._decorated(function, state)
+        return value(held) if isinstance(held, Closure) else NOTHING
 
     def _decorated(self, function: Place, state: State) -> Closure | Instance | None:
         """Return what a decorator of the program makes of a method; None: what calls it alike.

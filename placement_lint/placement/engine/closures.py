@@ -59,11 +59,12 @@ class Closures:
         )
         return self._with_closed(made, maker, closed)
 
-    def decorated(self, made: Atom, given: Value, by: Value) -> Atom:
+    def decorated(self, made: Atom, given: Value, by: Value, apart: bool) -> Atom:
         """Return what a decorator gave that was given a function; in whose body it is.
 
         Where that has nothing to do with placements, it does not matter which function it calls.
         `by`: the decorator; of a bound method or an object that is called, the object counts too.
+        `apart`: what another decorator of the function gives matters, and so does each below it.
         """
         if not isinstance(made, Function):
             return made
@@ -74,7 +75,13 @@ class Closures:
         decorator = sole(by)
         receiver = decorator.receiver if isinstance(decorator, Method) else decorator
         is_method = isinstance(decorator, Method | Instance)
-        is_needed = module.puts_arrays(node) or (is_method and _enters_something(module, node))
+        is_needed = (
+            apart
+            or module.puts_arrays(node)
+            or enters_something(module, node)
+            # What it calls is another one for each function.
+            or any(isinstance(atom, Closure) for atom in given)
+        )
         if not is_needed:
             return made
         closed = [given]
@@ -198,6 +205,6 @@ def _kept(held: Value, *, is_key: bool) -> Value:
     return held if is_key or only.text in PLATFORMS else PLAIN
 
 
-def _enters_something(module: Module, function: cst.CSTNode) -> bool:
+def enters_something(module: Module, function: cst.CSTNode) -> bool:
     """Return whether a function has a block of a context: `with self:`."""
     return next(iter(module.tree.every(cst.With, below=function)), None) is not None

@@ -8,17 +8,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from placement_lint.placement.domain.state import ANY_DEVICE, DefaultDevice
-from placement_lint.placement.domain.values import DefaultDeviceContext, Instance, PlainContext
+import libcst as cst
+
+from placement_lint.placement.domain.state import ANY_DEVICE, DefaultDevice, variable
+from placement_lint.placement.domain.values import (
+    NOTHING,
+    Closure,
+    DefaultDeviceContext,
+    Function,
+    Instance,
+    PlainContext,
+    value,
+)
+from placement_lint.placement.engine.closures import enters_something
 from placement_lint.placement.engine.contexts import entered_default
-from placement_lint.placement.facts.decorators import decorator_name
+from placement_lint.placement.facts.decorators import decorator_name, is_property
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.state import State
-    from placement_lint.placement.domain.values import Value
+    from placement_lint.placement.domain.values import Atom, Value
+    from placement_lint.placement.engine.arguments import CallArguments
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
 
@@ -50,6 +60,55 @@ class ContextDecorators:
             _DECORATING in classes.base_names(cls)
             and classes.method(cls, "__enter__") is not None
             and classes.method(cls, "__call__") is None
+        )
+
+    def call_around(
+        self, function: Place, passed: CallArguments, state: State, receiver: Instance | None = None
+    ) -> bool:
+        """Call what decorators make of a function that nothing called, if that has a block; return
+        whether they have called it.
+
+        `receiver`: of a method, the object.
+        """
+        program = self._program
+        module, node = program.module_of(function), program.node(function)
+        if not isinstance(node, cst.FunctionDef) or not node.decorators:
+            return False
+        if receiver is not None and is_property(module, node):
+            held = program.classes.decorated(function, state)
+        elif receiver is not None:
+            held = program.classes.attribute(value(receiver), node.name.value, state)
+        else:
+            key = variable(module.names.scope(node), node.name.value)
+            held = program.held(key, state) or program.now.final.get(key) or NOTHING
+        if not held or not all(self._enters_something(atom, function) for atom in held):
+            return False
+        self.call(module, node, held, passed, state.copy())
+        return function in program.now.executed
+
+    def call(
+        self,
+        module: Module,
+        node: cst.FunctionDef,
+        held: Value,
+        passed: CallArguments,
+        state: State,
+    ) -> Value:
+        """Call what decorators made of a function."""
+        objects = self._program.expressions(module).calls.objects
+        return objects.called_with(node.decorators[0].decorator, held, passed, state)
+
+    def _enters_something(self, atom: Atom, function: Place) -> bool:
+        """Return whether what decorators made of a function has a block around its call."""
+        if not isinstance(atom, Closure | Function):
+            return False
+        place = atom.function if isinstance(atom, Closure) else atom.place
+        if place == function:
+            return False
+        module, node = self._program.module_of(place), self._program.node(place)
+        inner = [held for _, held in atom.closed] if isinstance(atom, Closure) else []
+        return enters_something(module, node) or any(
+            self._enters_something(each, function) for held in inner for each in held
         )
 
     def entered(self, module: Module, node: cst.FunctionDef, state: State) -> bool:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.facts.module import Module
     from placement_lint.syntax.pytest_fixtures import PytestFixture
 
+_CONSTANTS = frozenset({"False", "None", "True"})
 _BEFORE_EACH_TEST = ("setUp", "setup_method")
 """Methods that unittest and pytest call on the object of each test before they call that."""
 _MOST_NESTED = 6
@@ -71,8 +72,11 @@ class FixtureValues:
         """
         if not isinstance(node, cst.FunctionDef):
             return {}
+        # What a method that says nothing of placements chooses by a parameter hardly matters.
+        is_open = receiver != UNKNOWN and module.names_placement(node)
+        of_method = _left_open(node.params) if is_open else {}
         typed = self.typed.given(module, node, state)
-        return typed | self._of_fixtures(module, node, state, receiver)
+        return of_method | typed | self._of_fixtures(module, node, state, receiver)
 
     def before_each_test(self, cls: Place) -> Iterator[Place]:
         """Yield the methods of a class that are called before each test, on the object of that.
@@ -226,3 +230,15 @@ class FixtureValues:
         if node not in self._holding:
             self._holding[node] = bool(contexts_held(node, module.names))
         return self._holding[node]
+
+
+def _left_open(params: cst.Parameters) -> dict[str, Value]:
+    """Return the parameters of a method that have a constant for a default: who calls it, from
+    outside, may pass anything else.
+    """
+    return {
+        each.name.value: UNKNOWN
+        for each in (*params.posonly_params, *params.params, *params.kwonly_params)
+        if isinstance(each.default, cst.BaseString)
+        or (isinstance(each.default, cst.Name) and each.default.value in _CONSTANTS)
+    }

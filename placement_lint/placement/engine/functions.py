@@ -39,7 +39,11 @@ from placement_lint.placement.domain.values import (
     limited,
     value,
 )
-from placement_lint.placement.engine.arguments import bind_parameters, parameters_as_annotated
+from placement_lint.placement.engine.arguments import (
+    CallArguments,
+    bind_parameters,
+    parameters_as_annotated,
+)
 from placement_lint.placement.engine.closures import Closures
 from placement_lint.placement.engine.context_decorators import ContextDecorators
 from placement_lint.placement.engine.executions import NO_OBJECTS, NO_SITES, Execution, Reads
@@ -162,6 +166,32 @@ class Functions:
             return value(generator)
         made = self._program.memo.run(place, bindings, state, call)
         return self.closures.given(place, bindings, made)
+
+    def start(self, place: Place, given: dict[str, Value], state: State) -> None:
+        """Execute a function that nothing called, with what its parameters hold as far as known.
+
+        What decorates it is executed around it where that may enter a context.
+        """
+        if not self.called_around(place, given, state):
+            self.execute(place, given, state)
+
+    def called_around(
+        self,
+        place: Place,
+        given: dict[str, Value],
+        state: State,
+        receiver: Instance | None = None,
+    ) -> bool:
+        """Return whether what decorates a function that nothing called has called it.
+
+        `receiver`: of a method, the object.
+        """
+        is_called = place in self.called
+        passed = CallArguments([], given, rest=UNKNOWN, more=UNKNOWN)
+        is_executed = self.context_decorators.call_around(place, passed, state, receiver)
+        if not is_called:
+            self.called.discard(place)
+        return is_executed
 
     def consumed(self, held: Value, state: State) -> Value:
         """Run the bodies of generators, where they are consumed, and give what they yield."""

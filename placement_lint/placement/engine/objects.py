@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from placement_lint.placement.domain.values import (
     MAX_DEPTH,
+    NONE,
     NOTHING,
+    Array,
     Closure,
     Computation,
     Container,
@@ -86,6 +88,10 @@ class Objects:
         for name in self.attribute_names(receiver):
             key = (receiver, name)
             before, held = kept.variables.get(key), after.variables.get(key)
+            if before in (None, NONE) and self._is_filled_later(receiver, name, held):
+                # Who reads it before that, reads None, or raises.
+                kept.variables[key] = held or NOTHING
+                continue
             if before is None or held is None:
                 continue
             made = [atom for atom in held - before if isinstance(atom, Instance)]
@@ -93,6 +99,15 @@ class Objects:
             if any(True for _ in arrays(before)) or (was_object and made):
                 kept.variables[key] = join(before, held)
                 self._keep_fields(made, after, kept)
+
+    def _is_filled_later(self, receiver: Instance, name: str, held: Value | None) -> bool:
+        """Return whether an attribute holds nothing but the arrays that one method puts there."""
+        if not held or not all(isinstance(atom, Array) for atom in held):
+            return False
+        bases = self._program.classes.bases(receiver.cls)
+        setting = [self._program.module_of(cls).attributes_set for cls in bases]
+        inside = sum(each[cls, name] for cls, each in zip(bases, setting, strict=True))
+        return inside == 1 and not any(each[None, name] for each in setting)
 
     def _keep_fields(self, objects: list[Instance], after: State, kept: State) -> None:
         """Let objects that a method has made keep what they hold."""

@@ -26,6 +26,7 @@ from placement_lint.placement.domain.values import (
     ANYTHING,
     DOUBT,
     MAX_DEPTH,
+    NOTHING,
     UNKNOWN,
     Anything,
     AnyTree,
@@ -154,8 +155,9 @@ class Operations:
         if any(is_of_host(array) for found in every for array in found):
             self.record.sharded_calls.saw_host_memory(node, operands[:judged])
         is_joined = sum(map(bool, every)) > 1 or len(pinned) > 1
+        mixed = self._mixed(operands[:judged]) if is_joined else set()
         if is_joined and not self.is_to_fail():
-            self.record.saw_operands(node, self._mixed(operands[:judged]), operands)
+            self.record.saw_operands(node, mixed, operands)
         because: dict[Device | None, set[Causes]] = {}
         if self.supposed is not None:
             default = state.default.devices
@@ -198,6 +200,9 @@ class Operations:
                 certain=certain and not any(place in self.later for place, _ in operands),
                 is_call=is_call,
             )  # fmt: skip
+        if mixed:
+            # JAX raises: there is no result.
+            return NOTHING
         spread = _on_one_mesh(every)
         result: set[Atom] = {
             Array(

@@ -618,10 +618,9 @@ class ObjectCalls(SuperCalls):
             for atom in held
         )
 
-    def decorated(self, node: cst.FunctionDef, state: State) -> Value:
+    def decorated(self, node: cst.FunctionDef, state: State, *, apart: bool = False) -> Value:
         """Return what a function is after decorators of the program, or of libraries."""
-        place = self.on.module.place(node)
-        itself = Function(place)
+        itself, functions = Function(self.on.module.place(node)), self.on.program.functions
         held = value(itself)
         for decorator in reversed(node.decorators):
             if keeps_signature(self.on.module, decorator):
@@ -632,14 +631,15 @@ class ObjectCalls(SuperCalls):
                 held = by_library
                 continue
             by = self.on.evaluate(decorator.decorator, state)
-            functions = self.on.program.functions
-            if sole(held) == itself and functions.context_decorators.note(place, decorator, by):
+            note, closures = functions.context_decorators.note, functions.closures
+            if sole(held) == itself and note(itself.place, decorator, by):
                 continue
             by_program = self._by_decorator(decorator, by, node, given, state)
             if by_program is None:
                 return UNKNOWN
-            before, held = held, by_program
-            held = frozenset(functions.closures.decorated(atom, before, by) for atom in held)
+            held = frozenset(closures.decorated(atom, held, by, apart) for atom in by_program)
+        if not apart and len(node.decorators) > 1 and any(isinstance(a, Closure) for a in held):
+            return self.decorated(node, state, apart=True)
         return held
 
     def decorated_class(self, node: cst.ClassDef, state: State) -> Value:

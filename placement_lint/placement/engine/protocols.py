@@ -148,7 +148,7 @@ class ClosuresProtocol(Protocol):
 
     def given(self, maker: Place, bindings: dict[str, Value], made: Value) -> Value: ...
 
-    def decorated(self, made: Atom, given: Value, by: Value) -> Atom: ...
+    def decorated(self, made: Atom, given: Value, by: Value, apart: bool) -> Atom: ...
 
     def inherited(self, made: Value, closure: Closure) -> Value: ...
 
@@ -157,6 +157,15 @@ class ContextDecoratorsProtocol(Protocol):
     """The functions that contexts decorate."""
 
     def note(self, function: Place, decorator: cst.Decorator, held: Value) -> bool: ...
+
+    def call(
+        self,
+        module: Module,
+        node: cst.FunctionDef,
+        held: Value,
+        passed: CallArguments,
+        state: State,
+    ) -> Value: ...
 
 
 class ObjectsProtocol(Protocol):

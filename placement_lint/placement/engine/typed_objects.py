@@ -47,7 +47,7 @@ class TypedObjects:
         found.update(self.given(module, node, state).items())
         return found
 
-    def waits(self, module: Module, node: cst.FunctionDef, state: State) -> bool:
+    def waits(self, module: Module, node: cst.CSTNode, state: State) -> bool:
         """Return whether an object is passed of which none was made so far."""
         return any(not self._made(cls) for _, cls in self._typed(module, node, state))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -16,7 +17,7 @@ from placement_lint.syntax.import_statements import modules_named
 from placement_lint.syntax.pytest_fixtures import contexts_held, pytest_fixture
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
@@ -24,31 +25,94 @@ if TYPE_CHECKING:
 _OPTIONS = frozenset({"jax_platforms", "jax_platform_name"})
 _LISTS = frozenset({"jax.devices", "jax.local_devices"})
 _VARIABLES = frozenset({"JAX_PLATFORMS", "JAX_PLATFORM_NAME"})
+_CALLED_BY_OTHERS = re.compile(r"(?:\w+_)?main\b|__|(?i:pytest_|test|setup|teardown)")
+"""What begins the name of a function that a launcher, or what runs tests, calls."""
+_CONFIGURING = ("builtins.", "jax.config.", "logging.", "os.", "warnings.")
+_LOGGING = frozenset({"debug", "error", "info", "warning"})
+_READING_NAMES = ("getattr", "globals", "vars", "locals", "eval", "exec", "Fire")
+"""What gets at functions without their names: `fire.Fire()` makes commands of them all."""
 
 
 def pins_cpu(tree: Tree, names: Names, *, by_intent: bool = False) -> bool:
     """Return whether the module sets the platform to the CPU, unconditionally.
 
-    So does a fixture that holds `jax.default_device` of the CPU for every test.
+    So does a fixture that holds `jax.default_device` of the CPU for every test. What only a
+    function does that the module never names counts where another one calls it (`offers_cpu`).
 
     A variable that is set below `import jax` has no effect (JDP501), nor has an option below what
     surely starts the backend (JDP502). They count only `by_intent`: that of a `conftest.py` says
     what its tests are meant for.
     """
-    starts = functools.partial(_starts_backend, tree=tree, names=names)
     return any(
-        (
-            (_configures_cpu(node, names) and (by_intent or not _is_below(node, tree, starts)))
-            or (
-                _exports_cpu(node, names) and (by_intent or not _is_below(node, tree, _imports_jax))
-            )
-        )
-        and not _is_conditional(node, tree)
-        for node in tree.every(cst.Call, cst.Assign, cst.AugAssign)
+        by_intent or _unused_function(node, tree, names) is None
+        for node in _pins(tree, names, by_intent=by_intent)
     ) or any(
         _tests_on_cpu(node, tree, names, by_intent=by_intent)
         for node in tree.every(cst.Call, cst.FunctionDef)
     )
+
+
+def offers_cpu(tree: Tree, names: Names) -> frozenset[str]:
+    """Return the names of the functions that set the platform to the CPU once they are called.
+
+    They are those that the module itself never names.
+    """
+    found = (_unused_function(node, tree, names) for node in _pins(tree, names, by_intent=False))
+    return frozenset(each.name.value for each in found if each is not None)
+
+
+def _pins(tree: Tree, names: Names, *, by_intent: bool) -> Iterator[cst.CSTNode]:
+    starts = functools.partial(_starts_backend, tree=tree, names=names)
+    for node in tree.every(cst.Call, cst.Assign, cst.AugAssign):
+        if (
+            (_configures_cpu(node, names) and (by_intent or not _is_below(node, tree, starts)))
+            or (
+                _exports_cpu(node, names) and (by_intent or not _is_below(node, tree, _imports_jax))
+            )
+        ) and not _is_conditional(node, tree):
+            yield node
+
+
+def _unused_function(node: cst.CSTNode, tree: Tree, names: Names) -> cst.FunctionDef | None:
+    """Return a function around a node that nothing in the module calls by its name.
+
+    What it computes itself, or by what it calls, would run on the CPU. Commands, tests, and methods
+    that a base class may call, are called from outside.
+    """
+    for ancestor in tree.ancestors(node):
+        if (
+            isinstance(ancestor, cst.FunctionDef)
+            and not ancestor.decorators
+            and not _CALLED_BY_OTHERS.match(ancestor.name.value)
+            and not _has_bases(ancestor, tree)
+            and _only_configures(ancestor, tree, names)
+            and not _is_named(ancestor, tree)
+        ):
+            return ancestor
+    return None
+
+
+def _only_configures(function: cst.FunctionDef, tree: Tree, names: Names) -> bool:
+    """Return whether a function calls nothing that may compute."""
+    return all(
+        (names.qualified(call.func) or "").startswith(_CONFIGURING)
+        or (isinstance(call.func, cst.Attribute) and call.func.attr.value in _LOGGING)
+        for call in tree.every(cst.Call, below=function)
+    )
+
+
+def _has_bases(function: cst.FunctionDef, tree: Tree) -> bool:
+    cls = tree.around(function, cst.ClassDef)
+    return cls is not None and bool(cls.bases or cls.keywords or cls.decorators)
+
+
+def _is_named(function: cst.FunctionDef, tree: Tree) -> bool:
+    """Return whether a module has the name of a function elsewhere, or reads names by a text."""
+    name = function.name.value
+    return any(
+        node is not function.name and node.value in {name, *_READING_NAMES}
+        for node in tree.every(cst.Name)
+    ) or any(name in node.value for node in tree.every(cst.SimpleString))
 
 
 def _tests_on_cpu(node: cst.CSTNode, tree: Tree, names: Names, *, by_intent: bool) -> bool:

@@ -50,6 +50,19 @@ def plain_functions(module: Module, but: frozenset[str]) -> Iterator[Place]:
             yield module.place(node)
 
 
+def returned_lambdas(module: Module) -> Iterator[Place]:
+    """Yield the lambdas that functions return, by themselves or in lists and dicts."""
+    for node in module.tree.every(cst.Lambda):
+        around = module.tree.parent(node)
+        while isinstance(around, _DISPLAYS):
+            around = module.tree.parent(around)
+        if isinstance(around, cst.Return) and node not in module.traced:
+            yield module.place(node)
+
+
+_DISPLAYS = (cst.Dict, cst.DictElement, cst.Element, cst.List, cst.Tuple)
+
+
 def _handed_to_libraries(
     module: Module, is_ours: Callable[[Module, str], bool]
 ) -> Iterator[tuple[cst.Name, bool]]:

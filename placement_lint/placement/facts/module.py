@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from placement_lint.placement.facts.compiled import Compiled
 from placement_lint.placement.facts.cpu_pin import pins_cpu
 from placement_lint.placement.facts.placing_words import placing_words
 from placement_lint.placement.facts.traced import Traced
+from placement_lint.syntax.calls import is_none
 from placement_lint.syntax.definitions import is_generator
 from placement_lint.syntax.dotted import dotted, said
 from placement_lint.syntax.import_statements import star_import
@@ -57,6 +59,28 @@ class Module:
         if self.names.module_scope.has_star_import:
             found = map(star_import, self.tree.nodes)
             self.star_imports = [module for module in found if module is not None]
+
+    @cached_property
+    def attributes_set(self) -> Counter[tuple[Place | None, str]]:
+        """How many statements set attributes to something other than None, by the class around
+        them, if there is one, and their names.
+        """
+        found: Counter[tuple[Place | None, str]] = Counter()
+        for node in self.tree.every(cst.Attribute):
+            target: cst.CSTNode = node
+            around = self.tree.parent(node)
+            while isinstance(around, cst.Element | cst.StarredElement | cst.Tuple | cst.List):
+                target, around = around, self.tree.parent(around)
+            is_set = isinstance(around, cst.AssignTarget | cst.AsName) or (
+                isinstance(around, cst.AnnAssign | cst.AugAssign | cst.For | cst.CompFor)
+                and around.target is target
+            )
+            given = self.tree.parent(around) if isinstance(around, cst.AssignTarget) else around
+            held = given.value if isinstance(given, cst.Assign | cst.AnnAssign) else node
+            if is_set and held is not None and not is_none(held):
+                cls = self.tree.around(node, cst.ClassDef)
+                found[None if cls is None else self.place(cls), node.attr.value] += 1
+        return found
 
     @cached_property
     def reads_through(self) -> frozenset[str]:

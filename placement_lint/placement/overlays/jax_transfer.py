@@ -17,7 +17,7 @@ from placement_lint.jaxmodel.transfer import Effect, Gives
 from placement_lint.placement.domain.containers import anonymous
 from placement_lint.placement.domain.contents import committed_to
 from placement_lint.placement.domain.devices import Device
-from placement_lint.placement.domain.library_values import Optimizer, Pickled
+from placement_lint.placement.domain.library_values import LibraryFunction, Optimizer, Pickled
 from placement_lint.placement.domain.places import ArrayOrigin, Place
 from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.state import SYSTEM
@@ -519,6 +519,8 @@ def transform(call: LibraryCall) -> Value:
         if isinstance(node_of, cst.FunctionDef | cst.Lambda):
             function, names = node_of, call.program.module_of(place).names
     row = names.row(given) if given is not None else None
+    if row is None and function is None:
+        row = _row_of(held)
     alike = row is not None and row.follows
     if function is not None:
         # `vmap` runs the operations one by one: what is only handed back meets none.
@@ -562,6 +564,14 @@ def transform(call: LibraryCall) -> Value:
             else (),
         )
     )
+
+
+def _row_of(held: Value) -> transfer.Row | None:
+    """Return what JAX's functions do that a value is: of several, if they all do the same."""
+    names = [atom.name for atom in held if isinstance(atom, LibraryFunction)]
+    rows = [row for name in names if (row := transfer.TABLE.get(name)) is not None]
+    is_known = len(rows) == len(held) and len({(row.effect, row.follows) for row in rows}) == 1
+    return rows[0] if is_known else None
 
 
 def _says_nothing(argument: cst.Arg) -> bool:

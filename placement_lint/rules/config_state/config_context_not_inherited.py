@@ -180,10 +180,11 @@ class ConfigContextNotInherited(Rule):
         if entered is None and not _is_in_block_of_other(node, ctx):
             return
         workers = [(worker, ctx) for worker in _started(node, ctx)]
-        run = None if workers else _run_of_thread(node, ctx)
-        if not workers and run is None:
+        runs = [] if workers else [*_run_of_thread(node, ctx)]
+        if not workers and not runs:
             workers = list(_started_by_callee(node, ctx))
-            if not workers:
+            runs = list(_threads_of_callee(node, ctx))
+            if not workers and not runs:
                 return
         confidence = Confidence.LIKELY if entered is None else _is_elsewhere(entered, ctx)
         may_be_forked = _maker(node, ctx) in _PROCESSES and not ctx.module.fact(_spawns)
@@ -191,11 +192,10 @@ class ConfigContextNotInherited(Rule):
             return
         found: tuple[cst.CSTNode, Context] | None = None
         origin: EffectOrigin | None = None
-        if run is not None:
-            method, there = run
+        for method, there in runs:
             made = _first_made(method, there)
-            found = None if made is None else (made, there)
-        for worker, there in workers:
+            found = found or (None if made is None else (made, there))
+        for worker, there in workers if found is None else ():
             made = _first_array(worker, there)
             origin = _made_elsewhere(worker, there) if made is None else None
             found = None if made is None else (made, there)
@@ -320,16 +320,25 @@ def _started_by_callee(
 
     With the file that it is in. What it starts in a block of its own is not meant.
     """
+    for inner, there in _calls_of_callee(call, ctx):
+        for worker in _started(inner, there):
+            yield worker, there
+
+
+def _threads_of_callee(call: cst.Call, ctx: Context) -> Iterator[tuple[cst.FunctionDef, Context]]:
+    """Yield the methods `run` of threads that a function of the program starts when called."""
+    for inner, there in _calls_of_callee(call, ctx):
+        yield from _run_of_thread(inner, there)
+
+
+def _calls_of_callee(call: cst.Call, ctx: Context) -> Iterator[tuple[cst.Call, Context]]:
     callee = _callee(call, ctx)
     if callee is None:
         return
     function, there = callee
     for inner in calls_inside(function, there):
-        maker = _maker(inner, there)
-        if maker in _PROCESSES or there.inside_with(inner, _CONTEXT):
-            continue
-        for worker in _started(inner, there):
-            yield worker, there
+        if _maker(inner, there) not in _PROCESSES and not there.inside_with(inner, _CONTEXT):
+            yield inner, there
 
 
 def _callee(call: cst.Call, ctx: Context) -> tuple[Function, Context] | None:
@@ -358,14 +367,14 @@ def _callee(call: cst.Call, ctx: Context) -> tuple[Function, Context] | None:
     return function, there
 
 
-def _run_of_thread(call: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Context] | None:
-    """Return the method `run` of a thread that is started by `x.start()`, and where it is.
+def _run_of_thread(call: cst.Call, ctx: Context) -> Iterator[tuple[cst.FunctionDef, Context]]:
+    """Yield the method `run` of a thread that is started by `x.start()`, and where it is.
 
     Of an object of a class of the program, in any of its files, that derives from a thread.
     """
     function = call.func
     if not isinstance(function, cst.Attribute) or function.attr.value != "start":
-        return None
+        return
     program = ctx.flow.program
     held = ctx.flow.value(function.value)
     only = next(iter(held), None)
@@ -373,9 +382,9 @@ def _run_of_thread(call: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Conte
     if not isinstance(only, values.Instance) or any(
         not isinstance(each, values.Instance) or each.cls != only.cls for each in held
     ):
-        return None
+        return
     if program.classes.method(only.cls, "start"):
-        return None
+        return
     bases = (
         program.module_of(place).names.qualified(base.value)
         for place in program.classes.bases(only.cls)
@@ -384,9 +393,10 @@ def _run_of_thread(call: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Conte
     )
     run = program.classes.method(only.cls, "run")
     if run is None or _THREADS.isdisjoint(bases):
-        return None
+        return
     method, there = program.node(run), ctx.beside(run.module)
-    return (method, there) if isinstance(method, cst.FunctionDef) and there is not None else None
+    if isinstance(method, cst.FunctionDef) and there is not None:
+        yield method, there
 
 
 def _is_pool(node: cst.BaseExpression, ctx: Context) -> bool:

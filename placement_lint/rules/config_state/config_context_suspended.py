@@ -10,8 +10,9 @@ from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.jaxmodel.config_states import CONFIG_CONTEXTS
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.semantic.config_contexts import context_of, entered_by
+from placement_lint.semantic.config_contexts import entered_by, given_context
 from placement_lint.semantic.enclosing import ancestors_in_function, is_asserted_to_fail
+from placement_lint.semantic.followed import followed
 from placement_lint.semantic.generators import suspensions
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import is_generator
@@ -123,11 +124,8 @@ class ConfigContextSuspended(Rule):
         if not isinstance(method, cst.Attribute) or method.attr.value != "enter_context":
             return
         given = Arguments(node).get(0, "cm")
-        entered = None if given is None else context_of(given, ctx)
-        if given is None or entered is None:
-            return
-        block = _block_of_stack(method.value, node, ctx)
-        if block is None:
+        block = None if given is None else _block_of_stack(method.value, node, ctx)
+        if given is None or block is None:
             return
         later = (
             each
@@ -138,7 +136,8 @@ class ConfigContextSuspended(Rule):
         function = ctx.function(node)
         if first is None or not isinstance(function, cst.FunctionDef) or _holds(function, ctx):
             return
-        if not is_asserted_to_fail(first, ctx):
+        entered = given_context(given, ctx)
+        if entered is not None and not is_asserted_to_fail(first, ctx):
             _report(first, given, entered, None, ctx)
 
 
@@ -163,16 +162,27 @@ def _report(
 
 
 def _block_of_stack(stack: cst.BaseExpression, call: cst.Call, ctx: Context) -> cst.With | None:
-    """Return the `with ExitStack() as stack` around a call of a method of it."""
+    """Return the block of a stack of which a call is a method: `with ExitStack() as stack`.
+
+    Or `with stack:`, around the call or below it in its block, of a stack that was made before.
+    """
     if not isinstance(stack, cst.Name):
         return None
-    for _, ancestor in ancestors_in_function(call, ctx):
-        if not isinstance(ancestor, cst.With):
-            continue
-        for item in ancestor.items:
-            bound = None if item.asname is None else item.asname.name
-            if isinstance(bound, cst.Name) and bound.value == stack.value:
-                return ancestor if ctx.is_call(item.item, *_STACKS) else None
+    is_made = ctx.called(followed(stack, ctx)) in _STACKS
+    for child, ancestor in ancestors_in_function(call, ctx):
+        blocks: list[cst.CSTNode] = [ancestor]
+        if is_made and isinstance(ancestor, cst.BaseSuite):
+            statements: list[cst.CSTNode] = [*ancestor.body]
+            blocks = statements[statements.index(child) :] if child in statements else []
+        for block in blocks:
+            if not isinstance(block, cst.With):
+                continue
+            for item in block.items:
+                bound = None if item.asname is None else item.asname.name
+                if isinstance(bound, cst.Name) and bound.value == stack.value:
+                    return block if ctx.is_call(item.item, *_STACKS) else None
+                if is_made and isinstance(item.item, cst.Name) and item.item.value == stack.value:
+                    return block
     return None
 
 

@@ -9,9 +9,12 @@ import libcst as cst
 from placement_lint.jaxmodel.donation import TREE_MAPS
 from placement_lint.jaxmodel.tracing import TRACINGS
 from placement_lint.rules.transfers.jitted_calls import JITS, compiled_method
+from placement_lint.semantic.object_classes import called_method
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import class_of_method, parameter_named
+from placement_lint.syntax.definitions import class_of_method, function_of, parameter_named
+
+_DIFFERENTIATING = frozenset({"jax.grad", "jax.value_and_grad", "jax.vmap"})
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,6 +65,10 @@ def _found(ctx: Context) -> dict[int, bool]:
             first = function.params.params[0] if function.params.params else None
             found[id(function)] = _has_constant_object(function, first, ctx)
             pending.append(function)
+    for method in _compiled_of_objects(ctx):
+        if id(method) not in found:
+            found[id(method)] = True
+            pending.append(method)
     while pending:
         function = pending.pop()
         for call in ctx.tree.every(cst.Call, below=function.body):
@@ -72,6 +79,25 @@ def _found(ctx: Context) -> dict[int, bool]:
                 found[id(callee)] = _keeps_object(callee, given, found, ctx)
                 pending.append(callee)
     return found
+
+
+def _compiled_of_objects(ctx: Context) -> Iterator[cst.FunctionDef]:
+    """Yield the methods that `jax.jit(model.forward)` compiles, with their object for a constant:
+    of objects of plain classes of the file.
+    """
+    for call in ctx.tree.every(cst.Call):
+        if ctx.called(call) not in JITS:
+            continue
+        given = Arguments(call).get(0, "fun")
+        while isinstance(given, cst.Call) and ctx.called(given) in _DIFFERENTIATING:
+            given = Arguments(given).get(0, "fun")
+        if not isinstance(given, cst.Attribute) or function_of(given, ctx.names) is not None:
+            continue
+        method = called_method(given, ctx)
+        cls = None if method is None else class_of_method(method, ctx.names)
+        if method is None or cls is None or cls.bases or cls.decorators or method.decorators:
+            continue
+        yield method
 
 
 def _run_by(call: cst.Call, ctx: Context) -> Iterator[cst.BaseExpression]:

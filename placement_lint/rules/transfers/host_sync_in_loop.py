@@ -69,6 +69,11 @@ _SCALARS = frozenset(
 """What makes a number of its argument."""
 _TEXTS = frozenset({"builtins.format", "builtins.repr", "builtins.str"})
 _READING_METHODS = frozenset({"item", "tolist"})
+_COMPUTING_METHODS = frozenset(
+    "all any argmax argmin argsort astype clip compute cumsum flatten max mean min prod ravel "
+    "reshape round sort squeeze std sum swapaxes transpose var".split()
+)
+"""Methods of a result that compute with it; `compute` is one of an object with metrics."""
 _MOST_WRAPPERS = 2
 """Functions that hand back what another one gives."""
 _MOST_NAMES = 3
@@ -186,9 +191,10 @@ def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
     if not any(True for each in in_each_iteration for _ in _read(each, ctx)):
         return
     tested = names_tested(loop, ctx, each_time=True)
+    either_way = _called_either_way(loop, ctx)
     steps = {
         id(each)
-        for each in in_each_iteration
+        for each in (*in_each_iteration, *either_way)
         if isinstance(each, cst.Call)
         and loop_around(each, ctx) is loop
         and _runs_on_device(each, ctx)
@@ -244,6 +250,41 @@ def _runs_each_time(node: cst.CSTNode, loop: Loop, ctx: Context) -> bool:
             return False
         node, inner = inner, loop_around(inner, ctx)
     return inner is loop and runs_in_each_iteration(node, loop, ctx)
+
+
+def _called_either_way(loop: Loop, ctx: Context) -> list[cst.Call]:
+    """Return the calls below each `if` with an `else` that each iteration comes to, of which all
+    branches assign what such a call gives.
+    """
+    if not isinstance(loop, cst.For | cst.While):
+        return []
+    found: list[cst.Call] = []
+    for choice in ctx.tree.every(cst.If, below=loop.body):
+        branches = _branches(choice)
+        if branches and _runs_each_time(choice, loop, ctx):
+            calls = [
+                [
+                    each.value
+                    for line in branch.body
+                    if isinstance(line, cst.SimpleStatementLine)
+                    for each in line.body
+                    if isinstance(each, cst.Assign) and isinstance(each.value, cst.Call)
+                ]
+                for branch in branches
+                if isinstance(branch, cst.IndentedBlock)
+            ]
+            if len(calls) == len(branches) and all(calls):
+                found += (call for branch in calls for call in branch)
+    return found
+
+
+def _branches(choice: cst.If) -> list[cst.BaseSuite]:
+    """Return the blocks of an `if` with an `else`; none where there may be no one that runs."""
+    blocks, other = [choice.body], choice.orelse
+    while isinstance(other, cst.If):
+        blocks.append(other.body)
+        other = other.orelse
+    return [] if other is None else [*blocks, other.body]
 
 
 def _goes_through_items(loop: Loop) -> bool:
@@ -308,10 +349,14 @@ def _returns_results(function: cst.FunctionDef, ctx: Context, wrappers: int) -> 
     )
 
 
-def _is_unconditional(node: cst.CSTNode, ctx: Context) -> bool:
-    """Return whether a function executes a node whenever it comes to its end."""
+def _is_unconditional(node: cst.CSTNode, ctx: Context, *, each_item: bool = False) -> bool:
+    """Return whether a function executes a node whenever it comes to its end.
+
+    `each_item`: be it for each item of a dictionary.
+    """
     return not any(
-        isinstance(
+        not (each_item and isinstance(around, cst.For) and _goes_through_items(around))
+        and isinstance(
             around,
             cst.BooleanOperation
             | cst.For
@@ -414,7 +459,7 @@ def _read_by_callee(node: cst.Call, ctx: Context) -> Iterator[cst.BaseExpression
         if name is None and not argument.star and parameters:
             name, *parameters = parameters
         if name in _kept_parameters(function, ctx):
-            yield argument.value
+            yield from _values(argument.value)
 
 
 def _kept_parameters(function: cst.FunctionDef, ctx: Context) -> set[str | None]:
@@ -422,13 +467,13 @@ def _kept_parameters(function: cst.FunctionDef, ctx: Context) -> set[str | None]
     known = ctx.module.fact(_known_readers)
     if id(function) not in known:
         kept = {
-            _root(what)
+            _root(_drawn_from(what, ctx))
             for each in ctx.tree.every(
                 cst.BinaryOperation, cst.Call, cst.FormattedStringExpression, below=function.body
             )
             if not isinstance(each, cst.BinaryOperation) or _is_formatting(each)
             for what in _read_here(each, ctx)
-            if _is_unconditional(each, ctx) and is_kept(each, function, ctx)
+            if _is_unconditional(each, ctx, each_item=True) and is_kept(each, function, ctx)
         }
         known[id(function)] = kept - names_tested(function, ctx) - {None}
     return known[id(function)]
@@ -437,6 +482,14 @@ def _kept_parameters(function: cst.FunctionDef, ctx: Context) -> set[str | None]
 def _known_readers(_facts: ModuleFacts) -> dict[int, set[str | None]]:
     """Make the store of one file: which parameters of a function it reads to keep them."""
     return {}
+
+
+def _drawn_from(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression:
+    """Return the `metrics` of a `value` that is drawn from `metrics.items()`, or a node itself."""
+    only = ctx.names.sole_binding(node) if isinstance(node, cst.Name) else None
+    if only is None or not isinstance(only.node, cst.For | cst.CompFor):
+        return node
+    return _whose_items(only.node.iter) or node
 
 
 def _root(node: cst.BaseExpression) -> str | None:
@@ -513,7 +566,7 @@ def _step_of(
             is_method = isinstance(what.func, cst.Attribute) and ctx.called(what) is None
             if not is_method or not isinstance(what.func, cst.Attribute):
                 return None
-            if what.func.attr.value not in {"mean", "sum", "max", "min"}:
+            if what.func.attr.value not in _COMPUTING_METHODS:
                 return None
             what = what.func.value
         else:
@@ -543,14 +596,39 @@ def _step_of(
     if of is not None and last is not None:
         return _step_of(of, last, loop, steps, ctx, names - 1) if names else None
     value = last.value if isinstance(last, cst.Assign) else None
-    if value is None or id(value) in steps:
-        return value
-    is_computed = isinstance(value, cst.BinaryOperation | cst.Subscript | cst.Call)
-    if not is_computed or names == 0 or not isinstance(last, cst.Assign):
+    if value is not None and id(value) in steps:
+        return value if _is_bound_either_way(last, read, loop, bound, steps, ctx) else None
+    if names == 0 or not isinstance(last, cst.Assign):
         return None
-    if not all(isinstance(each.target, cst.Name) for each in last.targets):
+    if not isinstance(value, cst.BinaryOperation | cst.Subscript | cst.Call | cst.Name):
+        return None
+    if not all(isinstance(each.target, cst.Name | cst.Tuple) for each in last.targets):
         return None
     return _step_of(value, last, loop, steps, ctx, names - 1)
+
+
+def _is_bound_either_way(
+    binding: cst.CSTNode | None,
+    read: cst.CSTNode,
+    loop: cst.CSTNode,
+    bound: list[cst.CSTNode],
+    steps: set[int],
+    ctx: Context,
+) -> bool:
+    """Return whether all branches of an `if` bind to a step what one of them does."""
+    for around in () if binding is None else ctx.ancestors(binding):
+        if around is loop or ctx.tree.is_inside(read, around):
+            break
+        if isinstance(around, cst.If):
+            assigned = [
+                each for each in bound if isinstance(each, cst.Assign) and id(each.value) in steps
+            ]
+            if not all(
+                any(ctx.tree.is_inside(each, branch) for each in assigned)
+                for branch in _branches(around)
+            ):
+                return False
+    return True
 
 
 def _assigned(

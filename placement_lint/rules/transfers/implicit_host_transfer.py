@@ -35,6 +35,9 @@ _SPELT_OUT = (
     "jax.transfer_guard_host_to_device",
 )
 
+_MODELS = frozenset({"flax.linen.Module", "haiku.Module"})
+"""What runs in functions that are initialised and applied, which are compiled as a whole."""
+_KEYS = frozenset({"key", "prng_key", "rng"})
 _WORDS = ("accelerator", "cpu", "device", "gpu", "host", "placement")
 """What the context managers of other files are called that choose a device."""
 
@@ -78,8 +81,9 @@ class ImplicitHostTransfer(Rule):
     Lists and numbers; values that are not certainly NumPy arrays; loops, in which each iteration
     has a new batch (JDP406 finds those that pass the same one). A call with `device=`, inside
     `jax.device_put`, or in a block that sets the default device or a transfer guard. Static
-    arguments, and arguments of functions that have shardings for them; traced code; a program that
-    is pinned to the CPU; tests.
+    arguments, and arguments of functions that have shardings for them; traced code, and the code
+    of networks of Flax and Haiku and of initializers of parameters, which is mostly traced; a
+    program that is pinned to the CPU; tests.
 
     ## Verified by
     The proof passes a NumPy array to a jitted function while implicit transfers are disallowed, and
@@ -142,7 +146,19 @@ def _is_meant(node: cst.Call, ctx: Context) -> bool:
             return False
         if ctx.is_call(ancestor, *_PLACING):
             return False
-    return not ctx.module.fact(TracedFunctions).is_traced(node)
+    return not ctx.module.fact(TracedFunctions).is_traced(node) and not _is_of_model(node, ctx)
+
+
+def _is_of_model(node: cst.Call, ctx: Context) -> bool:
+    """Return whether code is of a network or makes its parameters: that is mostly traced."""
+    for around in ctx.ancestors(node):
+        if isinstance(around, cst.FunctionDef):
+            named = [each.name.value for each in around.params.params[:2]]
+            if len(named) == 2 and named[0] in _KEYS and named[1] == "shape":
+                return True
+        if isinstance(around, cst.ClassDef):
+            return any(ctx.name(base.value) in _MODELS for base in around.bases)
+    return False
 
 
 def _enters_one(item: cst.BaseExpression, ctx: Context) -> bool:

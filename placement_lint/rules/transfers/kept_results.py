@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.rules.transfers.jitted_calls import loop_around, runs_in_each_iteration
 from placement_lint.rules.transfers.tested_names import is_done_sometimes, names_tested
 from placement_lint.rules.transfers.written_files import is_file
 from placement_lint.semantic.followed import assigned_value
@@ -43,7 +44,9 @@ _PASSING_ON = frozenset({
     "builtins.dict", "builtins.float", "builtins.format", "builtins.int", "builtins.max",
     "builtins.min", "builtins.round", "builtins.str", "json.dumps", "math.exp", "math.log",
     "math.log10", "math.log2", "math.sqrt", "numpy.array", "numpy.asarray",
-    "numpy.max", "numpy.mean", "numpy.min", "numpy.sum",
+    "numpy.clip", "numpy.concatenate", "numpy.exp", "numpy.expand_dims", "numpy.log", "numpy.max",
+    "numpy.mean", "numpy.median", "numpy.min", "numpy.reshape", "numpy.sqrt", "numpy.squeeze",
+    "numpy.stack", "numpy.std", "numpy.sum", "numpy.transpose",
 })  # fmt: skip
 _TEXT_METHODS = ("format", "join")
 _MORE_OF_NUMPY = frozenset(
@@ -81,7 +84,7 @@ def is_kept(node: cst.CSTNode, loop: Around, ctx: Context, depth: int = 3) -> bo
             )
         elif isinstance(parent, cst.Subscript) and child is not parent.value:
             # A mask takes a part of what was read with it; an index may choose what to do next.
-            if ctx.called(parent.value) not in CONVERTING:
+            if not _is_read_too(parent.value, loop, ctx):
                 return False
         elif isinstance(parent, cst.IfExp):
             if child is parent.test:
@@ -109,6 +112,21 @@ def is_kept(node: cst.CSTNode, loop: Around, ctx: Context, depth: int = 3) -> bo
             return False
         child = parent
     return False
+
+
+def _is_read_too(node: cst.BaseExpression, loop: Around, ctx: Context) -> bool:
+    """Return whether an expression, or what a loop has bound to a name, was read by the host."""
+    if not isinstance(node, cst.Name):
+        return ctx.called(node) in CONVERTING
+    bound = [
+        each.node
+        for each in ctx.names.bindings(node)
+        if ctx.tree.contains(each.node)
+        and ctx.tree.is_inside(each.node, loop)
+        and ctx.tree.index(each.node) < ctx.tree.index(node)
+    ]
+    last = max(bound, key=ctx.tree.index, default=None)
+    return isinstance(last, cst.Assign) and ctx.called(last.value) in CONVERTING
 
 
 def _keeps(call: cst.CSTNode, ctx: Context) -> bool:
@@ -269,14 +287,44 @@ def _target_is_kept(
         )
     if isinstance(target, cst.Attribute):
         return _attribute_is_kept(target, statement, loop, ctx, depth)
+    if isinstance(target, cst.Tuple | cst.List):
+        return all(
+            _target_is_kept(each.value, statement, loop, ctx, depth) for each in target.elements
+        )
     if not isinstance(target, cst.Name):
         return False
+    is_tested = target.value in names_tested(loop, ctx)
     return all(
         is_kept(each, loop, ctx, depth - 1)
         for each in ctx.names.uses(target.value, ctx.names.scope(target))
         if ctx.tree.is_inside(each, loop)
         and not ctx.tree.is_inside(each, statement)
         and not is_target(each, ctx)
+        and not isinstance(ctx.statement(each), cst.Del)
+        and (is_tested or not is_done_sometimes(each, loop, ctx))
+        and not _is_of_another(each, statement, loop, ctx)
+    )
+
+
+def _is_of_another(use: cst.Name, statement: cst.CSTNode, loop: Around, ctx: Context) -> bool:
+    """Return whether a name surely is something else where it is used than what a statement binds
+    it to: each iteration binds it again in between.
+    """
+    if isinstance(loop, cst.FunctionDef):
+        return False
+    index = ctx.tree.index
+    after = -1 if index(use) < index(statement) else index(statement)
+    return any(
+        each.node is loop
+        or (
+            after < index(each.node) < index(use)
+            and not ctx.tree.is_inside(use, each.node)
+            and loop_around(each.node, ctx) is loop
+            and runs_in_each_iteration(each.node, loop, ctx)
+        )
+        for each in ctx.names.bindings(use)
+        if ctx.tree.contains(each.node) and ctx.tree.is_inside(each.node, loop)
+        if after == -1 or each.node is not loop
     )
 
 

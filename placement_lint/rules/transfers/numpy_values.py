@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -9,13 +10,14 @@ import libcst as cst
 from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES
 from placement_lint.placement.domain import contents, values
 from placement_lint.rules.transfers.array_sizes import is_numpy_sampler, sampled_size
-from placement_lint.semantic.followed import followed
+from placement_lint.semantic.followed import followed, value_for
 from placement_lint.syntax.calls import Arguments, string_value
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from placement_lint.rules.context import Context
+    from placement_lint.semantic.model import ModuleFacts
 
 # Each gives an array of its own, whatever it is given.
 _NEW = frozenset(
@@ -29,6 +31,17 @@ _NEW = frozenset(
 _SHARING = frozenset({"numpy.asarray", "numpy.ascontiguousarray", "numpy.memmap"})
 _COPYING_METHODS = frozenset({"astype", "copy", "flatten", "repeat"})
 _VIEWING_METHODS = frozenset({"ravel", "reshape", "squeeze", "swapaxes", "transpose"})
+# Each gives an array of NumPy for one of NumPy, whatever else it is given.
+_OF_NUMPY = frozenset(
+    f"numpy.{name}"
+    for name in (
+        "abs absolute add argsort broadcast_to ceil clip cos cumsum diff divide empty_like equal "
+        "exp expand_dims flip floor_divide full_like greater greater_equal isfinite isin "
+        "isnan less less_equal log logical_and logical_not logical_or maximum minimum mod multiply "
+        "negative not_equal ones_like pad power repeat roll round sign sin sort sqrt square "
+        "subtract swapaxes take tanh transpose triu where zeros_like"
+    ).split()
+)
 _READING_METHODS = frozenset({
     "argmax", "argmin", "astype", "copy", "flatten", "max", "mean", "min", "std", "sum", "tobytes",
     "tolist", "var",
@@ -40,6 +53,8 @@ _WRITING_FUNCTIONS = frozenset(
     "array_split atleast_1d atleast_2d put_along_axis nditer flip fliplr flipud rot90".split()
 )
 _MAX_DEPTH = 6
+_MOST_BINDINGS = 16
+"""Assignments to one name that are looked at."""
 
 
 def makes_numpy_array(
@@ -47,22 +62,110 @@ def makes_numpy_array(
 ) -> bool:
     """Return whether an expression surely is an array of NumPy, and no number.
 
-    Names are followed that are bound once. With `own`, only what shares its memory with nothing
-    else counts: it is changed through its own name or not at all.
+    Names are followed. With `own`, only what shares its memory with nothing else counts: it is
+    changed through its own name or not at all.
     """
     if depth == 0:
         return False
     if isinstance(node, cst.Name):
-        value = followed(node, ctx)
-        known = not own and not isinstance(value, cst.Name)
-        return known and makes_numpy_array(value, ctx, depth=depth - 1)
-    if isinstance(node, cst.BinaryOperation):
-        sides = [makes_numpy_array(each, ctx, depth=depth - 1) for each in (node.left, node.right)]
+        return not own and _is_bound_to_numpy(node, ctx, depth - 1)
+    if isinstance(node, cst.UnaryOperation):
+        return not isinstance(node.operator, cst.Not) and makes_numpy_array(
+            node.expression, ctx, depth=depth - 1
+        )
+    if isinstance(node, cst.Subscript):
+        return not own and _takes_part(node) and makes_numpy_array(node.value, ctx, depth=depth - 1)
+    if isinstance(node, cst.BinaryOperation | cst.Comparison):
+        parts = _operands(node)
+        sides = [makes_numpy_array(each, ctx, depth=depth - 1) for each in parts]
         return all(
             is_array or isinstance(side, cst.Integer | cst.Float)
-            for is_array, side in zip(sides, (node.left, node.right), strict=True)
+            for is_array, side in zip(sides, parts, strict=True)
         ) and any(sides)
     return isinstance(node, cst.Call) and _call_makes(node, ctx, own, depth)
+
+
+def _operands(node: cst.BinaryOperation | cst.Comparison) -> list[cst.BaseExpression]:
+    """Return the two operands of arithmetic or of a comparison; of any other one, itself."""
+    if isinstance(node, cst.BinaryOperation):
+        return [node.left, node.right]
+    only = node.comparisons[0]
+    compares = len(node.comparisons) == 1 and not isinstance(
+        only.operator, cst.In | cst.Is | cst.IsNot | cst.NotIn
+    )
+    return [node.left, only.comparator] if compares else [node]
+
+
+def _takes_part(node: cst.Subscript) -> bool:
+    """Return whether an index takes an array out of one, and no number: `x[:, None]`."""
+    return any(
+        isinstance(each.slice, cst.Slice)
+        or (
+            isinstance(each.slice, cst.Index)
+            and isinstance(each.slice.value, cst.Name)
+            and each.slice.value.value == "None"
+        )
+        for each in node.slice
+    )
+
+
+def _is_bound_to_numpy(name: cst.Name, ctx: Context, depth: int) -> bool:
+    """Return whether all that a name may be bound to where it is read is an array of NumPy."""
+    value = followed(name, ctx)
+    if not isinstance(value, cst.Name):
+        return makes_numpy_array(value, ctx, depth=depth)
+    owner = ctx.names.owner(name.value, ctx.names.scope(name))
+    bound = [each.node for each in ctx.names.bindings(name)]
+    if len(bound) > _MOST_BINDINGS:
+        return False
+    reaching = [each for each in bound if _may_reach(each, name, ctx)]
+    assigned = [each for each in reaching if isinstance(each, cst.Assign)]
+    if not assigned or len(assigned) < len(reaching):
+        return False
+    known = ctx.module.fact(_known_names)
+    key: tuple[int | str, ...] = (id(owner), name.value, *(id(each) for each in assigned))
+    if key not in known:
+        # Until it is known: for what is made of the same array.
+        known[key] = True
+        values = [value_for(name.value, each, ctx) for each in assigned]
+        if not all(
+            each is not None and makes_numpy_array(each, ctx, depth=depth) for each in values
+        ):
+            # Others were found while this was taken to be one.
+            for later in [*known][[*known].index(key) :]:
+                del known[later]
+            known[key] = False
+    return known[key]
+
+
+def _known_names(_facts: ModuleFacts) -> dict[tuple[int | str, ...], bool]:
+    """Make the store of one file: whether some bindings of a name all are to arrays of NumPy."""
+    return {}
+
+
+def _may_reach(binding: cst.CSTNode, use: cst.Name, ctx: Context) -> bool:
+    """Return whether a name may still be bound by a statement where it is read: not by a later
+    one, but in a loop, nor below an `if` that returns.
+    """
+    if not ctx.tree.contains(binding):
+        return False
+    is_late = ctx.tree.index(binding) > ctx.tree.index(use) or ctx.tree.is_inside(use, binding)
+    for around in ctx.ancestors(binding):
+        if ctx.tree.is_inside(use, around):
+            in_loop = (around, *ctx.ancestors(around)) if is_late else ()
+            return not is_late or any(
+                isinstance(each, cst.For | cst.While)
+                for each in itertools.takewhile(
+                    lambda each: not isinstance(each, cst.FunctionDef | cst.Lambda), in_loop
+                )
+            )
+        if isinstance(around, cst.IndentedBlock) and around.body:
+            last = around.body[-1]
+            if isinstance(last, cst.SimpleStatementLine) and isinstance(
+                last.body[-1], cst.Return | cst.Raise
+            ):
+                return False
+    return True
 
 
 def _call_makes(node: cst.Call, ctx: Context, own: bool, depth: int) -> bool:
@@ -76,14 +179,19 @@ def _call_makes(node: cst.Call, ctx: Context, own: bool, depth: int) -> bool:
             return not name.startswith("numpy.random.") or bool(arguments.values)
         if name == "numpy.load":
             return (string_value(arguments.get(0, "file")) or "").endswith(".npy")
+        if name in _OF_NUMPY:
+            # With a mask alone, np.where gives indices, one array for each axis.
+            is_tuple = name == "numpy.where" and len(node.args) == 1
+            return not (own or is_tuple) and any(
+                makes_numpy_array(each, ctx, depth=depth - 1) for each in arguments.positional
+            )
         return name in _SHARING and not own
     if not isinstance(node.func, cst.Attribute):
         return False
     method, receiver = node.func.attr.value, node.func.value
     if method in _COPYING_METHODS and not arguments.is_open:
-        return "copy" not in arguments.keywords and makes_numpy_array(
-            receiver, ctx, depth=depth - 1
-        )
+        is_copy = "copy" not in arguments.keywords
+        return (is_copy or not own) and makes_numpy_array(receiver, ctx, depth=depth - 1)
     # A view of an array that has no other name is as good as its own.
     return method in _VIEWING_METHODS and makes_numpy_array(receiver, ctx, own=own, depth=depth - 1)
 

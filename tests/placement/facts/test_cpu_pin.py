@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
-from placement_lint.placement.facts.cpu_pin import pins_cpu
+from placement_lint.placement.facts.cpu_pin import offers_cpu, pins_cpu
 from placement_lint.syntax.names import Names
 from placement_lint.syntax.tree import Tree
 
@@ -34,6 +34,19 @@ PINNED = [
     "def main():\n    os.environ['JAX_PLATFORMS'] = 'cpu'",
     "try:\n    os.environ['JAX_PLATFORMS'] = 'cpu'\nfinally:\n    pass",
     "with open('x'):\n    os.environ['JAX_PLATFORMS'] = 'cpu'",
+    "def run():\n    os.environ['JAX_PLATFORMS'] = 'cpu'\n    train()",
+    "def pin():\n    os.environ['JAX_PLATFORMS'] = 'cpu'\npin()",
+    "def pin():\n    os.environ['JAX_PLATFORMS'] = 'cpu'\nstart = [pin]",
+    "def pin():\n    os.environ['JAX_PLATFORMS'] = 'cpu'\nglobals()['p' + 'in']()",
+    "@command\ndef pin():\n    os.environ['JAX_PLATFORMS'] = 'cpu'",
+    "def setup_module():\n    os.environ['JAX_PLATFORMS'] = 'cpu'",
+    "class A(B):\n    def pin(self):\n        os.environ['JAX_PLATFORMS'] = 'cpu'",
+]
+UNUSED = [
+    "def pin():\n    os.environ['JAX_PLATFORMS'] = 'cpu'",
+    "def pin():\n    jax.config.update('jax_platforms', 'cpu')\n    print('on the CPU')",
+    "def pin():\n    log.info('CPU only')\n    os.environ['JAX_PLATFORMS'] = 'cpu'",
+    "class A:\n    def pin(self):\n        os.environ['JAX_PLATFORMS'] = 'cpu'",
 ]
 FREE = [
     "jax.config.update('jax_platforms', 'cuda,cpu')",
@@ -138,6 +151,14 @@ def test_what_a_conftest_sets_when_it_starts_holds_for_its_tests(text: str) -> N
 def pinned(text: str, *, by_intent: bool = False) -> bool:
     tree = Tree(cst.parse_module(f"{HEAD}{text}\n"))
     return pins_cpu(tree, Names(tree), by_intent=by_intent)
+
+
+@pytest.mark.parametrize("text", UNUSED)
+def test_a_function_that_nothing_calls_is_only_offered(text: str) -> None:
+    text = f"{IMPORTS}{text}" if "config" in text else text
+    assert not pinned(text)
+    tree = Tree(cst.parse_module(f"{HEAD}{text}\n"))
+    assert offers_cpu(tree, Names(tree)) == {"pin"}
 
 
 @pytest.mark.parametrize("text", PINNED)
