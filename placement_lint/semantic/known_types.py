@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.semantic.compiled_functions import is_compiled, is_compiled_where_defined
+from placement_lint.semantic.own_attributes import derived_classes
 from placement_lint.semantic.program_queries import KnownType
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 from placement_lint.syntax.definitions import (
@@ -240,12 +241,7 @@ class KnownTypes:
         if function is not None and cls is None:
             uses = self._names.uses(called, self._names.scope(function))
         elif cls is not None and called == "__init__":
-            uses = [
-                use
-                for use in self._names.uses(cls.name.value, self._names.scope(cls))
-                if not isinstance(self._tree.parent(use), cst.Attribute)
-                and not only_says_type(use, self._tree)
-            ]
+            uses = [*self._made(cls)]
             # In a class method, `cls` is called.
             uses += [
                 call.func
@@ -269,6 +265,26 @@ class KnownTypes:
         if of is not None and found <= {COMPILED}:
             found |= self._passed_elsewhere(of, field, steps)
         return found.pop() if len(found) == 1 else None
+
+    def _made(self, cls: cst.ClassDef) -> Iterator[cst.CSTNode]:
+        """Yield the uses of a class, and of those of the file that have its initializer, which may
+        make objects.
+        """
+        pending, seen = [cls], {id(cls)}
+        while pending:
+            each = pending.pop()
+            heirs = [
+                derived
+                for derived in self._facts.fact(derived_classes).get(id(each), ())
+                if "__init__" not in self._names.scope(derived.body).bindings
+            ]
+            bases = {id(base.value) for derived in heirs for base in derived.bases}
+            for use in self._names.uses(each.name.value, self._names.scope(each)):
+                is_call = not isinstance(self._tree.parent(use), cst.Attribute)
+                if is_call and id(use) not in bases and not only_says_type(use, self._tree):
+                    yield use
+            pending += (derived for derived in heirs if id(derived) not in seen)
+            seen.update(map(id, heirs))
 
     def passed_at(
         self, use: cst.CSTNode, place: int | None, name: str, steps: int = _STEPS

@@ -196,6 +196,8 @@ def _problem(call: cst.Call, argument: cst.BaseExpression, name: str, ctx: Conte
     be one.
     """
     is_default = name == "jax.default_device"
+    if not is_default and (text := _default_text(argument, ctx)) is not None:
+        return f'the string "{text}"'
     if not is_default and _is_other(argument, ctx):
         return None
     texts = _texts(argument, ctx)
@@ -214,6 +216,27 @@ def _problem(call: cst.Call, argument: cst.BaseExpression, name: str, ctx: Conte
     ):
         return "a list of devices"
     return None
+
+
+def _default_text(argument: cst.BaseExpression, ctx: Context) -> str | None:
+    """Return the text that a parameter is by default, if it is used for nothing but a device.
+
+    Nothing where a call that is known passes something else.
+    """
+    bound = ctx.names.sole_definition(argument)
+    default = bound.default if isinstance(bound, cst.Param) else None
+    text = None if default is None else string_value(default)
+    if text is None or not isinstance(argument, cst.Name):
+        return None
+    if any(isinstance(atom, values.TheDevice) for atom in ctx.flow.value(argument)):
+        return None
+    scope = ctx.names.owner(argument.value, ctx.names.scope(argument))
+    uses = () if scope is None else ctx.names.uses(argument.value, scope)
+    calls = [
+        ctx.called(ctx.parent(around)) if isinstance(around := ctx.parent(use), cst.Arg) else None
+        for use in uses
+    ]
+    return text if calls and all(each == "jax.device_put" for each in calls) else None
 
 
 def _is_other(argument: cst.BaseExpression, ctx: Context) -> bool:

@@ -13,6 +13,7 @@ from placement_lint.rules.devices.queries import is_pinned_to_cpu
 from placement_lint.rules.transfers.array_sizes import size_text
 from placement_lint.rules.transfers.jitted_calls import jitted
 from placement_lint.rules.transfers.numpy_values import makes_numpy_array
+from placement_lint.semantic.config_contexts import context_of
 from placement_lint.semantic.enclosing import ancestors_in_function, is_in_test
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
@@ -169,5 +170,8 @@ def _enters_one(item: cst.BaseExpression, ctx: Context) -> bool:
     if function is not None:
         calls = ctx.tree.every(cst.Call, below=function)
         return any(ctx.called(each) in _SPELT_OUT for each in calls)
+    entered = context_of(item, ctx)
+    if entered is not None:
+        return entered.name in _SPELT_OUT
     last = dotted(item.func).rpartition(".")[2].lower()
     return any(word in last for word in _WORDS)
