@@ -16,12 +16,14 @@ from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.file_view import FileView
 from placement_lint.semantic.functions import function_handed_out, nodes_inside
 from placement_lint.semantic.given_functions import called_or_mapped
+from placement_lint.semantic.host_reads import parameters_read
 from placement_lint.semantic.known_types import KnownTypes
 from placement_lint.semantic.method_uses import uses_of_method
 from placement_lint.semantic.module_summary import Kind
 from placement_lint.semantic.named_places import is_place, is_place_of_objects
 from placement_lint.semantic.program_queries import (
     GIVEN_BY_CALL,
+    ONLY_READS,
     UNUSED,
     CallsFromElsewhere,
     EffectOrigin,
@@ -86,7 +88,7 @@ class FunctionsElsewhere:
         """Return what calling something does that a file names; None where that is not known.
 
         `of`: the name is that in this file.
-        `files`: through how many files its functions are followed, its own included.
+        `files`: through how many files its functions are followed, its own included; `ONLY_READS`.
         """
         is_made = name.endswith(GIVEN_BY_CALL)
         name = name.removesuffix(GIVEN_BY_CALL)
@@ -131,6 +133,9 @@ class FunctionsElsewhere:
         calls = [
             JaxCall(name, facts.line_of(function), False) for name in named if name is not None
         ]
+        if files == ONLY_READS:
+            reads = frozenset() if is_traced or is_compiled else parameters_read(function, view)
+            return FunctionEffects(facts.path, (), is_traced, None, is_compiled, reads)
         # What a cache keeps may have been computed before, by another call.
         is_cached = len(others) < len(decorators)
         inside = () if is_cached else nodes_inside(function, view, operations(), traced=False)

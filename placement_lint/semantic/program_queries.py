@@ -8,6 +8,8 @@ from typing import Protocol
 
 GIVEN_BY_CALL = "()"
 """Behind the name of a function: what calling that gives, if it is a function."""
+ONLY_READS = 0
+"""For the number of files: only what the function itself reads on the host is asked for."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,9 @@ class FunctionEffects:
     starts_backend: EffectOrigin | None
     is_compiled: bool = False
     """It is compiled where it is defined, for the device of its arguments."""
+    reads: frozenset[int | str] = frozenset()
+    """Where `ONLY_READS` was asked for: by position and by name, the arguments that it always reads
+    on the host, to keep or to show them."""
 
     def origin(self, call: JaxCall) -> EffectOrigin:
         """Return where a call is."""
@@ -196,7 +201,7 @@ class RunView(Protocol):
         Or by its name in the file `file`.
         It is a function, a class, a method by the name of its class, or what a function gives, by
         its name and `GIVEN_BY_CALL`. None where that is not known. What it calls is followed in its
-        own file, or through so many files.
+        own file, or through so many files; with `ONLY_READS`, nothing is.
         """
         ...
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.rules.commitment.putting import TREE_MAPS
-from placement_lint.rules.transfers.jitted_calls import loop_around, runs_in_each_iteration
+from placement_lint.semantic.loops import loop_around, runs_in_each_iteration
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:

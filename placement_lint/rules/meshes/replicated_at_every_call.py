@@ -18,8 +18,8 @@ from placement_lint.rules.meshes.compiled_calls import arguments_of, kept_by, le
 from placement_lint.rules.meshes.constraints import may_be_set_around
 from placement_lint.rules.meshes.shardings import may_split, name_at, split_over
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count, size_text
-from placement_lint.rules.transfers.jitted_calls import loop_around, runs_in_each_iteration
 from placement_lint.semantic.enclosing import is_in_test
+from placement_lint.semantic.loops import loop_around, runs_in_each_iteration
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.dotted import dotted

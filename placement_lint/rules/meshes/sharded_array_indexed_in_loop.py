@@ -11,15 +11,15 @@ from placement_lint.prefilter.conditions import SHARDS, AllOf, AnyOf, Identifier
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.shardings import made_at
 from placement_lint.rules.meshes.single_arrays import sharding_of
-from placement_lint.rules.transfers.jitted_calls import loop_around
 from placement_lint.semantic.enclosing import is_in_test
+from placement_lint.semantic.loops import loop_around
 from placement_lint.syntax.calls import integer_value
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.sharding import Sharding
     from placement_lint.rules.context import Context
-    from placement_lint.rules.transfers.jitted_calls import Loop
+    from placement_lint.semantic.loops import Loop
 
 
 class ShardedArrayIndexedInLoop(Rule):

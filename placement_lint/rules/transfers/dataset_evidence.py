@@ -13,8 +13,8 @@ import libcst as cst
 from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES
 from placement_lint.rules.transfers.compiled_values import is_compiled_elsewhere
 from placement_lint.rules.transfers.jitted_calls import jitted
-from placement_lint.rules.transfers.kept_results import is_target
 from placement_lint.semantic.followed import assigned_value
+from placement_lint.semantic.kept_results import is_target
 from placement_lint.semantic.own_attributes import attributes_by_name, own_attribute
 from placement_lint.syntax.calls import string_value
 from placement_lint.syntax.definitions import (

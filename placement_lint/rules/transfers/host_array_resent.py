@@ -12,10 +12,11 @@ from placement_lint.prefilter.conditions import AllOf, AnyOf, Identifier, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count, size_text
-from placement_lint.rules.transfers.jitted_calls import jitted, loop_around, runs_in_each_iteration
+from placement_lint.rules.transfers.jitted_calls import jitted
 from placement_lint.rules.transfers.numpy_values import makes_numpy_array, only_reads
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.followed import bound_before
+from placement_lint.semantic.loops import loop_around, runs_in_each_iteration
 from placement_lint.semantic.own_attributes import attributes_by_name, own_attribute
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments

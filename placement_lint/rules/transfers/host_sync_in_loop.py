@@ -2,42 +2,44 @@
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_left
 from typing import TYPE_CHECKING, TypeGuard
 
 import libcst as cst
 
 from placement_lint.findings import Confidence, Severity
-from placement_lint.jaxmodel.donation import TREE_MAPS
 from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES, Effect
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Identifier, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import in_host_block, is_pinned_to_cpu
 from placement_lint.rules.transfers.compiled_values import is_compiled_elsewhere
-from placement_lint.rules.transfers.jitted_calls import (
-    jitted,
-    loop_around,
-    runs_in_each_iteration,
+from placement_lint.rules.transfers.jitted_calls import jitted
+from placement_lint.semantic.elsewhere import effects_of
+from placement_lint.semantic.enclosing import is_in_test
+from placement_lint.semantic.functions import only_return
+from placement_lint.semantic.host_reads import (
+    goes_through_items,
+    is_formatting,
+    is_unconditional,
+    parameters_read,
+    parts_of,
+    read_here,
+    root_name,
+    whose_items,
 )
-from placement_lint.rules.transfers.kept_results import (
-    CONVERTING,
+from placement_lint.semantic.kept_results import (
     is_kept,
     is_only_called,
-    makes_text,
 )
-from placement_lint.rules.transfers.tested_names import names_tested
-from placement_lint.semantic.elsewhere import effects_of
-from placement_lint.semantic.enclosing import ancestors_in_function, is_in_test
-from placement_lint.semantic.followed import assigned_value, bound_before
-from placement_lint.semantic.functions import only_return
+from placement_lint.semantic.loops import loop_around, runs_in_each_iteration
 from placement_lint.semantic.object_classes import called_method
+from placement_lint.semantic.program_queries import ONLY_READS
+from placement_lint.semantic.tested_names import names_tested
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments, elements_or_self
 from placement_lint.syntax.definitions import (
-    class_of_method,
     function_of,
-    is_generator,
-    named_function,
 )
 from placement_lint.syntax.dotted import dotted
 
@@ -45,30 +47,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.rules.context import Context
-    from placement_lint.rules.transfers.jitted_calls import Loop
+    from placement_lint.semantic.loops import Loop
     from placement_lint.semantic.model import ModuleFacts
 
     Reading = cst.Assign | cst.BinaryOperation | cst.Call | cst.FormattedStringExpression
 
     Around = Loop | cst.FunctionDef
 
-_FETCHING = "jax.device_get"
-_COMPUTING = frozenset(
-    f"numpy.{name}"
-    for name in (
-        "abs", "absolute", "exp", "expm1", "isfinite", "isinf", "isnan", "log",
-        "log10", "log1p", "log2", "negative", "sqrt", "square", "tanh",
-    )
-)  # fmt: skip
-"""What makes an array of NumPy of its argument, and computes with that."""
-_MAKING = frozenset(f"numpy.{name}" for name in ("empty", "full", "ones", "zeros"))
-_SCALARS = frozenset(
-    [f"math.{name}" for name in ("exp", "isfinite", "isnan", "log", "log10", "log2", "sqrt")]
-    + [f"numpy.{name}" for name in ("float16", "float32", "float64", "int32", "int64")]
-)
-"""What makes a number of its argument."""
-_TEXTS = frozenset({"builtins.format", "builtins.repr", "builtins.str"})
-_READING_METHODS = frozenset({"item", "tolist"})
 _COMPUTING_METHODS = frozenset(
     "all any argmax argmin argsort astype clip compute cumsum flatten max mean min prod ravel "
     "reshape round sort squeeze std sum swapaxes transpose var".split()
@@ -92,8 +77,8 @@ class HostSyncInLoop(Rule):
     the value is only kept or shown: appended, summed up, stored in a list or a dictionary, logged,
     printed. It may be read for each item, as in `{k: float(v) for k, v in metrics.items()}` and
     `jax.tree.map(float, metrics)`. It also finds calls of functions, of any file, that do nothing
-    with JAX but `jax.device_get`, and statements that call a function or a method of the same file
-    which reads its argument, only to keep or to show it. The compiled function may come from
+    with JAX but `jax.device_get`, and statements that call a function or a method, of any file too,
+    which always reads its argument, only to keep or to show it. The compiled function may come from
     another file, be one of several that a function of the file returns, be an attribute of an
     object, be called by one that hands its result back, or be what all callers pass for a
     parameter.
@@ -188,7 +173,11 @@ def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
     in_each_iteration = [
         each for each in inside if _may_read(each) and _runs_each_time(each, loop, ctx)
     ]
-    if not any(True for each in in_each_iteration for _ in _read(each, ctx)):
+    if not any(
+        True
+        for each in in_each_iteration
+        for _ in itertools.chain(_read(each, ctx), _passed_elsewhere(each, ctx))
+    ):
         return
     tested = names_tested(loop, ctx, each_time=True)
     either_way = _called_either_way(loop, ctx)
@@ -210,12 +199,12 @@ def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
         steps -= _waited_for(each, loop, steps, ctx)
     for each in in_each_iteration:
         read = each.value if isinstance(each, cst.Assign) else each
-        for what in _read(each, ctx):
+        own = ((what, None) for what in _read(each, ctx))
+        for what, passed_as in itertools.chain(own, _passed_elsewhere(each, ctx)):
             step = _step_of(what, each, loop, steps, ctx)
-            is_only_kept = step is not None and (
-                is_kept(read, loop, ctx) or _is_kept_by_callee(each, loop, ctx)
-            )
-            if step is None or not is_only_kept:
+            if step is None or not _is_read_as(passed_as, each, ctx):
+                continue
+            if not is_kept(read, loop, ctx) and not _is_kept_by_callee(each, loop, ctx):
                 continue
             steps.discard(id(step))
             ctx.report(
@@ -228,24 +217,15 @@ def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
 
 
 def _may_read(node: cst.CSTNode) -> TypeGuard[Reading]:
-    return isinstance(
-        node, cst.Assign | cst.Call | cst.FormattedStringExpression
-    ) or _is_formatting(node)
-
-
-def _is_formatting(node: cst.CSTNode) -> TypeGuard[cst.BinaryOperation]:
-    """Return whether a node is `"loss %f" % loss`."""
-    return (
-        isinstance(node, cst.BinaryOperation)
-        and isinstance(node.operator, cst.Modulo)
-        and isinstance(node.left, cst.SimpleString | cst.ConcatenatedString)
+    return isinstance(node, cst.Assign | cst.Call | cst.FormattedStringExpression) or is_formatting(
+        node
     )
 
 
 def _runs_each_time(node: cst.CSTNode, loop: Loop, ctx: Context) -> bool:
     """Return whether a node runs in each iteration, be it for each item of a dictionary there."""
     inner = loop_around(node, ctx)
-    while inner is not None and inner is not loop and _goes_through_items(inner):
+    while inner is not None and inner is not loop and goes_through_items(inner):
         if not runs_in_each_iteration(node, inner, ctx):
             return False
         node, inner = inner, loop_around(inner, ctx)
@@ -287,20 +267,6 @@ def _branches(choice: cst.If) -> list[cst.BaseSuite]:
     return [] if other is None else [*blocks, other.body]
 
 
-def _goes_through_items(loop: Loop) -> bool:
-    """Return whether a loop draws from `x.items()` or `x.values()`."""
-    if isinstance(loop, cst.While):
-        return False
-    return _whose_items(loop.iter if isinstance(loop, cst.For) else loop.for_in.iter) is not None
-
-
-def _whose_items(node: cst.BaseExpression) -> cst.BaseExpression | None:
-    """Return the `x` of `x.items()` and `x.values()`."""
-    if not isinstance(node, cst.Call) or node.args or not isinstance(node.func, cst.Attribute):
-        return None
-    return node.func.value if node.func.attr.value in {"items", "values"} else None
-
-
 def _runs_on_device(call: cst.Call, ctx: Context, wrappers: int = _MOST_WRAPPERS) -> bool:
     """Whether a call surely runs a compiled function, and that is not told to run on the CPU."""
     function = jitted(call.func, ctx)
@@ -340,34 +306,12 @@ def _returns_results(function: cst.FunctionDef, ctx: Context, wrappers: int) -> 
         id(each)
         for each in ctx.tree.every(cst.Call, below=function.body)
         if ctx.function(each) is function
-        and _is_unconditional(each, ctx)
+        and is_unconditional(each, ctx)
         and _runs_on_device(each, ctx, wrappers)
     }
-    parts = _values(only)
+    parts = parts_of(only)
     return bool(steps and parts) and all(
         _step_of(part, only, function, steps, ctx) is not None for part in parts
-    )
-
-
-def _is_unconditional(node: cst.CSTNode, ctx: Context, *, each_item: bool = False) -> bool:
-    """Return whether a function executes a node whenever it comes to its end.
-
-    `each_item`: be it for each item of a dictionary.
-    """
-    return not any(
-        not (each_item and isinstance(around, cst.For) and _goes_through_items(around))
-        and isinstance(
-            around,
-            cst.BooleanOperation
-            | cst.For
-            | cst.If
-            | cst.IfExp
-            | cst.MatchCase
-            | cst.Try
-            | cst.TryStar
-            | cst.While,
-        )
-        for _, around in ancestors_in_function(node, ctx)
     )
 
 
@@ -392,54 +336,9 @@ def _reads_clock(inside: tuple[cst.CSTNode, ...], ctx: Context) -> bool:
 
 def _read(node: Reading, ctx: Context) -> Iterator[cst.BaseExpression]:
     """Yield what a node turns into numbers or text on the host, or a function that it calls."""
-    yield from _read_here(node, ctx)
+    yield from read_here(node, ctx)
     if isinstance(node, cst.Call):
         yield from _read_by_callee(node, ctx)
-
-
-def _read_here(node: Reading, ctx: Context) -> Iterator[cst.BaseExpression]:
-    """Yield what a node itself turns into numbers or text on the host."""
-    if isinstance(node, cst.Assign):
-        if any(_is_item_of_numpy(each.target, ctx) for each in node.targets):
-            yield node.value
-        return
-    if isinstance(node, cst.FormattedStringExpression):
-        yield node.expression
-        return
-    if isinstance(node, cst.BinaryOperation):
-        yield from _values(node.right)
-        return
-    name = ctx.called(node)
-    if name in CONVERTING or name in _COMPUTING or name in _SCALARS or name in _TEXTS:
-        yield from Arguments(node).positional[:1]
-    elif makes_text(node, "format"):
-        yield from Arguments(node).values
-    elif name == "builtins.print":
-        yield from Arguments(node).positional
-    elif name in TREE_MAPS and len(node.args) > 1 and _converts(node.args[0].value, ctx):
-        yield node.args[1].value
-    elif isinstance(node.func, cst.Attribute) and node.func.attr.value in _READING_METHODS:
-        yield node.func.value
-    elif isinstance(node.func, cst.Attribute) and node.func.attr.value == "set_postfix":
-        # tqdm makes texts of them.
-        yield from (part for each in Arguments(node).values for part in _values(each))
-    elif len(node.args) == 1 and _only_fetches(node.func, ctx):
-        yield from Arguments(node).positional
-
-
-def _values(node: cst.BaseExpression) -> list[cst.BaseExpression]:
-    """Return the values of a dictionary that is written out, the elements of a tuple, or itself."""
-    return (
-        [x.value for x in node.elements] if isinstance(node, cst.Dict) else elements_or_self(node)
-    )
-
-
-def _is_item_of_numpy(target: cst.BaseExpression, ctx: Context) -> bool:
-    """Return whether a target is an item of an array that NumPy has made: `losses[i]`."""
-    if not isinstance(target, cst.Subscript) or not isinstance(target.value, cst.Name):
-        return False
-    made = assigned_value(target.value, ctx) or bound_before(target.value, ctx)
-    return isinstance(made, cst.Call) and ctx.called(made) in _MAKING
 
 
 def _read_by_callee(node: cst.Call, ctx: Context) -> Iterator[cst.BaseExpression]:
@@ -447,87 +346,46 @@ def _read_by_callee(node: cst.Call, ctx: Context) -> Iterator[cst.BaseExpression
     if not isinstance(ctx.parent(node), cst.Expr) or ctx.called(node) is not None:
         return
     function = function_of(node.func, ctx.names) or called_method(node.func, ctx)
-    if not isinstance(function, cst.FunctionDef) or function.decorators:
+    if function is None:
         return
-    if function.asynchronous is not None or is_generator(function, ctx.names):
+    read = parameters_read(function, ctx)
+    yield from (value for value, passed_as in _passed(node) if passed_as in read)
+
+
+def _passed(node: cst.Call) -> Iterator[tuple[cst.BaseExpression, int | str]]:
+    """Yield what a call passes, the values of a dictionary that is written out one by one, each
+    with its position or its name.
+    """
+    is_counted = True
+    for position, argument in enumerate(node.args):
+        is_counted &= not argument.star
+        passed_as = position if argument.keyword is None else argument.keyword.value
+        if is_counted or argument.keyword is not None:
+            yield from ((value, passed_as) for value in parts_of(argument.value))
+
+
+def _passed_elsewhere(
+    node: Reading, ctx: Context
+) -> Iterator[tuple[cst.BaseExpression, int | str]]:
+    """Yield what a call as a statement passes to a function of another file, or to a method of an
+    object of a class there, which may read it.
+    """
+    if not isinstance(node, cst.Call) or not isinstance(ctx.parent(node), cst.Expr):
         return
-    parameters = [each.name.value for each in function.params.params]
-    if class_of_method(function, ctx.names) is not None:
-        parameters = parameters[1:]
-    for argument in node.args:
-        name = argument.keyword.value if argument.keyword is not None else None
-        if name is None and not argument.star and parameters:
-            name, *parameters = parameters
-        if name in _kept_parameters(function, ctx):
-            yield from _values(argument.value)
+    if not isinstance(node.func, cst.Attribute | cst.Name):
+        return
+    if (ctx.called(node) or "").startswith(("builtins.", "jax.", "numpy.")):
+        return
+    if function_of(node.func, ctx.names) is None and called_method(node.func, ctx) is None:
+        yield from _passed(node)
 
 
-def _kept_parameters(function: cst.FunctionDef, ctx: Context) -> set[str | None]:
-    """Return the parameters that a function always reads on the host, to keep or to show them."""
-    known = ctx.module.fact(_known_readers)
-    if id(function) not in known:
-        kept = {
-            _root(_drawn_from(what, ctx))
-            for each in ctx.tree.every(
-                cst.BinaryOperation, cst.Call, cst.FormattedStringExpression, below=function.body
-            )
-            if not isinstance(each, cst.BinaryOperation) or _is_formatting(each)
-            for what in _read_here(each, ctx)
-            if _is_unconditional(each, ctx, each_item=True) and is_kept(each, function, ctx)
-        }
-        known[id(function)] = kept - names_tested(function, ctx) - {None}
-    return known[id(function)]
-
-
-def _known_readers(_facts: ModuleFacts) -> dict[int, set[str | None]]:
-    """Make the store of one file: which parameters of a function it reads to keep them."""
-    return {}
-
-
-def _drawn_from(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression:
-    """Return the `metrics` of a `value` that is drawn from `metrics.items()`, or a node itself."""
-    only = ctx.names.sole_binding(node) if isinstance(node, cst.Name) else None
-    if only is None or not isinstance(only.node, cst.For | cst.CompFor):
-        return node
-    return _whose_items(only.node.iter) or node
-
-
-def _root(node: cst.BaseExpression) -> str | None:
-    """Return the name at the beginning of `metrics["loss"].mean`."""
-    while isinstance(node, cst.Attribute | cst.Subscript):
-        if isinstance(node, cst.Attribute) and node.attr.value in METADATA_ATTRIBUTES:
-            return None
-        node = node.value
-    return node.value if isinstance(node, cst.Name) else None
-
-
-def _converts(function: cst.BaseExpression, ctx: Context) -> bool:
-    """Return whether a function makes of its argument what the host has."""
-    if not isinstance(function, cst.Lambda):
-        return ctx.name(function) in CONVERTING
-    parameters = function.params.params
-    if len(parameters) != 1 or not isinstance(function.body, cst.Call):
-        return False
-    read = next(_read(function.body, ctx), None)
-    return isinstance(read, cst.Name) and read.value == parameters[0].name.value
-
-
-def _only_fetches(function: cst.BaseExpression, ctx: Context) -> bool:
-    """Return whether all that a function of the run does with JAX is to fetch its argument."""
-    defined = named_function(function, ctx.names)
-    if defined is None:
-        effects = effects_of(function, ctx)
-        names = set() if effects is None or effects.is_traced else {c.name for c in effects.calls}
-        return names == {_FETCHING}
-    if not isinstance(defined, cst.FunctionDef) or len(defined.params.params) != 1:
-        return False
-    parameter = defined.params.params[0].name.value
-    returned = [*ctx.tree.every(cst.Return, below=defined.body)]
-    return len(returned) == 1 and any(
-        ctx.called(each) == _FETCHING
-        and any(name.value == parameter for name in ctx.tree.every(cst.Name, below=each))
-        for each in ctx.tree.every(cst.Call, below=returned[0])
-    )
+def _is_read_as(passed_as: int | str | None, node: Reading, ctx: Context) -> bool:
+    """Return whether a function of another file reads what a call passes so; None: it is none."""
+    if passed_as is None or not isinstance(node, cst.Call):
+        return passed_as is None
+    effects = effects_of(node.func, ctx, ONLY_READS)
+    return effects is not None and passed_as in effects.reads
 
 
 def _step_of(
@@ -592,7 +450,7 @@ def _step_of(
     ]
     last = max(bound, key=ctx.tree.index, default=None)
     drawn = last.iter if isinstance(last, cst.For | cst.CompFor) else None
-    of = None if drawn is None or last is loop else _whose_items(drawn)
+    of = None if drawn is None or last is loop else whose_items(drawn)
     if of is not None and last is not None:
         return _step_of(of, last, loop, steps, ctx, names - 1) if names else None
     value = last.value if isinstance(last, cst.Assign) else None
@@ -678,11 +536,13 @@ def _is_kept_by_callee(node: cst.CSTNode, loop: Loop, ctx: Context) -> bool:
     """Return whether what a call's own function reads decides nothing in the loop, in which its
     object may only be called in statements.
     """
-    if not isinstance(node, cst.Call) or next(_read_by_callee(node, ctx), None) is None:
+    if not isinstance(node, cst.Call):
+        return False
+    if next(_read_by_callee(node, ctx), None) is None and not any(_passed_elsewhere(node, ctx)):
         return False
     receiver = node.func.value if isinstance(node.func, cst.Attribute) else None
     is_own = isinstance(receiver, cst.Name) and receiver.value == "self"
-    given = {_root(argument.value) for argument in node.args} | ({"self"} if is_own else set())
+    given = {root_name(argument.value) for argument in node.args} | ({"self"} if is_own else set())
     if not given.isdisjoint(names_tested(loop, ctx)):
         return False
     return receiver is None or is_own or is_only_called(receiver, loop, ctx)

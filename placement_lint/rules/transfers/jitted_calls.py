@@ -1,17 +1,13 @@
-"""Which calls run a function that `jax.jit` compiled, and what runs on every iteration of a
-loop.
-"""
+"""Which calls run a function that `jax.jit` compiled."""
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from placement_lint.rules.devices.queries import is_cpu_device
-from placement_lint.semantic.enclosing import ancestors_in_function
 from placement_lint.semantic.followed import assigned_value, followed
 from placement_lint.semantic.functions import only_return
 from placement_lint.semantic.own_attributes import own_attribute
@@ -23,8 +19,6 @@ if TYPE_CHECKING:
 
     from placement_lint.rules.context import Context
     from placement_lint.syntax.definitions import Function
-
-Loop: TypeAlias = "cst.For | cst.While | cst.ListComp | cst.SetComp | cst.DictComp"
 
 JITS = frozenset({
     "jax.jit", "jax.experimental.pjit.pjit", "equinox.filter_jit", "flax.nnx.jit",
@@ -205,35 +199,6 @@ def _what_it_is(value: cst.BaseExpression, ctx: Context) -> cst.BaseExpression |
     if isinstance(returned, cst.Name):
         returned = assigned_value(returned, ctx)
     return returned
-
-
-def loop_around(node: cst.CSTNode, ctx: Context) -> Loop | None:
-    """Return the innermost loop of the same function that runs a node in each iteration, or may."""
-    for child, ancestor in ancestors_in_function(node, ctx):
-        if isinstance(ancestor, cst.For | cst.While) and child is ancestor.body:
-            return ancestor
-        if isinstance(ancestor, cst.ListComp | cst.SetComp) and child is ancestor.elt:
-            return ancestor
-        if isinstance(ancestor, cst.DictComp) and child in {ancestor.key, ancestor.value}:
-            return ancestor
-        if isinstance(ancestor, cst.GeneratorExp):
-            break
-    return None
-
-
-def runs_in_each_iteration(node: cst.CSTNode, loop: Loop, ctx: Context) -> bool:
-    """Return whether nothing in a loop decides whether a node runs, but what ends the loop."""
-    around = itertools.takewhile(lambda step: step[1] is not loop, ancestors_in_function(node, ctx))
-    for child, ancestor in around:
-        is_choice = isinstance(ancestor, cst.If | cst.IfExp) and child is not ancestor.test
-        is_second = isinstance(ancestor, cst.BooleanOperation) and child is ancestor.right
-        is_late = isinstance(ancestor, cst.Try | cst.TryStar) and child is not ancestor.body
-        if is_choice or is_second or is_late or isinstance(ancestor, cst.MatchCase):
-            return False
-    if not isinstance(loop, cst.For | cst.While):
-        return not loop.for_in.ifs and loop.for_in.inner_for_in is None
-    first = next(ctx.tree.every(cst.Continue, below=loop.body), None)
-    return first is None or ctx.tree.index(node) < ctx.tree.index(first)
 
 
 # -- how it is made ---------------------------------------------------------------------------

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.rules.transfers.jitted_calls import loop_around, runs_in_each_iteration
-from placement_lint.rules.transfers.tested_names import is_done_sometimes, names_tested
-from placement_lint.rules.transfers.written_files import is_file
 from placement_lint.semantic.followed import assigned_value
+from placement_lint.semantic.loops import loop_around, runs_in_each_iteration
+from placement_lint.semantic.tested_names import is_done_sometimes, names_tested
+from placement_lint.semantic.written_files import is_file
 from placement_lint.syntax.dotted import dotted, whole_of
 
 if TYPE_CHECKING:
-    from placement_lint.rules.context import Context
-    from placement_lint.rules.transfers.jitted_calls import Loop
+    from placement_lint.semantic.file_view import FileView
+    from placement_lint.semantic.loops import Loop
     from placement_lint.semantic.model import ModuleFacts
 
     Around = Loop | cst.FunctionDef
@@ -55,7 +55,7 @@ _MORE_OF_NUMPY = frozenset(
 """Methods of what was read, which is an array of NumPy then."""
 
 
-def is_kept(node: cst.CSTNode, loop: Around, ctx: Context, depth: int = 3) -> bool:
+def is_kept(node: cst.CSTNode, loop: Around, ctx: FileView, depth: int = 3) -> bool:
     """Return whether what an expression gives is surely only kept or shown."""
     if depth == 0:
         return False
@@ -89,6 +89,9 @@ def is_kept(node: cst.CSTNode, loop: Around, ctx: Context, depth: int = 3) -> bo
         elif isinstance(parent, cst.IfExp):
             if child is parent.test:
                 return False
+        elif isinstance(parent, cst.GeneratorExp):
+            if not _is_used_up(parent, ctx):
+                return False
         elif not isinstance(
             parent,
             cst.Arg
@@ -114,7 +117,14 @@ def is_kept(node: cst.CSTNode, loop: Around, ctx: Context, depth: int = 3) -> bo
     return False
 
 
-def _is_read_too(node: cst.BaseExpression, loop: Around, ctx: Context) -> bool:
+def _is_used_up(node: cst.GeneratorExp, ctx: FileView) -> bool:
+    """Return whether a generator is given to what draws all of it at once: `", ".join(…)`."""
+    argument = ctx.parent(node)
+    call = ctx.parent(argument) if isinstance(argument, cst.Arg) else None
+    return call is not None and (ctx.called(call) in _PASSING_ON or makes_text(call))
+
+
+def _is_read_too(node: cst.BaseExpression, loop: Around, ctx: FileView) -> bool:
     """Return whether an expression, or what a loop has bound to a name, was read by the host."""
     if not isinstance(node, cst.Name):
         return ctx.called(node) in CONVERTING
@@ -129,7 +139,7 @@ def _is_read_too(node: cst.BaseExpression, loop: Around, ctx: Context) -> bool:
     return isinstance(last, cst.Assign) and ctx.called(last.value) in CONVERTING
 
 
-def _keeps(call: cst.CSTNode, ctx: Context) -> bool:
+def _keeps(call: cst.CSTNode, ctx: FileView) -> bool:
     """Return whether a call only stores or shows what it is given."""
     if not isinstance(call, cst.Call):
         return False
@@ -151,14 +161,14 @@ def makes_text(node: cst.CSTNode, *methods: str) -> bool:
     )
 
 
-def _is_added(call: cst.Call, loop: Around, ctx: Context) -> bool:
+def _is_added(call: cst.Call, loop: Around, ctx: FileView) -> bool:
     """Return whether what a call adds to a list decides nothing in the loop; no other one adds."""
     if not isinstance(call.func, cst.Attribute) or call.func.attr.value not in _ADDING_METHODS:
         return True
     return _container_is_kept(call.func.value, loop, ctx)
 
 
-def _filled_dict(call: cst.Call, ctx: Context) -> cst.BaseExpression | None:
+def _filled_dict(call: cst.Call, ctx: FileView) -> cst.BaseExpression | None:
     """Return the dict of the file that a statement puts more into: `row.update(loss=loss)`."""
     if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "update":
         return None
@@ -167,7 +177,7 @@ def _filled_dict(call: cst.Call, ctx: Context) -> cst.BaseExpression | None:
     return call.func.value if is_dict and isinstance(ctx.parent(call), cst.Expr) else None
 
 
-def _container_is_kept(container: cst.CSTNode, loop: Around, ctx: Context) -> bool:
+def _container_is_kept(container: cst.CSTNode, loop: Around, ctx: FileView) -> bool:
     """Return whether what a loop keeps in a list, a dictionary or an array decides nothing in it.
 
     It may ask for the length, and look at it in some iterations.
@@ -197,7 +207,7 @@ def _known_containers(_facts: ModuleFacts) -> dict[tuple[int, int, str], bool]:
     return {}
 
 
-def _only_keeps_on(use: cst.Name, steps: int, name: str, loop: Around, ctx: Context) -> bool:
+def _only_keeps_on(use: cst.Name, steps: int, name: str, loop: Around, ctx: FileView) -> bool:
     """Return whether a use of a container changes it, asks for its length, or shows it.
 
     `steps`: attributes after the first name of it.
@@ -225,7 +235,7 @@ def _only_keeps_on(use: cst.Name, steps: int, name: str, loop: Around, ctx: Cont
     return any(whole_of(each) is use for each in changed) or is_kept(held, loop, ctx, 2)
 
 
-def _goes_through_keys(loop: cst.For, ctx: Context) -> bool:
+def _goes_through_keys(loop: cst.For, ctx: FileView) -> bool:
     """Return whether a loop reads items by what it draws: `for key in d: d[key].append(x)`."""
     if not isinstance(loop.target, cst.Name):
         return False
@@ -238,7 +248,7 @@ def _goes_through_keys(loop: cst.For, ctx: Context) -> bool:
     return False
 
 
-def _collects(call: cst.Call, loop: Around, ctx: Context) -> bool:
+def _collects(call: cst.Call, loop: Around, ctx: FileView) -> bool:
     """Return whether a call keeps what it is given in an object that decides nothing in the loop:
     all else that the loop does with it is to call it as a statement, or in one.
     """
@@ -248,7 +258,7 @@ def _collects(call: cst.Call, loop: Around, ctx: Context) -> bool:
     return is_collecting and is_only_called(call.func.value, loop, ctx)
 
 
-def is_only_called(receiver: cst.BaseExpression, loop: Around, ctx: Context) -> bool:
+def is_only_called(receiver: cst.BaseExpression, loop: Around, ctx: FileView) -> bool:
     """Return whether all that a loop does with an object is to call it, in statements."""
     name = dotted(receiver)
     known = ctx.module.fact(_known_receivers)
@@ -275,7 +285,7 @@ def _target_is_kept(
     target: cst.BaseExpression,
     statement: cst.CSTNode,
     loop: Around,
-    ctx: Context,
+    ctx: FileView,
     depth: int,
 ) -> bool:
     """Return whether what is assigned to a target decides nothing in the loop."""
@@ -306,7 +316,7 @@ def _target_is_kept(
     )
 
 
-def _is_of_another(use: cst.Name, statement: cst.CSTNode, loop: Around, ctx: Context) -> bool:
+def _is_of_another(use: cst.Name, statement: cst.CSTNode, loop: Around, ctx: FileView) -> bool:
     """Return whether a name surely is something else where it is used than what a statement binds
     it to: each iteration binds it again in between.
     """
@@ -329,7 +339,7 @@ def _is_of_another(use: cst.Name, statement: cst.CSTNode, loop: Around, ctx: Con
 
 
 def _attribute_is_kept(
-    target: cst.Attribute, statement: cst.CSTNode, loop: Around, ctx: Context, depth: int
+    target: cst.Attribute, statement: cst.CSTNode, loop: Around, ctx: FileView, depth: int
 ) -> bool:
     """Return whether what a method adds to `self.total` decides nothing in the method.
 
@@ -349,7 +359,7 @@ def _attribute_is_kept(
     )
 
 
-def _is_tested(name: str, loop: Around, ctx: Context) -> bool:
+def _is_tested(name: str, loop: Around, ctx: FileView) -> bool:
     """Return whether a loop tests an object, perhaps by a method, and not just a part of it."""
     for each in ctx.tree.every(cst.If, cst.IfExp, cst.While, cst.Assert, below=loop):
         for part in ctx.tree.every(cst.Name, below=each.test):
@@ -363,7 +373,7 @@ def _is_tested(name: str, loop: Around, ctx: Context) -> bool:
     return False
 
 
-def is_target(name: cst.Name | cst.Attribute, ctx: Context) -> bool:
+def is_target(name: cst.Name | cst.Attribute, ctx: FileView) -> bool:
     """Return whether a name is assigned to here: by `+=`, or in an unpacking."""
     child: cst.CSTNode = name
     for parent in ctx.ancestors(name):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 if TYPE_CHECKING:
-    from placement_lint.rules.context import Context
+    from placement_lint.semantic.file_view import FileView
 
 _FILES = (
     "h5py.", "netCDF4.", "numpy.lib.format.open_memmap", "numpy.memmap", "shelve.", "tables.",
@@ -16,7 +16,7 @@ _FILES = (
 _GROUPS = frozenset({"create_dataset", "create_group", "require_dataset", "require_group"})
 
 
-def is_file(name: cst.Name, ctx: Context) -> bool:
+def is_file(name: cst.Name, ctx: FileView) -> bool:
     """Return whether what is stored under a name goes to a file, which takes it from the host."""
     for binding in ctx.names.bindings(name):
         made = binding.value

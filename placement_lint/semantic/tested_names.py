@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 if TYPE_CHECKING:
-    from placement_lint.rules.context import Context
+    from placement_lint.semantic.file_view import FileView
     from placement_lint.semantic.model import ModuleFacts
 
 
-def names_tested(around: cst.CSTNode, ctx: Context, *, each_time: bool = False) -> set[str]:
+def names_tested(around: cst.CSTNode, ctx: FileView, *, each_time: bool = False) -> set[str]:
     """Return the names that a loop or a function tests: it waits for those in any case.
 
     `each_time`: without those that a loop tests only in some iterations, for which it waits then.
@@ -26,7 +26,7 @@ def names_tested(around: cst.CSTNode, ctx: Context, *, each_time: bool = False) 
     }
 
 
-def _varying_names(around: cst.CSTNode, ctx: Context) -> set[str]:
+def _varying_names(around: cst.CSTNode, ctx: FileView) -> set[str]:
     """Return the names that a loop binds, as it may for each iteration; a function binds none."""
     if not isinstance(around, cst.For | cst.While):
         return set()
@@ -41,7 +41,7 @@ def _known_varying(_facts: ModuleFacts) -> dict[int, set[str]]:
     return {}
 
 
-def _bound_in(around: cst.For | cst.While, ctx: Context) -> set[str]:
+def _bound_in(around: cst.For | cst.While, ctx: FileView) -> set[str]:
     targets = [around.target] if isinstance(around, cst.For) else []
     targets += [
         each.target
@@ -55,7 +55,7 @@ def _bound_in(around: cst.For | cst.While, ctx: Context) -> set[str]:
     }
 
 
-def is_done_sometimes(node: cst.CSTNode, around: cst.CSTNode, ctx: Context) -> bool:
+def is_done_sometimes(node: cst.CSTNode, around: cst.CSTNode, ctx: FileView) -> bool:
     """Return whether a node of a loop is below an `if` that differs between the iterations:
     `if step % 100 == 0:`, `if is_last:`.
     """
@@ -82,7 +82,7 @@ def _is_rare(test: cst.BaseExpression) -> bool:
     )
 
 
-def _asks_for_structure(name: cst.Name, ctx: Context) -> bool:
+def _asks_for_structure(name: cst.Name, ctx: FileView) -> bool:
     """Return whether a test asks for a key of a dictionary, or for None: no number is needed."""
     parent = ctx.parent(name)
     if isinstance(parent, cst.ComparisonTarget):
