@@ -5,7 +5,7 @@
 - One point of an execution: `buffers`, `parts` (what has an identity), `choices` (one of
   several), `meetings` (where ways meet).
 - Execution: `statements`, `turns` (of loops), `expressions`, `calls`, `parameters`, `libraries`,
-  `readings` (the state, and what is found).
+  `readings` (the state, and what is found), `left_gone` (what one method leaves for others).
 - What donates: `callables`, `carried` (as the interpreter knows it), `takings` (what a call takes),
   `outputs` (which arguments an output can replace), `replaced_names`.
 """

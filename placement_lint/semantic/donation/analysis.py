@@ -14,6 +14,7 @@ from placement_lint.jaxmodel.tracing import TraceKind
 from placement_lint.placement.facts.annotations import is_plain
 from placement_lint.semantic.donation.buffers import Buffers, Nature, Surety
 from placement_lint.semantic.donation.expressions import MOST_FILES, OutOfStepsError
+from placement_lint.semantic.donation.left_gone import left_gone, readers
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.semantic.donation.statements import DonationStatements
 from placement_lint.semantic.tracing import TracedFunctions
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 _MOST_PARTS = 200
 """Of a new object, in which things that are there twice are looked for."""
+_MOST_LEFT = 16
+"""Parts of objects that methods leave deleted, and of which it is asked who reads them."""
 _DEEPEST = 3
 """Attributes of attributes that are looked into."""
 _SETTING = (cst.AssignTarget, cst.AugAssign, cst.Element)
@@ -54,6 +57,13 @@ class _Setting(NamedTuple):
 
 Aliases: TypeAlias = "dict[int, dict[Keys, Keys]]"
 """For initializers, by their place in the tree: which parts of the object are one thing."""
+
+
+class _Left(NamedTuple):
+    """What methods of a class leave deleted in their object, by their keys."""
+
+    cls: cst.ClassDef
+    parts: dict[Keys, list[tuple[cst.FunctionDef, Death]]]
 
 
 class DonatingRun(NamedTuple):
@@ -173,9 +183,32 @@ class Donations:
             self._begin()
             self._run.frames[id(self._facts.names.module_scope)] = self._run.new_number()
             self._run.block(module)
+        left: dict[int, _Left] = {}
         for function in functions:
             if not self.is_traced(function):
-                self.call(function)
+                owner = self.call(function).owner
+                cls = None if owner is None else self._run.roots[owner.root].cls
+                if owner is not None and cls is not None:
+                    for keys, death in left_gone(owner, self._run.state):
+                        one = left.setdefault(id(cls), _Left(cls, {}))
+                        one.parts.setdefault(keys, []).append((function, death))
+        every = [(cls, keys, ways) for cls, parts in left.values() for keys, ways in parts.items()]
+        for cls, keys, ways in every[:_MOST_LEFT]:
+            self._read_elsewhere(cls, keys, ways)
+
+    def _read_elsewhere(
+        self, cls: cst.ClassDef, keys: Keys, ways: list[tuple[cst.FunctionDef, Death]]
+    ) -> None:
+        """Execute the methods that read what others of the same class have left deleted."""
+        if id(cls) in self._facts.fact(_bases):
+            return
+        leaving, death = [function for function, _ in ways], ways[0][1]
+        gone = replace(
+            death, surety=Surety.LIKELY, where=(), under=(), among=None, chosen=Surety.MAYBE
+        )
+        for function in readers(cls, keys[0][1:], leaving, self._facts):
+            if not self.is_traced(function):
+                self.call(function, gone=(keys, gone))
 
     def _execute_beside(self) -> None:
         """Execute what other files of a small program do with objects of this one.
@@ -263,10 +296,12 @@ class Donations:
         *,
         by_default: bool = False,
         flags: dict[str, cst.Name] | None = None,
+        gone: tuple[Keys, Death] | None = None,
     ) -> DonatingRun:
         """Execute a function as anyone may call it.
 
         `by_default`: who leaves out what has a default, but for `flags`, which are literals.
+        `gone`: a part of the object, whose method it is, that something else has deleted before.
         """
         aliases = self._same_at_first(function)
         self._begin()
@@ -286,6 +321,8 @@ class Donations:
             run.state.parts[owner.root] = {
                 keys: frozenset({owner.at(*others)}) for keys, others in aliases.items()
             }
+            if gone is not None:
+                run.state.dead[owner.root] = dict([gone])
         for param in (*params, *function.params.kwonly_params):
             name = param.name.value
             given[name] = self._given(param)

@@ -362,7 +362,7 @@ class Buffers:
         for keys, held in self.parts.get(part.root, {}).items():
             if keys[:count] == part.keys and len(keys) == count + 1:
                 found[keys[count]] = held
-        is_known = bool(found) and all(key[0] == "[" and key[1] != "*" for key in found)
+        is_known = bool(found) and all(key[0] == "[" and key[1] not in "*-" for key in found)
         return found if is_known and (not count or roots[part.root].cls is None) else None
 
     # -- deletions --------------------------------------------------------------------------------

@@ -38,6 +38,7 @@ from placement_lint.semantic.donation.expressions import (
     literal_key,
 )
 from placement_lint.semantic.donation.parts import (
+    LAST,
     BufferPart,
     attribute_dict,
     container_of,
@@ -521,6 +522,17 @@ class DonationLibraries(DonationExpressions):
                     key = self.new_key()
                     if method == "append" and entries is not None and is_list(entries):
                         key = f"[{len(entries)}]"
+                    elif method in {"append", "extend"}:
+                        last = each.at(LAST)
+                        before = self.state.parts.get(each.root, {}).get(last.keys)
+                        if before is not None:
+                            # It has another place from now on, of which nothing is known.
+                            self.assign(each.at(key), before)
+                            key = self.new_key()
+                        if method == "append":
+                            key = LAST
+                        elif before is not None:
+                            self.assign(last, self.fresh())
                     self.assign(each.at(key), item.things)
 
     def update_items(self, held: Things, given: Sequence[Given]) -> None:

@@ -9,6 +9,9 @@ Keys: TypeAlias = "tuple[str, ...]"
 MAX_KEYS = 8
 """Parts in parts: those of what is nested deeper are not told apart."""
 
+LAST = "[-1]"
+"""The key of what was appended last to a list of which it is not known what else is in it."""
+
 _ATTRIBUTES = ".__dict__"
 
 
