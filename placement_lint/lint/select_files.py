@@ -431,7 +431,9 @@ class Selection:
         shared = sharing(self._sharing, project.imports, self.store)
         starts = (*self._saying_where, *self._donating)
         links = (*project.imports, *project.fact(fixture_links))
-        small = small_programs(starts, self._sizes, links)
+        # What says nothing of JAX is executed in next to no time.
+        sizes = {path: self._sizes[path] for path in self._mentioning}
+        small = small_programs(starts, sizes, links)
         shared = (shared | small) & self.requests.keys()
         carrying = to_execute([*dict.fromkeys((*self._carrying, *sorted(shared)))])
         # Files without JAX place nothing; in a small program they may name its axes.

@@ -17,6 +17,7 @@ from placement_lint.syntax.dotted import dotted
 if TYPE_CHECKING:
     import libcst as cst
 
+    from placement_lint.placement.domain.values import Atom, Value
     from placement_lint.rules.context import Context
 
 _TRANSFORMING = frozenset({"jit", "pjit", "vmap"})
@@ -106,7 +107,7 @@ class ShardingLost(Rule):
         if optimizer is None and not shapes_taken(node, ctx):
             return
         operand = arguments.positional[0]
-        sharding = split_over(ctx.flow.value(operand), partly=True)
+        sharding = split_over(_before(node, ctx.flow.value(operand), ctx), partly=True)
         if sharding is None or len(node.args) != 1 or is_put(node, ctx):
             return
         if may_be_set_around(node, ctx):
@@ -124,3 +125,19 @@ class ShardingLost(Rule):
             f"{name} is split over the {sharding}, but {outcome}",
             related=made_at(node, ctx, sharding),
         )
+
+
+def _before(call: cst.Call, held: Value, ctx: Context) -> Value:
+    """Return what a call is given when it runs first: `self.counts = zeros(self.counts)`.
+
+    That is not what the call itself has made.
+    """
+    from placement_lint.placement.domain.values import arrays, value
+
+    place = ctx.flow.module.place(call)
+
+    def is_own(atom: Atom) -> bool:
+        origins = [array.origin for array in arrays(value(atom))]
+        return bool(origins) and all(each is not None and each.created == place for each in origins)
+
+    return frozenset(atom for atom in held if not is_own(atom))
