@@ -45,8 +45,8 @@ def small_programs(
     """Return the files of all small programs of several files of which one says where arrays go.
 
     A program is the files that import one another, in any number of steps; a test is none of it,
-    unless it is the test that says so. `sizes`: of all files of the run that mention
-    JAX; `imports`: who imports what from where.
+    unless it is the test that says so. `sizes`: of all files of the run that mention JAX;
+    `imports`: who imports what from where.
     """
     starts = {*saying_where}
     adjacent: dict[str, set[str]] = {}
