@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from placement_lint.syntax.dotted import said, saying
 
 if TYPE_CHECKING:
@@ -26,5 +28,23 @@ _WORDS = frozenset(
 
 
 def placing_words(tree: Tree) -> Sequence[int]:
-    """Return the places of a module where one of the words is, in order."""
-    return [tree.index(node) for node in tree.every(*saying()) if said(node) in _WORDS]
+    """Return the places of a module where one of the words is, in order, or another name that the
+    file has for what has such a name: `from jax import device_put as put`.
+    """
+    words = _WORDS | _aliases(tree)
+    return [tree.index(node) for node in tree.every(*saying()) if said(node) in words]
+
+
+def _aliases(tree: Tree) -> set[str]:
+    """Return the names by which imports, and assignments of the module, name the same things."""
+    renamed: list[cst.CSTNode] = [
+        each.asname.name
+        for statement in tree.every(cst.Import, cst.ImportFrom)
+        for each in ([] if isinstance(statement.names, cst.ImportStar) else statement.names)
+        if each.asname is not None and said(each) in _WORDS
+    ]
+    for line in tree.module.body:
+        for each in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+            if isinstance(each, cst.Assign) and said(each.value) in _WORDS:
+                renamed += (one.target for one in each.targets if isinstance(one.target, cst.Name))
+    return {said(node) for node in renamed}
