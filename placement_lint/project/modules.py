@@ -425,8 +425,8 @@ class Modules:
         if all(way.is_import and self._named(package, way.target) == within for way in ways):
             large = self.fact(large_packages) if ways else frozenset()
             return not large.isdisjoint(self.packages_above(package))
-        is_idle = all(way.target == name and not self._leads_on(way) for way in ways)
-        return bool(ways) and not (is_idle and "TYPE_CHECKING" in self.store.text(package))
+        leads_on = name in ROOTS or self._named(package, name) or {name} != {w.target for w in ways}
+        return bool(leads_on) or "TYPE_CHECKING" not in self.store.text(package)
 
     def _named(self, path: str, name: str) -> str | None:
         """Return the place that a dotted name in an import of a file means, if it is a module's."""
