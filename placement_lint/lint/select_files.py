@@ -49,7 +49,7 @@ from placement_lint.project.placing_files import Placing
 from placement_lint.project.platform import may_pin
 from placement_lint.project.project import Project
 from placement_lint.project.sharing_files import shared_names, sharing
-from placement_lint.project.small_programs import says_where, small_programs
+from placement_lint.project.small_programs import LIGHTER, says_where, small_programs
 from placement_lint.rules.tool.io_error import IoError
 from placement_lint.syntax.parse import guard
 from placement_lint.timing import FILTER, timed
@@ -431,8 +431,11 @@ class Selection:
         shared = sharing(self._sharing, project.imports, self.store)
         starts = (*self._saying_where, *self._donating)
         links = (*project.imports, *project.fact(fixture_links))
-        # What says nothing of JAX is executed in next to no time.
-        sizes = {path: self._sizes[path] for path in self._mentioning}
+        saying_jax = {*self._mentioning}
+        sizes = {
+            path: size if path in saying_jax else size // LIGHTER
+            for path, size in self._sizes.items()
+        }
         small = small_programs(starts, sizes, links)
         shared = (shared | small) & self.requests.keys()
         carrying = to_execute([*dict.fromkeys((*self._carrying, *sorted(shared)))])

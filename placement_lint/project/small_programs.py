@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 MOST_FILES = 24
 """Files of a program that is interpreted as a whole."""
 MOST_CHARACTERS = 150_000
-"""The text of those that mention JAX, all together."""
+"""Their text, all together."""
+LIGHTER = 4
+"""Text of files that say nothing of JAX counts for so much less: tables and settings."""
 
 _SAYING_WHERE = re.compile(
     rb"\b(?:NamedSharding|make_mesh|set_mesh|use_mesh|shard_map|with_sharding_constraint)\b"
@@ -45,8 +47,8 @@ def small_programs(
     """Return the files of all small programs of several files of which one says where arrays go.
 
     A program is the files that import one another, in any number of steps; a test is none of it,
-    unless it is the test that says so. `sizes`: of all files of the run that mention JAX;
-    `imports`: who imports what from where.
+    unless it is the test that says so. `sizes`: of all files of the run; `imports`: who
+    imports what from where.
     """
     starts = {*saying_where}
     adjacent: dict[str, set[str]] = {}

@@ -272,3 +272,27 @@ step(load(), make())
         (tmp_path / f"{name}.py").write_text(f"{text}\n", encoding="utf-8")
     Linter(lambda _: Settings(), folders=True).check([str(path) for path in tmp_path.iterdir()])
     assert rounds == expected
+
+
+@pytest.mark.parametrize(("first", "found"), [("", 1), ("import jax\n", 0)])
+def test_text_without_jax_counts_for_less(
+    first: str, found: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(small_programs, "MOST_CHARACTERS", 1000)
+    texts = {
+        "axes": 'AXES = {"rows": "fsdp"}',
+        "settings": f"{first}import axes\nWORDS = '{'x' * 900}'",
+        "train": """
+import axes
+import jax
+import numpy as np
+import settings
+mesh = jax.sharding.Mesh(np.array(jax.devices()), ("data",))
+rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(axes.AXES["rows"]))
+""",
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.py").write_text(f"{text}\n", encoding="utf-8")
+    linter = Linter(lambda _: Settings(select=("JDP701",)), folders=True)
+    report = linter.check([str(path) for path in tmp_path.iterdir()])
+    assert [each.code for each in report.findings] == ["JDP701"] * found
