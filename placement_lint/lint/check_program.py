@@ -254,7 +254,12 @@ class ComponentCheck:
                 return None
             facts = self.analyses[name].facts
             return Module(
-                name, facts.tree, facts.names, accelerator=facts.accelerator, is_open=facts.is_open
+                name,
+                facts.tree,
+                facts.names,
+                accelerator=facts.accelerator,
+                pins=facts.pins_cpu,
+                is_open=facts.is_open,
             )
 
     def _read(self, name: str) -> bool:

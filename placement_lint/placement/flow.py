@@ -63,10 +63,16 @@ def interpret_within(
 
 
 def interpret_alone(
-    name: str, tree: Tree, names: Names, *, accelerator: bool, is_open: bool = False
+    name: str,
+    tree: Tree,
+    names: Names,
+    *,
+    accelerator: bool,
+    is_open: bool = False,
+    pins: bool | None = None,
 ) -> Flow:
     """Execute one module as a program of its own; without `accelerator`, only on the CPU."""
-    module = Module(name, tree, names, accelerator=accelerator, is_open=is_open)
+    module = Module(name, tree, names, accelerator=accelerator, is_open=is_open, pins=pins)
     return Flow(interpret([module]), module)
 
 

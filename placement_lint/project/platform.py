@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from placement_lint.files.store import FileStore
     from placement_lint.project.modules import Modules
+    from placement_lint.project.project import Project
 
 _PINS = (b"jax_platform", b"JAX_PLATFORM")
 """Without one of these a file does not choose the platform."""
@@ -30,15 +31,14 @@ def may_pin(path: str, words: bytes) -> bool:
     return any(word in words for word in _PINS) or (_FOR_TESTS in words and is_test_path(path))
 
 
-def pinned_files(choosing: Iterable[str], project: Modules) -> frozenset[str]:
+def pinned_files(choosing: Iterable[str], project: Project) -> frozenset[str]:
     """Return the files that run on the CPU alone, of those that choose one and their neighbours.
 
     Where a file pins the program to the CPU, so is every file that imports it, and every file that
     only such files import. Tests and their `conftest.py` say nothing of what they test.
     """
     choosing = list(choosing)
-    pinned = {path for path in choosing if _pins(path, project)}
-    offered = {path: offers for path in choosing if (offers := project.facts_by_file[path].offers)}
+    pinned, offered = _pinning(choosing, project)
     if not pinned and not offered:
         return frozenset()
     imported: dict[str, set[str]] = {}
@@ -104,6 +104,26 @@ def _has_pinned_users(
     if path not in entries:
         entries[path] = _MAIN in store.text(path)
     return not entries[path]
+
+
+def _pinning(
+    choosing: Iterable[str], project: Project
+) -> tuple[set[str], dict[str, frozenset[str]]]:
+    """Return the files that pin the program, and those with functions that do if they are called.
+
+    What pins it by its own text may come too late in the program: then it does not.
+    """
+    pinned: set[str] = set()
+    offered: dict[str, frozenset[str]] = {}
+    for path in choosing:
+        pins, offers = _pins(path, project), project.facts_by_file[path].offers
+        if (pins or offers) and not is_test_path(path):
+            pins, offers = project.view.pins(path, (pins, offers))
+        if pins:
+            pinned.add(path)
+        elif offers:
+            offered[path] = offers
+    return pinned, offered
 
 
 def _pins(path: str, project: Modules) -> bool:

@@ -116,6 +116,17 @@ class WholeRun:
         """Return how other files call a function of a file."""
         return self._functions.callers(path, function)
 
+    def pins(self, path: str, by_text: tuple[bool, frozenset[str]]) -> tuple[bool, frozenset[str]]:
+        """Return whether a file pins the program to the CPU in time, and which of its functions do
+        where others call them; by its text alone where it cannot be looked at.
+        """
+        from placement_lint.semantic.platform_pins import offered_in_time, pins_in_time
+
+        with self._open_files.borrowed(path) as facts:
+            if facts is None:
+                return by_text
+            return (True, frozenset()) if pins_in_time(facts) else (False, offered_in_time(facts))
+
     def tensorflow_by(self, path: str, name: str) -> EffectOrigin | None:
         """Return where TensorFlow is imported, and computes, by what a file imports."""
         reached = closure(self._project.modules_run_by(path, name), self._near) - {path}

@@ -10,7 +10,7 @@ it may ask about other files.
   `method_uses`, `named_places` (what arrays are put on), `object_classes`, `own_attributes`,
   `set_attributes`, `spread_options`, `written_tables`.
 - What happens when: `execution_order`, `called_when_decorated` and `module_summary` (what importing
-  does), `enclosing` (what is around a node), `version_guards`.
+  does), `enclosing` (what is around a node), `platform_pins`, `version_guards`.
 - What a loop waits for: `loops`, `host_reads` (what the host reads of the device), `kept_results`,
   `tested_names`, `written_files`.
 - Words, literals and arrays: `array_operators`, `expressed_words`, `written_arrays`.

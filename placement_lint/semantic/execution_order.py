@@ -230,14 +230,20 @@ class Timeline:
     def _start_of_initializer(self, function: cst.FunctionDef) -> Event | None:
         """Return the start that making an object leaves behind, of which this is a method.
 
-        None if a class of the file derives from its class, and may leave that out.
+        None if a class of the file derives from its class, and may leave that out, and for what is
+        called without an object.
         """
         cls = self.names.scope(function).node
         if not isinstance(cls, cst.ClassDef) or function.name.value in INITIALIZERS:
             return None
+        if is_static(function, self.names):
+            return None
         if self._is_derived_from(cls):
             return None
         init = initializer(cls, self.names)
+        if init is None and not cls.decorators:
+            # That of a base class; all of them are of this file.
+            init = method_of_class(cls, "__init__", self.names)
         return None if init is None else self.start_in(init)
 
     def _before_calls_of(self, function: cst.FunctionDef, kind: Kind) -> Event | None:

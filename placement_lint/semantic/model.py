@@ -226,7 +226,15 @@ class ModuleFacts:
             self.names,
             accelerator=self.accelerator,
             is_open=self.is_open,
+            pins=self.pins_cpu,
         )
+
+    @property
+    def pins_cpu(self) -> bool:
+        """Whether the file pins the program to the CPU, in time."""
+        from placement_lint.semantic.platform_pins import pins_in_time
+
+        return self.fact(pins_in_time)
 
     @property
     def has_siblings(self) -> bool:
@@ -334,7 +342,12 @@ def _without_execution(facts: ModuleFacts) -> Flow:
     from placement_lint.placement.interpreter import Program
 
     module = Module(
-        facts.path, facts.tree, facts.names, accelerator=facts.accelerator, is_open=facts.is_open
+        facts.path,
+        facts.tree,
+        facts.names,
+        accelerator=facts.accelerator,
+        pins=facts.pins_cpu,
+        is_open=facts.is_open,
     )
     return Flow(Program([module]), module)
 

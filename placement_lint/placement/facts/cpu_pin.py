@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
@@ -33,7 +33,18 @@ _READING_NAMES = ("getattr", "globals", "vars", "locals", "eval", "exec", "Fire"
 """What gets at functions without their names: `fire.Fire()` makes commands of them all."""
 
 
-def pins_cpu(tree: Tree, names: Names, *, by_intent: bool = False) -> bool:
+IsLate: TypeAlias = "Callable[[cst.CSTNode, bool], bool]"
+"""Whether something surely runs after the start of the backend; where asked for a variable (True),
+after the import of JAX."""
+
+
+def _is_never_known(_node: cst.CSTNode, _is_variable: bool, /) -> bool:
+    return False
+
+
+def pins_cpu(
+    tree: Tree, names: Names, *, by_intent: bool = False, is_late: IsLate = _is_never_known
+) -> bool:
     """Return whether the module sets the platform to the CPU, unconditionally.
 
     So does a fixture that holds `jax.default_device` of the CPU for every test. What only a
@@ -41,35 +52,36 @@ def pins_cpu(tree: Tree, names: Names, *, by_intent: bool = False) -> bool:
 
     A variable that is set below `import jax` has no effect (JDP501), nor has an option below what
     surely starts the backend (JDP502). They count only `by_intent`: that of a `conftest.py` says
-    what its tests are meant for.
+    what its tests are meant for. `is_late` tells what comes too late otherwise: in a function that
+    is called below such a place.
     """
     return any(
         by_intent or _unused_function(node, tree, names) is None
-        for node in _pins(tree, names, by_intent=by_intent)
+        for node in _pins(tree, names, by_intent=by_intent, is_late=is_late)
     ) or any(
         _tests_on_cpu(node, tree, names, by_intent=by_intent)
         for node in tree.every(cst.Call, cst.FunctionDef)
     )
 
 
-def offers_cpu(tree: Tree, names: Names) -> frozenset[str]:
+def offers_cpu(tree: Tree, names: Names, *, is_late: IsLate = _is_never_known) -> frozenset[str]:
     """Return the names of the functions that set the platform to the CPU once they are called.
 
     They are those that the module itself never names.
     """
-    found = (_unused_function(node, tree, names) for node in _pins(tree, names, by_intent=False))
+    pins = _pins(tree, names, by_intent=False, is_late=is_late)
+    found = (_unused_function(node, tree, names) for node in pins)
     return frozenset(each.name.value for each in found if each is not None)
 
 
-def _pins(tree: Tree, names: Names, *, by_intent: bool) -> Iterator[cst.CSTNode]:
+def _pins(tree: Tree, names: Names, *, by_intent: bool, is_late: IsLate) -> Iterator[cst.CSTNode]:
     starts = functools.partial(_starts_backend, tree=tree, names=names)
     for node in tree.every(cst.Call, cst.Assign, cst.AugAssign):
-        if (
-            (_configures_cpu(node, names) and (by_intent or not _is_below(node, tree, starts)))
-            or (
-                _exports_cpu(node, names) and (by_intent or not _is_below(node, tree, _imports_jax))
-            )
-        ) and not _is_conditional(node, tree):
+        is_variable = _exports_cpu(node, names)
+        if not (is_variable or _configures_cpu(node, names)) or _is_conditional(node, tree):
+            continue
+        does = _imports_jax if is_variable else starts
+        if by_intent or not (_is_below(node, tree, does) or is_late(node, is_variable)):
             yield node
 
 

@@ -51,12 +51,20 @@ def plain_functions(module: Module, but: frozenset[str]) -> Iterator[Place]:
 
 
 def returned_lambdas(module: Module) -> Iterator[Place]:
-    """Yield the lambdas that functions return, by themselves or in lists and dicts."""
+    """Yield the lambdas that functions return, by themselves or in lists and dicts, and those of
+    the tables of a module or a class.
+    """
     for node in module.tree.every(cst.Lambda):
         around = module.tree.parent(node)
+        is_item = isinstance(around, _DISPLAYS)
         while isinstance(around, _DISPLAYS):
             around = module.tree.parent(around)
-        if isinstance(around, cst.Return) and node not in module.traced:
+        is_in_table = (
+            is_item
+            and isinstance(around, cst.Assign | cst.AnnAssign)
+            and isinstance(module.names.scope(around).node, cst.Module | cst.ClassDef)
+        )
+        if (is_in_table or isinstance(around, cst.Return)) and node not in module.traced:
             yield module.place(node)
 
 

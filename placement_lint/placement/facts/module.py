@@ -45,6 +45,8 @@ class Module:
     record: Record = field(default_factory=Record)
     accelerator: bool = True
     """False: it is known from elsewhere that the program only ever runs on the CPU."""
+    pins: bool | None = None
+    """Whether it pins the program to the CPU, where that is known by more than its own text."""
     is_open: bool = False
     """Whether code that is not of the run may import what is in it."""
 
@@ -52,7 +54,8 @@ class Module:
         """Look for traced functions, and for what pins the program to the CPU."""
         self.traced = Traced(self.tree, self.names)
         self.compiled = Compiled(self.tree, self.names)
-        self.has_accelerator = self.accelerator and not pins_cpu(self.tree, self.names)
+        pins = pins_cpu(self.tree, self.names) if self.pins is None else self.pins
+        self.has_accelerator = self.accelerator and not pins
         """Whether the system default is an accelerator."""
         self.star_imports: list[str] = []
         """The modules from which the names that nothing here binds may come, in order."""

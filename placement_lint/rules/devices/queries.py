@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.facts.cpu_pin import pins_cpu
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 
@@ -137,8 +136,4 @@ def in_host_block(node: cst.CSTNode, ctx: Context) -> bool:
 
 def is_pinned_to_cpu(facts: ModuleFacts) -> bool:
     """Return whether the CPU is the default backend: by the settings, or pinned by the file."""
-    return not facts.accelerator or facts.fact(_pins_cpu)
-
-
-def _pins_cpu(facts: ModuleFacts) -> bool:
-    return pins_cpu(facts.tree, facts.names)
+    return not facts.accelerator or facts.pins_cpu

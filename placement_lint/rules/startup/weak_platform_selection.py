@@ -168,10 +168,15 @@ def _runs_beside(mention: cst.CSTNode, node: cst.CSTNode, ctx: Context) -> bool:
             and not isinstance(scope.node, cst.ClassDef)
             and not ctx.tree.is_inside(node, function)
             and not ctx.names.uses(function.name.value, scope)
+            and not _is_used_elsewhere(function, ctx)
         ):
             return False
         function = ctx.function(function)
     return True
+
+
+def _is_used_elsewhere(function: cst.FunctionDef, ctx: Context) -> bool:
+    return ctx.module.run.calls_from_elsewhere(ctx.module.path, function.name.value).is_used
 
 
 def _asks_for_weak_variable(facts: ModuleFacts) -> bool:
