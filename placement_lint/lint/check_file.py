@@ -223,6 +223,7 @@ class Analysis:
         with timed(IMPORTING), unmetered():
             from placement_lint.project.target import ProjectMetadata
             from placement_lint.semantic.model import ModuleFacts
+            from placement_lint.semantic.platform_pins import pins_in_time
 
         self.source = source = parsed.source
         self.options = options
@@ -242,6 +243,7 @@ class Analysis:
                 run=run,
                 source=source,
                 is_whole=options.sight is Sight.WHOLE,
+                find_pins=pins_in_time,
             )
         self.siblings: dict[str, Analysis] = {source.path: self}
         """The files that are interpreted together with this one, by path."""

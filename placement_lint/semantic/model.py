@@ -66,6 +66,7 @@ class _Lines:
         self._module = tree.module
         self._path = path
         self._file = file
+        self._find_pins = find_pins or _pins_by_text
         self._asked = 0
 
     def line(self, node: cst.CSTNode) -> int:
@@ -111,12 +112,14 @@ class ModuleFacts:
         run: RunView | None = None,
         source: Source | None = None,
         is_whole: bool = False,
+        find_pins: Callable[[ModuleFacts], bool] | None = None,
     ) -> None:
         """`file` is what the module is of, where its nodes may lack whitespace and punctuation.
 
         `accelerator` False: the CPU is the default. `models` are what settings say that functions
         of other packages do. `is_whole`: the run sees every file that may
-        import this one, as far as anyone can tell.
+        import this one, as far as anyone can tell. `find_pins` finds out whether it pins the
+        program to the CPU: by its text, if there is nothing better.
         """
         self.path = path
         self.source = source
@@ -232,9 +235,7 @@ class ModuleFacts:
     @property
     def pins_cpu(self) -> bool:
         """Whether the file pins the program to the CPU, in time."""
-        from placement_lint.semantic.platform_pins import pins_in_time
-
-        return self.fact(pins_in_time)
+        return self.fact(self._find_pins)
 
     @property
     def has_siblings(self) -> bool:
@@ -334,6 +335,12 @@ def _imported_packages(node: cst.Import | cst.ImportFrom) -> Iterator[str]:
             yield dotted(alias.name).partition(".")[0]
     elif not node.relative and node.module is not None:
         yield dotted(node.module).partition(".")[0]
+
+
+def _pins_by_text(facts: ModuleFacts) -> bool:
+    from placement_lint.placement.facts.cpu_pin import pins_cpu
+
+    return pins_cpu(facts.tree, facts.names)
 
 
 def _without_execution(facts: ModuleFacts) -> Flow:

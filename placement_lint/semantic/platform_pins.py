@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def pins_in_time(facts: ModuleFacts) -> bool:
-    """Return whether a file pins the program to the CPU. `ModuleFacts.pins_cpu` asks once."""
+    """Return whether a file pins the program to the CPU. See `ModuleFacts.pins_cpu`."""
 
     def is_late(node: cst.CSTNode, is_variable: bool) -> bool:
         return _is_late(facts, node, is_variable=is_variable)

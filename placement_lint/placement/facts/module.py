@@ -54,7 +54,9 @@ class Module:
         """Look for traced functions, and for what pins the program to the CPU."""
         self.traced = Traced(self.tree, self.names)
         self.compiled = Compiled(self.tree, self.names)
-        pins = pins_cpu(self.tree, self.names) if self.pins is None else self.pins
+        pins = self.pins
+        if pins is None:
+            pins = self.accelerator and pins_cpu(self.tree, self.names)
         self.has_accelerator = self.accelerator and not pins
         """Whether the system default is an accelerator."""
         self.star_imports: list[str] = []
