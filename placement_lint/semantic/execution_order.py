@@ -31,7 +31,7 @@ from placement_lint.semantic.written_tables import choices
 from placement_lint.syntax.definitions import (
     INITIALIZERS,
     class_named,
-    initializer,
+    inherited_initializer,
     initializer_of,
     is_generator,
     is_static,
@@ -236,14 +236,9 @@ class Timeline:
         cls = self.names.scope(function).node
         if not isinstance(cls, cst.ClassDef) or function.name.value in INITIALIZERS:
             return None
-        if is_static(function, self.names):
+        if is_static(function, self.names) or self._is_derived_from(cls):
             return None
-        if self._is_derived_from(cls):
-            return None
-        init = initializer(cls, self.names)
-        if init is None and not cls.decorators:
-            # That of a base class; all of them are of this file.
-            init = method_of_class(cls, "__init__", self.names)
+        init = inherited_initializer(cls, self.names)
         return None if init is None else self.start_in(init)
 
     def _before_calls_of(self, function: cst.FunctionDef, kind: Kind) -> Event | None:

@@ -66,7 +66,6 @@ class _Lines:
         self._module = tree.module
         self._path = path
         self._file = file
-        self._find_pins = find_pins or _pins_by_text
         self._asked = 0
 
     def line(self, node: cst.CSTNode) -> int:
@@ -130,6 +129,7 @@ class ModuleFacts:
         self.run = run or Alone()
         """What is known of the other files of the run."""
         self._is_whole = is_whole
+        self._find_pins = find_pins or _pins_by_text
         self._file = file
         self.tree = Tree(module)
         self.models = models

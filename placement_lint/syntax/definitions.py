@@ -186,6 +186,12 @@ def initializer(cls: cst.ClassDef, names: Names) -> cst.FunctionDef | None:
     return None
 
 
+def inherited_initializer(cls: cst.ClassDef, names: Names) -> cst.FunctionDef | None:
+    """Return what `initializer` does, or that of a base class where all of them are of the file."""
+    own = initializer(cls, names)
+    return own if own is not None or cls.decorators else method_of_class(cls, "__init__", names)
+
+
 def keeps_fields(cls: cst.ClassDef) -> bool:
     """Return whether an object of a class is made of the fields that a call gives, as far as the
     class itself says: it has no method that makes objects.
