@@ -86,6 +86,17 @@ class Flow:
         self.record = module.record
         self.accelerator = module.has_accelerator
 
+    def free(self) -> None:
+        """Free what the program found out, as `ModuleFacts.free` does.
+
+        Reference cycles lead through the program, and through its expressions.
+        """
+        for expressions in vars(self.program).get("_expressions", ()):
+            for each in expressions.values():
+                vars(each).clear()
+        vars(self.program).clear()
+        vars(self).clear()
+
     def uses(self) -> Iterator[Use]:
         """Yield every use of an array that copies it, in source order."""
         for place in sorted(self.record.uses):

@@ -161,6 +161,9 @@ def _passed_on(facts: ModuleFacts) -> list[tuple[cst.Call, str, WrongCall]]:
     from placement_lint.rules.context import Context
 
     ctx = Context(facts, MeshAxisRepeated, [])
+    made = (each for name in _SHARDING for each in ctx.calls_of(name))
+    if not any(_may_get_repeated(each, ctx) for each in made):
+        return []
     if not facts.has_siblings and not _may_repeat_specs(ctx):
         return []
     found: dict[int, tuple[cst.Call, str, WrongCall]] = {}
@@ -193,12 +196,24 @@ def _may_repeat_specs(ctx: Context) -> bool:
 def _may_repeat(node: cst.Call, ctx: Context, *, is_sharding: bool) -> bool:
     """Return whether one axis may be named twice, by what a file writes, executed for itself."""
     if is_sharding:
-        return _may_repeat_specs(ctx)
+        return _may_repeat_specs(ctx) and _may_get_repeated(node, ctx)
     names = Arguments(node).get(1, "axis_names")
     if names is None:
         return Arguments(node).is_open
     written = followed(names, ctx)
     return not is_unknown_alone(written, ctx) and not _are_apart([written])
+
+
+def _may_get_repeated(node: cst.Call, ctx: Context) -> bool:
+    """Return whether a call may make a sharding of a spec other than of literals which differ."""
+    given = Arguments(node).get(1, "spec")
+    if given is None:
+        return Arguments(node).is_open
+    written = followed(given, ctx)
+    if not isinstance(written, cst.Call) or ctx.name(written.func) not in _SPECS:
+        return True
+    parts = [each.value for each in written.args if not (each.star or each.keyword)]
+    return len(parts) < len(written.args) or not _are_apart(parts)
 
 
 def _has_specs_that_may(facts: ModuleFacts) -> bool:

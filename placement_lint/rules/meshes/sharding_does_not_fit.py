@@ -14,7 +14,12 @@ from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.known_shapes import known_shape, leaves_of, written_shape
 from placement_lint.rules.meshes.passed_on import function_of, given_for
-from placement_lint.rules.meshes.shardings import calls_at, made_at
+from placement_lint.rules.meshes.shardings import (
+    calls_at,
+    made_at,
+    may_know_shardings,
+    may_know_specs,
+)
 from placement_lint.semantic.enclosing import (
     ancestors_in_function,
     is_asserted_to_fail,
@@ -117,8 +122,7 @@ class ShardingDoesNotFit(Rule):
         given = _given(node, ctx)
         if given is None:
             return
-        found = (known_shape(leaf, ctx) for leaf in leaves_of(given))
-        shapes = [shape for shape in found if shape is not None]
+        shapes = _known_shapes(given, ctx)
         # What is asked last has the file interpreted.
         if not shapes or not (calls := calls_at(node, ctx)):
             return
@@ -135,6 +139,12 @@ def _given(node: cst.Call, ctx: Context) -> cst.BaseExpression | None:
     arguments = Arguments(node)
     is_open = arguments.is_open or arguments.get(1, "device") is None
     return None if is_open else arguments.get(0, "x")
+
+
+def _known_shapes(given: cst.BaseExpression, ctx: Context) -> list[Shape]:
+    """Return the shapes that are known of the arrays in an expression."""
+    found = (known_shape(leaf, ctx) for leaf in leaves_of(given))
+    return [shape for shape in found if shape is not None]
 
 
 def _may_fail(node: cst.Call, ctx: Context) -> bool:
@@ -169,6 +179,8 @@ def _passed_on(facts: ModuleFacts) -> list[_PassedOn]:
     from placement_lint.rules.context import Context
 
     ctx = Context(facts, ShardingDoesNotFit, [])
+    if not facts.has_siblings and not (may_know_specs(ctx) and may_know_shardings(ctx)):
+        return []
     found: dict[int, _PassedOn] = {}
     for node in facts.tree.every(cst.Call) if ctx.may_say(_PUTTING) else ():
         given = _given(node, ctx)
@@ -177,16 +189,20 @@ def _passed_on(facts: ModuleFacts) -> list[_PassedOn]:
             continue
         target = Arguments(node).get(1, "device")
         placing = parameter_named(target, ctx.names)
-        every = [call.given[0] for call in calls_at(node, ctx)]
+        fitting = [
+            (call, passed, there, known)
+            for call, passed, there in given_for(param, ctx)
+            if (known := _known_shapes(passed, there))
+        ]
+        # What is asked last has the file interpreted.
+        every = [call.given[0] for call in calls_at(node, ctx)] if fitting else []
         if not every or _may_fail(node, ctx) or _is_chosen(node, ctx):
             continue
         targets = {} if placing is None else {id(c): (e, t) for c, e, t in given_for(placing, ctx)}
-        for call, passed, there in given_for(param, ctx):
-            shapes = [known_shape(leaf, there) for leaf in leaves_of(passed)]
+        for call, passed, there, known in fitting:
             to = targets.get(id(call))
             held = every if to is None else [to[1].flow.value(to[0])]
-            known = [shape for shape in shapes if shape is not None]
-            first = _problem_of(known, held, ctx) if known else None
+            first = _problem_of(known, held, ctx)
             if first is not None and not _asks_for_size(call, passed, there):
                 found.setdefault(id(call), _PassedOn(node, call, there, first[0]))
     return [*found.values()]
