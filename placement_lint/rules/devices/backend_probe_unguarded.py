@@ -271,6 +271,12 @@ def _is_condition(parent: cst.CSTNode, child: cst.CSTNode, ctx: Context) -> bool
         return isinstance(parent.operator, cst.Not)
     if isinstance(parent, cst.MatchCase):
         return child is parent.guard
+    if isinstance(parent, cst.GeneratorExp | cst.ListComp | cst.SetComp):
+        # What `any` and `all` ask of each.
+        argument = ctx.parent(parent) if child is parent.elt else None
+        return isinstance(argument, cst.Arg) and ctx.is_call(
+            ctx.parent(argument), "builtins.all", "builtins.any"
+        )
     return isinstance(parent, cst.Arg) and ctx.is_call(ctx.parent(parent), "builtins.bool")
 
 
