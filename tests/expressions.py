@@ -24,6 +24,7 @@ _ASKS = re.compile(rf"\.(?:compile|{'|'.join(sorted(_METHODS))})\b")
 PUT_TOGETHER: dict[str, tuple[str, ...]] = {
     "files/wildmatch.py": (r"(?s)a.[b-d]a",),
     "project/modules.py": (r"(?<![\w.])(jax|jnp)((?:[ \t]*\.[ \t]*[^\W\d]\w*)+)",),
+    "project/platform.py": (r"\b(?:a)\b",),
     "prefilter/conditions.py": (),  # found by asking the rules
     "syntax/code_text.py": (r"(?m)^[ \t\f]{0,4}[^ \t\f\n]",),
     "prefilter/name_scan.py": (

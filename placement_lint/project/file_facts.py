@@ -38,6 +38,8 @@ class FileFacts:
     """What each name of the module stands for, by its tree."""
     pins: bool | None = None
     """Whether it pins the program to the CPU."""
+    pins_at_top: bool = False
+    """Whether it does so in no function, once `pins` is known."""
     offers: frozenset[str] = frozenset()
     """The names of functions that do so where another file calls them, once `pins` is known."""
     statements: list[TopStatement] | None = None

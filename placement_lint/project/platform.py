@@ -111,13 +111,16 @@ def _pinning(
 ) -> tuple[set[str], dict[str, frozenset[str]]]:
     """Return the files that pin the program, and those with functions that do if they are called.
 
-    What pins it by its own text may come too late in the program: then it does not.
+    What pins it by its own text may come too late in the program: then it does not. Nothing runs
+    before what stands in no function, if the file imports no other one of the run.
     """
     pinned: set[str] = set()
     offered: dict[str, frozenset[str]] = {}
     for path in choosing:
-        pins, offers = _pins(path, project), project.facts_by_file[path].offers
-        if (pins or offers) and not is_test_path(path):
+        facts = project.facts_by_file[path]
+        pins, offers = _pins(path, project), facts.offers
+        is_early = facts.pins_at_top and not project.imports_of(path)
+        if (pins or offers) and not is_early and not is_test_path(path):
             pins, offers = project.view.pins(path, (pins, offers))
         if pins:
             pinned.add(path)
@@ -131,18 +134,21 @@ def _pins(path: str, project: Modules) -> bool:
     if facts.pins is None:
         find = functools.partial(_found_to_pin, path, project.store)
         found = run_deep(project.expenses.of, path, find, None)
-        facts.pins, facts.offers = (None, frozenset()) if found is None else found
+        if found is not None:
+            facts.pins, facts.pins_at_top, facts.offers = found
     return facts.pins is True
 
 
-def _found_to_pin(path: str, store: FileStore) -> tuple[bool, frozenset[str]]:
-    """Return whether a file pins the program, and what it has that does if it is called."""
-    from placement_lint.placement.facts.cpu_pin import offers_cpu, pins_cpu
+def _found_to_pin(path: str, store: FileStore) -> tuple[bool, bool, frozenset[str]]:
+    """Return whether a file pins the program, whether it does so in no function, and what it has
+    that does if it is called.
+    """
+    from placement_lint.placement.facts.cpu_pin import offers_cpu, pins_at_top, pins_cpu
 
     names = names_of(path, store)
     if names is None:
-        return False, frozenset()
+        return False, False, frozenset()
     by_intent = os.path.basename(path) == "conftest.py"
     if pins_cpu(names.tree, names, by_intent=by_intent):
-        return True, frozenset()
-    return False, offers_cpu(names.tree, names)
+        return True, pins_at_top(names.tree, names), frozenset()
+    return False, False, offers_cpu(names.tree, names)

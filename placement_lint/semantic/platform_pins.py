@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 from placement_lint.placement.facts.cpu_pin import offers_cpu, pins_cpu
@@ -16,22 +17,14 @@ if TYPE_CHECKING:
 
 def pins_in_time(facts: ModuleFacts) -> bool:
     """Return whether a file pins the program to the CPU. See `ModuleFacts.pins_cpu`."""
-
-    def is_late(node: cst.CSTNode, is_variable: bool) -> bool:
-        return _is_late(facts, node, is_variable=is_variable)
-
-    return pins_cpu(facts.tree, facts.names, is_late=is_late)
+    return pins_cpu(facts.tree, facts.names, is_late=functools.partial(_is_late, facts))
 
 
 def offered_in_time(facts: ModuleFacts) -> frozenset[str]:
     """Return the functions of a file that pin the program to the CPU where others call them."""
-
-    def is_late(node: cst.CSTNode, is_variable: bool) -> bool:
-        return _is_late(facts, node, is_variable=is_variable)
-
-    return offers_cpu(facts.tree, facts.names, is_late=is_late)
+    return offers_cpu(facts.tree, facts.names, is_late=functools.partial(_is_late, facts))
 
 
-def _is_late(facts: ModuleFacts, node: cst.CSTNode, *, is_variable: bool) -> bool:
+def _is_late(facts: ModuleFacts, node: cst.CSTNode, is_variable: bool, /) -> bool:
     kind = Kind.IMPORTS if is_variable else Kind.STARTS
     return timeline(facts).before(node, kind) is not None

@@ -30,7 +30,7 @@ pytestmark = NEEDS_JAX
 
 HAZARDS = [program for program in PROGRAMS if program.group == "hazards"]
 OTHERS = [program for program in PROGRAMS if program.group != "hazards"]
-SAMPLE = [*HAZARDS[::160], *OTHERS[::160]]
+SAMPLE = [*HAZARDS[::80], *OTHERS[::80]]
 _PARTS = 12
 _TIME = pytest.mark.timeout(900)
 some_or_all = pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
@@ -55,13 +56,20 @@ def pins_cpu(
     what its tests are meant for. `is_late` tells what comes too late otherwise: in a function that
     is called below such a place.
     """
+    is_named = _named_elsewhere(tree)
     return any(
-        by_intent or _unused_function(node, tree, names) is None
+        by_intent or _unused_function(node, tree, names, is_named) is None
         for node in _pins(tree, names, by_intent=by_intent, is_late=is_late)
     ) or any(
         _tests_on_cpu(node, tree, names, by_intent=by_intent)
         for node in tree.every(cst.Call, cst.FunctionDef)
     )
+
+
+def pins_at_top(tree: Tree, names: Names) -> bool:
+    """Return whether the module sets the platform to the CPU in no function: at its import."""
+    pins = _pins(tree, names, by_intent=False, is_late=_is_never_known)
+    return any(tree.around(node, cst.FunctionDef) is None for node in pins)
 
 
 def offers_cpu(tree: Tree, names: Names, *, is_late: IsLate = _is_never_known) -> frozenset[str]:
@@ -70,7 +78,8 @@ def offers_cpu(tree: Tree, names: Names, *, is_late: IsLate = _is_never_known) -
     They are those that the module itself never names.
     """
     pins = _pins(tree, names, by_intent=False, is_late=is_late)
-    found = (_unused_function(node, tree, names) for node in pins)
+    is_named = _named_elsewhere(tree)
+    found = (_unused_function(node, tree, names, is_named) for node in pins)
     return frozenset(each.name.value for each in found if each is not None)
 
 
@@ -85,7 +94,9 @@ def _pins(tree: Tree, names: Names, *, by_intent: bool, is_late: IsLate) -> Iter
             yield node
 
 
-def _unused_function(node: cst.CSTNode, tree: Tree, names: Names) -> cst.FunctionDef | None:
+def _unused_function(
+    node: cst.CSTNode, tree: Tree, names: Names, is_named: Callable[[cst.FunctionDef], bool]
+) -> cst.FunctionDef | None:
     """Return a function around a node that nothing in the module calls by its name.
 
     What it computes itself, or by what it calls, would run on the CPU. Commands, tests, and methods
@@ -98,7 +109,7 @@ def _unused_function(node: cst.CSTNode, tree: Tree, names: Names) -> cst.Functio
             and not _CALLED_BY_OTHERS.match(ancestor.name.value)
             and not _has_bases(ancestor, tree)
             and _only_configures(ancestor, tree, names)
-            and not _is_named(ancestor, tree)
+            and not is_named(ancestor)
         ):
             return ancestor
     return None
@@ -118,13 +129,23 @@ def _has_bases(function: cst.FunctionDef, tree: Tree) -> bool:
     return cls is not None and bool(cls.bases or cls.keywords or cls.decorators)
 
 
-def _is_named(function: cst.FunctionDef, tree: Tree) -> bool:
-    """Return whether a module has the name of a function elsewhere, or reads names by a text."""
-    name = function.name.value
-    return any(
-        node is not function.name and node.value in {name, *_READING_NAMES}
-        for node in tree.every(cst.Name)
-    ) or any(name in node.value for node in tree.every(cst.SimpleString))
+def _named_elsewhere(tree: Tree) -> Callable[[cst.FunctionDef], bool]:
+    """Return what tells whether a module has the name of a function elsewhere, or reads names by a
+    text.
+    """
+
+    @functools.cache
+    def said() -> tuple[Counter[str], str]:
+        # The tree does not lead into the name of a function that is defined.
+        names = [*tree.every(cst.Name), *(each.name for each in tree.every(cst.FunctionDef))]
+        texts = (each.value for each in tree.every(cst.SimpleString))
+        return Counter(each.value for each in names), "\n".join(texts)
+
+    def is_named(function: cst.FunctionDef) -> bool:
+        (counts, texts), name = said(), function.name.value
+        return counts[name] > 1 or name in texts or any(each in counts for each in _READING_NAMES)
+
+    return is_named
 
 
 def _tests_on_cpu(node: cst.CSTNode, tree: Tree, names: Names, *, by_intent: bool) -> bool:
