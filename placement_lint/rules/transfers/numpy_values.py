@@ -132,8 +132,8 @@ def _is_bound_to_numpy(name: cst.Name, ctx: Context, depth: int) -> bool:
             each is not None and makes_numpy_array(each, ctx, depth=depth) for each in values
         ):
             # Others were found while this was taken to be one.
-            for later in [*known][[*known].index(key) :]:
-                del known[later]
+            while known.popitem()[0] != key:
+                pass
             known[key] = False
     return known[key]
 
