@@ -156,7 +156,7 @@ def runs_only_while_traced(node: cst.CSTNode, ctx: FileView) -> bool:
         and child is ancestor.body
         and _is_of_tracers(ancestor, ctx)
         for child, ancestor in ancestors_in_function(node, ctx)
-    ) or is_told(node, ctx, is_tracer)
+    ) or conditions_say(node, ctx, is_tracer)
 
 
 def conditions(node: cst.CSTNode, ctx: FileView) -> Iterator[tuple[cst.BaseExpression, bool]]:
@@ -170,7 +170,7 @@ def conditions(node: cst.CSTNode, ctx: FileView) -> Iterator[tuple[cst.BaseExpre
             yield each.test, False
 
 
-def is_told(
+def conditions_say(
     node: cst.CSTNode, ctx: FileView, asks: Callable[[cst.BaseExpression, bool], bool]
 ) -> bool:
     """Return whether a condition before a node says something by the way it came out.

@@ -15,7 +15,7 @@ from placement_lint.rules.meshes.spanning import (
     says_it_has_several_processes,
     shardings_in,
 )
-from placement_lint.semantic.enclosing import failure_is_expected, is_caught, is_told
+from placement_lint.semantic.enclosing import conditions_say, failure_is_expected, is_caught
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
@@ -106,7 +106,11 @@ class AllgatherUntiled(Rule):
         if gathered is None or arguments.is_open or (tiled is not None and not is_false):
             return
         is_made = ctx.called(followed(gathered, ctx)) in _MAKERS
-        if not is_made and not _is_of_all(gathered, ctx) and not _is_told(node, gathered, ctx):
+        if (
+            not is_made
+            and not _is_of_all(gathered, ctx)
+            and not _spans_by_condition(node, gathered, ctx)
+        ):
             return
         if failure_is_expected(node, ctx) or is_caught(node, ctx, _FAILURES):
             return
@@ -118,7 +122,7 @@ class AllgatherUntiled(Rule):
         )
 
 
-def _is_told(node: cst.Call, gathered: cst.BaseExpression, ctx: Context) -> bool:
+def _spans_by_condition(node: cst.Call, gathered: cst.BaseExpression, ctx: Context) -> bool:
     """Return whether a condition says that it spans processes: `if not x.is_fully_addressable:`."""
     text, own = dotted(gathered), ctx.statement(node)
 
@@ -135,7 +139,7 @@ def _is_told(node: cst.Call, gathered: cst.BaseExpression, ctx: Context) -> bool
             )
         )
 
-    return bool(text) and is_told(node, ctx, asks)
+    return bool(text) and conditions_say(node, ctx, asks)
 
 
 def _is_of_all(gathered: cst.BaseExpression, ctx: Context) -> bool:

@@ -17,6 +17,7 @@ from placement_lint.semantic.donation.expressions import MOST_FILES, OutOfStepsE
 from placement_lint.semantic.donation.left_gone import left_gone, readers
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.semantic.donation.statements import DonationStatements
+from placement_lint.semantic.own_attributes import derived_classes
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.definitions import class_named, class_of_receiver, initializer
 
@@ -200,7 +201,7 @@ class Donations:
         self, cls: cst.ClassDef, keys: Keys, ways: list[tuple[cst.FunctionDef, Death]]
     ) -> None:
         """Execute the methods that read what others of the same class have left deleted."""
-        if id(cls) in self._facts.fact(_bases):
+        if id(cls) in self._facts.fact(derived_classes):
             return
         leaving, death = [function for function, _ in ways], ways[0][1]
         gone = replace(
@@ -339,7 +340,7 @@ class Donations:
             return run.root(Nature.DATA)
         named = None if param.annotation is None else param.annotation.annotation
         cls = class_named(named, run.names)
-        is_base = cls is not None and id(cls) in run.facts.fact(_bases)
+        is_base = cls is not None and id(cls) in run.facts.fact(derived_classes)
         return run.root(cls=None if is_base else cls)
 
     def _owner(self, function: cst.FunctionDef) -> BufferPart | None:
@@ -556,13 +557,6 @@ def _donates_by_itself(facts: ModuleFacts) -> bool:
     A library's own wrappers hand it on, and to execute those takes long.
     """
     return _WRITTEN_OUT.search(facts.text) is not None
-
-
-def _bases(facts: ModuleFacts) -> set[int]:
-    """Return the classes of a file that others of it derive from, as `id`."""
-    classes = facts.tree.every(cst.ClassDef)
-    found = (class_named(base.value, facts.names) for cls in classes for base in cls.bases)
-    return {id(each) for each in found if each is not None}
 
 
 def _entries(facts: ModuleFacts) -> list[cst.FunctionDef | cst.Module]:
