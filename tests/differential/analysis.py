@@ -25,8 +25,8 @@ from placement_lint.placement.domain.values import (
     arrays,
     is_placed,
 )
+from placement_lint.placement.engine import computation_calls
 from placement_lint.placement.engine.operations import Operations
-from placement_lint.placement.engine.program_calls import ObjectCalls
 from placement_lint.placement.interpreter import Program
 from placement_lint.rules.commitment import uncommitted_array_indexed, uncommitted_array_moved
 from placement_lint.rules.commitment.loop_copies import copied_once
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.record import Use
     from placement_lint.placement.domain.values import Atom, Computation, Value
     from placement_lint.placement.engine.operand_layouts import GivenArguments, LaidOut
+    from placement_lint.placement.engine.protocols import Evaluator
     from placement_lint.placement.facts.module import Module
     from placement_lint.rules.context import Context
     from tests.differential.seats import Seat
@@ -109,7 +110,7 @@ def _analyse(modules: dict[str, str], folder: Path, host: int) -> Analysis:
     programs: list[Program] = []
     undecided, open_beside = set[tuple[str, int]](), set[tuple[str, int]]()
     meeting: dict[tuple[str, int], set[bool | None]] = {}
-    run, call = Program.run, ObjectCalls._computed
+    run, call = Program.run, computation_calls._placed_by_caller
     compute, judge = Operations.computed, Operations._judge
 
     def watched_run(self: Program) -> None:
@@ -150,13 +151,12 @@ def _analyse(modules: dict[str, str], folder: Path, host: int) -> Analysis:
         judge(self, node, place, held, found, places, *rest, **more)  # type: ignore[arg-type]
 
     def watched_call(
-        self: ObjectCalls, node: cst.CSTNode, atom: Computation,
+        on: Evaluator, node: cst.CSTNode, atom: Computation,
         given: LaidOut | GivenArguments, *rest: object,
     ) -> Value:  # fmt: skip
-        if atom.places_arguments:
-            # What goes where `jax.jit(…, out_shardings=…)` says is asked to go there.
-            undecided.update((self.on.module.name, place) for place, _ in given.operands)
-        return call(self, node, atom, given, *rest)  # type: ignore[arg-type]
+        # What goes where `jax.jit(…, out_shardings=…)` says is asked to go there.
+        undecided.update((on.module.name, place) for place, _ in given.operands)
+        return call(on, node, atom, given, *rest)  # type: ignore[arg-type]
 
     once: set[tuple[str, int]] = set()
 
@@ -171,7 +171,7 @@ def _analyse(modules: dict[str, str], folder: Path, host: int) -> Analysis:
         mock.patch.object(uncommitted_array_indexed, "copied_once", watched_once),
         mock.patch.object(Program, "run", watched_run),
         mock.patch.object(Operations, "computed", watched_compute),
-        mock.patch.object(ObjectCalls, "_computed", watched_call),
+        mock.patch.object(computation_calls, "_placed_by_caller", watched_call),
         mock.patch.object(Operations, "_judge", watched_judge),
         # The trees are still to be looked at.
         mock.patch.object(ModuleFacts, "free"),

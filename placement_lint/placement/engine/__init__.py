@@ -9,8 +9,9 @@ is in it. `protocols` and `class_protocols` say what each part needs of the othe
 - Expressions: `expressions`, `literals`, `operators`, `subscripts`, `iteration`, `getters`.
 - Operations on arrays, which decide what is copied: `operations`, `operand_layouts`,
   `placed_results`, `meshes`, `split_alike`.
-- Calls: `program_calls`, `arguments`, `functions` and `frames` (execution of bodies), `memo` and
-  `executions` (when one is not executed again), `closures` (functions that calls give),
+- Calls: `program_calls`, `computation_calls` (of what `jax.jit` gives), `arguments`, `functions`
+  and `frames` (execution of bodies), `memo` and `executions` (when one is not executed again),
+  `closures` (functions that calls give),
   `traced_calls` (what JAX traces), `jit_options`, `super_calls`, `visible_fixtures` and
   `fixture_values` (what pytest passes to tests), `typed_objects`.
 - Classes and objects: `classes`, `abstract_classes`, `instantiation`, `objects`,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -21,7 +21,6 @@ from placement_lint.placement.domain.library_values import (
     LibraryFunction,
     Optimizer,
 )
-from placement_lint.placement.domain.mesh_contexts import LEFT_BEHIND
 from placement_lint.placement.domain.ordering import in_order
 from placement_lint.placement.domain.state import (
     SYSTEM,
@@ -54,7 +53,6 @@ from placement_lint.placement.domain.values import (
     External,
     Function,
     Generator,
-    Host,
     Instance,
     LibraryMethod,
     Method,
@@ -63,7 +61,6 @@ from placement_lint.placement.domain.values import (
     Plain,
     PlainContext,
     Value,
-    arrays,
     is_unfollowed,
     join,
     limited,
@@ -74,40 +71,15 @@ from placement_lint.placement.engine.arguments import (
     CallArguments,
     with_defaults,
 )
+from placement_lint.placement.engine.computation_calls import Left, computed, left_aside
 from placement_lint.placement.engine.getters import got
 from placement_lint.placement.engine.operand_layouts import GivenArguments, LaidOut
-from placement_lint.placement.engine.operations import is_on_host, without_host_memory
-from placement_lint.placement.engine.placed_results import (
-    placed_results,
-    places_of,
-    saw_on_mesh,
-    saw_shardings,
-)
-from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.engine.super_calls import SuperCalls
-from placement_lint.placement.engine.traced_calls import Trace, is_derivative, is_worth_following
 from placement_lint.placement.facts.decorators import keeps_signature
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.engine.arguments import Fields, Operand
-
-
-@dataclass
-class Left:
-    """The places of the arguments that a computation leaves where they are."""
-
-    surely: set[int] = field(default_factory=set)
-    perhaps: set[int] = field(default_factory=set)
-    is_certain: bool = True
-    """There are no others of which it is not known."""
-
-    @property
-    def every(self) -> set[int]:
-        """Those that it leaves, and those that it may leave."""
-        return self.surely | self.perhaps
 
 
 class ObjectCalls(SuperCalls):
@@ -137,8 +109,8 @@ class ObjectCalls(SuperCalls):
                     (at, with_replaced_modules(each)) for at, each in laid_out.operands
                 ]
             for atom in in_order(computations):
-                left = self._left(node, atom)
-                found |= self._computed(node, atom, laid_out, left, state)
+                left = left_aside(self.on, node, atom)
+                found |= computed(self.on, node, atom, laid_out, left, state)
         methods = {atom: method for atom in held if (method := self._library_method(atom, held))}
         for called in in_order(methods):
             found |= self.on.calls.library_method(node, methods[called], None, state)
@@ -162,7 +134,7 @@ class ObjectCalls(SuperCalls):
             passed = CallArguments([held for _, held in operands])
             return self.called_with(node, value(atom), passed, state)
         left = Left(is_certain=atom.usage is None)
-        return self._computed(node, atom, GivenArguments.at(operands), left, state)
+        return computed(self.on, node, atom, GivenArguments.at(operands), left, state)
 
     def _loosen_modules(self, node: cst.Call, state: State) -> None:
         """Forget what the variables hold that are modules of nnx, which a call is given."""
@@ -170,121 +142,6 @@ class ObjectCalls(SuperCalls):
             held = self.on.record.values.get(self.on.index(argument.value), NOTHING)
             if any(isinstance(a, AnyTree) and a.cls.startswith("flax.nnx.") for a in held):
                 self.on.targets.loosen(argument.value, state)
-
-    def _computed(
-        self,
-        node: cst.CSTNode,
-        atom: Computation,
-        given: LaidOut | GivenArguments,
-        left: Left,
-        state: State,
-    ) -> Value:
-        """Return what a computation gives, and note what calling it copies."""
-        operands = given.operands
-        if atom.places_arguments:
-            if self.on.supposed is not None:
-                for _, held in operands:
-                    self.on.supposed.refused(held)
-            if atom.shardings:
-                is_plain = isinstance(given, LaidOut) and given.is_flat and not atom.bound
-                saw_shardings(self.on, node, atom, operands if is_plain else [], state)
-            said = None if self.on.program.is_tracing else places_of(atom.shardings)
-            if said is None and not (
-                self.on.program.follows_compiled and isinstance(given, LaidOut)
-            ):
-                return UNKNOWN
-            trace = self._trace(node, atom, state)
-            tracers = [trace.tracers(held) for _, held in operands]
-            results = trace.transformed(atom, given.passed(tracers))
-            return UNKNOWN if said is None else placed_results(trace, results, said)
-        if atom.is_staged:
-            saw_on_mesh(self.on, node, operands, state)
-        closed = self._closed(node, atom)
-
-        def placed(used: list[Operand], *, certain: bool, pins: Iterable[Value] = ()) -> Value:
-            held = [*used, *closed, *((self._called_at(node), pin) for pin in pins)]
-            made = self.on.computed(node, held, state, certain=certain, is_call=True)
-            # Which memory a result is in depends on what the function does with its arguments.
-            made = without_host_memory(made)
-            if atom.moments is None:
-                return made
-            # It takes the shapes of the parameters only, which say nothing of where it runs.
-            return join(made, self.on.operations.created(self.on.index(node), state))
-
-        # What is left aside may be taken after all, and say where it runs.
-        is_array = atom.gives_array and (left.is_certain or not left.every)
-        is_flat = given.is_flat if isinstance(given, LaidOut) else atom.usage is None
-        on_host = is_on_host(operands)
-        if is_array and is_flat and not on_host and all(map(_is_array_or_number, operands)):
-            used = [operand for operand in operands if operand[0] not in left.every]
-            return placed(used, certain=left.is_certain and atom.is_known)
-        spread = self.on.spread(operands, state)
-        everything = [held for _, held in (*spread, *closed)]
-        if (
-            atom.is_staged
-            and not self.on.program.is_tracing
-            and not self.on.program.follows_compiled_calls
-            and not is_worth_following(everything, state)
-        ):
-            used = [operand for operand in spread if operand[0] not in left.every]
-            return tree_of(placed(used, certain=left.is_certain and atom.is_known))
-        trace = self._trace(node, atom, state)
-        tracers = [trace.tracers(held) for _, held in operands]
-        made = trace.transformed(atom, given.passed(tracers))
-        if not trace.is_followed:
-            used = [operand for operand in spread if operand[0] not in left.every]
-            certain = left.is_certain and atom.is_known
-            return trace.given(made, placed(used, certain=certain, pins=trace.pins))
-        if not atom.keeps_unused:
-            places = [place for place, _ in operands]
-            spread = list(zip(places, map(trace.used, tracers), strict=True))
-        used = [operand for operand in spread if operand[0] not in left.surely]
-        # Of what is linear, the compiled derivative takes nothing.
-        certain = not (atom.is_staged and is_derivative(atom))
-        return trace.given(made, placed(used, certain=certain, pins=trace.pins))
-
-    def _trace(self, node: cst.CSTNode, atom: Computation, state: State) -> Trace:
-        is_compiled = any(step.is_whole for step in atom.steps)
-        is_at_once = bool(atom.steps) and not any(step.is_staged for step in atom.steps)
-        trace = Trace(self.on, node, state, is_compiled=is_compiled, is_at_once=is_at_once)
-        if atom.made_under and not state.meshes.is_entered:
-            trace.state.meshes = LEFT_BEHIND
-        return trace
-
-    def _called_at(self, node: cst.CSTNode) -> int:
-        """Return the place of what a call calls."""
-        return self.on.index(node.func if isinstance(node, cst.Call) else node)
-
-    def _closed(self, node: cst.CSTNode, atom: Computation) -> list[Operand]:
-        """Return the committed arrays that a computation closes over, and what it was given before:
-        each call takes it once more, as an argument.
-        """
-        place = self._called_at(node)
-        before = (*atom.bound, *(held for _, held in atom.bound_by_name))
-        bound = frozenset(a for held in before for a in arrays(held))
-        return [(place, held) for held in (atom.closure, bound) if held]
-
-    def _left(self, node: cst.Call, computation: Computation) -> Left:
-        """Return the places of arguments that a computation leaves where they are, and parts.
-
-        Perhaps so what is collected, of which it may take some.
-        """
-        usage = computation.usage
-        left = Left()
-        if usage is None:
-            return left
-        names_unknown = usage.keywords is None
-        if any(each.star or (each.keyword is not None and names_unknown) for each in node.args):
-            left.is_certain = False
-            return left
-        for position, argument in enumerate(node.args):
-            is_used = usage.of(position if argument.keyword is None else argument.keyword.value)
-            if not is_used:
-                left.is_certain &= is_used is not None
-                places = left.perhaps if is_used is None else left.surely
-                places.add(self.on.index(argument.value))
-                places |= {self.on.index(n) for n in self.on.tree.descendants(argument.value)}
-        return left
 
     def called_with(
         self, node: cst.CSTNode, held: Value, passed: CallArguments, state: State
@@ -359,8 +216,8 @@ class ObjectCalls(SuperCalls):
         if isinstance(atom, Computation) and (program.is_tracing or program.follows_compiled_calls):
             # Following it shows which arguments it leaves: their places are not known here.
             left = Left(is_certain=atom.usage is None)
-            return self._computed(
-                node, atom, GivenArguments(self.on.index(node), passed), left, state
+            return computed(
+                self.on, node, atom, GivenArguments(self.on.index(node), passed), left, state
             )
         placed = bool(chosen_defaults(state)) or any(
             program.reach.carries_placement(held, state) for held in passed.every()
@@ -687,8 +544,3 @@ class ObjectCalls(SuperCalls):
 
 
 _ITEMS = frozenset({"__getitem__", "__setitem__"})
-
-
-def _is_array_or_number(operand: Operand) -> bool:
-    """Return whether an argument certainly is no container of arrays."""
-    return all(isinstance(atom, Array | Host | Plain) for atom in operand[1])
