@@ -54,7 +54,7 @@ INSIDE: dict[str, Layers] = {
     "placement": layers("""
         flow
         interpreter
-        counterfactual journeys
+        counterfactual journeys uncalled
         overlays
         engine
         provenance

@@ -11,8 +11,6 @@ import contextlib
 import functools
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from placement_lint.limits.budget import interpreting
 from placement_lint.placement.counterfactual.requests import Requests
 from placement_lint.placement.domain.contents import functions_in
@@ -25,11 +23,9 @@ from placement_lint.placement.domain.state import (
     State,
     Variable,
     Variables,
-    variable,
 )
 from placement_lint.placement.domain.values import (
     NOTHING,
-    UNKNOWN,
     Instance,
     Value,
     join,
@@ -45,17 +41,15 @@ from placement_lint.placement.engine.lifted_classes import note_lifted
 from placement_lint.placement.engine.linking import Linking, SameModules
 from placement_lint.placement.engine.memo import Memo
 from placement_lint.placement.engine.objects import Objects
-from placement_lint.placement.engine.pytree_classes import takes_apart
 from placement_lint.placement.engine.pytrees import Trees
 from placement_lint.placement.engine.reach import Reach
 from placement_lint.placement.engine.statements import Statements
-from placement_lint.placement.facts.compiled import PUTTING, callers_of, lead_to_placing
+from placement_lint.placement.facts.compiled import lead_to_placing
 from placement_lint.placement.facts.default_updates import updates_in_function
 from placement_lint.placement.facts.exported import closed_over, is_public, may_be_imported
 from placement_lint.placement.facts.functions_text import (
     callers_first,
     enters_default_in_function,
-    plain_functions,
     returned_lambdas,
     uses_of,
 )
@@ -63,12 +57,14 @@ from placement_lint.placement.facts.tampering import sets_mesh, tampers
 from placement_lint.placement.journeys import Journeys
 from placement_lint.placement.overlays.dispatch import Calls
 from placement_lint.placement.provenance import Provenance
-from placement_lint.syntax.definitions import class_of_method, class_passed_to
+from placement_lint.placement.uncalled import UncalledCode
 from placement_lint.syntax.names import BindingKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from contextlib import AbstractContextManager
+
+    import libcst as cst
 
     from placement_lint.placement.counterfactual.commitments import Commitments
     from placement_lint.placement.domain.mesh_contexts import MeshesInForce
@@ -111,8 +107,6 @@ class Program:
         self.supposed = supposed
         """What is supposed of this execution, which then is not the first one."""
         self.requests = Requests(self)
-        self._unasked: set[Place] = set()
-        """The functions that were executed because nothing had called them by then."""
         self._ends: dict[str, State | None] = {}
         self._left_behind: dict[str, DefaultDevice] = {}
         """The default device that a module's body left behind, where it changed it."""
@@ -123,9 +117,9 @@ class Program:
         """What a module's body entered by hand, and did not leave."""
         self._imported: set[str] = set()
         """What is imported since the program was started."""
-        self._happened = ExecutionLedger()
-        self._traced = self._happened.on_tracers()
-        self.now = self._happened
+        self.happened = ExecutionLedger()
+        self.traced = self.happened.on_tracers()
+        self.now = self.happened
         """What the executions of the kind that runs now have left behind."""
         self.containers = self.now.containers
         self._suspensions = Suspensions(self), Suspensions(self)
@@ -137,7 +131,7 @@ class Program:
         """Whether what is traced now runs operation by operation, as under `jax.grad` alone."""
         self._touched: set[Place] = set()
         """The tracers that traced code computes with, or gives to what nobody follows."""
-        self._assumed_traced: set[Place] = set()
+        self.assumed_traced: set[Place] = set()
         """Functions that are given to what calls them in traced code."""
         self.assumed_compiled: set[Place] = set()
         """Those of them that are given to what compiles them, be it from another file."""
@@ -150,6 +144,7 @@ class Program:
         self.fixtures = FixtureValues(self)
         self.trees = Trees(self)
         self.objects = Objects(self)
+        self.uncalled = UncalledCode(self)
         self.module_scopes: set[object] = set()
 
     # -- running ------------------------------------------------------------------------------
@@ -168,23 +163,25 @@ class Program:
             self._imported = {name}
             self.import_module(name)
         uses = uses_of(self.modules.values(), self.linking.is_in_module)
-        self._run_functions(self._uncalled(given, uses.used), waits=True, begun=uses.begun)
+        self.uncalled.run_functions(
+            self.uncalled.functions(given, uses.used), waits=True, begun=uses.begun
+        )
         leading: set[str] | None = None
         if not self.follows_compiled and not any(
             enters_default_in_function(module) for module in self.modules.values()
         ):
-            leading = self._leading_to_devices(given)
+            leading = self.uncalled.leading_to_devices(given)
         tracing = () if leading is not None and not leading else given
-        self._trace_each(tracing, leading, waits=True)
+        self.uncalled.trace_each(tracing, leading, waits=True)
         for name in given:
             with interpreting(name):
-                self._run_classes(self.modules[name])
-        self._trace_each(tracing, leading, waits=True)
-        uncalled = callers_first(self.modules, self._uncalled(given))
+                self.uncalled.run_classes(self.modules[name])
+        self.uncalled.trace_each(tracing, leading, waits=True)
+        uncalled = callers_first(self.modules, self.uncalled.functions(given))
         uncalled += (place for name in given for place in returned_lambdas(self.modules[name]))
         for waits in (True, False):
-            self._run_functions(uncalled, waits=waits)
-        self._trace_each(tracing, leading)
+            self.uncalled.run_functions(uncalled, waits=waits)
+        self.uncalled.trace_each(tracing, leading)
         while self.now.unconsumed:
             # Who consumes it is not known: it is taken to be done where it was made.
             generator, state = self.now.unconsumed.popitem()
@@ -192,8 +189,8 @@ class Program:
                 self.functions.consumed(value(generator), state)
         self.suspensions.finish()
         # Nothing is executed any longer; in a large program, they are a fifth of all that it holds.
-        self._happened.memo.clear()
-        self._traced.memo.clear()
+        self.happened.memo.clear()
+        self.traced.memo.clear()
 
     _base_of_functions: DefaultDevice | None = None
 
@@ -235,7 +232,7 @@ class Program:
         if name in self._ends:
             return
         self._ends[name] = None
-        with self._executing(self._happened):
+        with self._executing(self.happened):
             self._import(self.modules[name], importing)
 
     def _import(self, module: Module, importing: State | None) -> None:
@@ -246,7 +243,7 @@ class Program:
         if importing is not None:
             base, blocks, meshes = importing.base, importing.seen_by_callee(), importing.meshes
         state = State(base, blocks, Variables(outside=self._bound_before), meshes=meshes)
-        with interpreting(name), self.functions.from_outside(), self._starting():
+        with interpreting(name), self.functions.from_outside(), self.starting():
             end = Statements(self, module).block(module.tree.module.body, state)
         if end is not None:
             self._ends[name] = end
@@ -264,7 +261,7 @@ class Program:
                     importing.base = end.base
 
     @contextlib.contextmanager
-    def _starting(self) -> Iterator[None]:
+    def starting(self) -> Iterator[None]:
         """Execute what is inside as what a module does when it is started."""
         before, self._is_started = self._is_started, True
         try:
@@ -280,7 +277,7 @@ class Program:
         """Return what a variable of a module holds that was not assigned to since it was run."""
         return self.now.final.get(key) if key[0] in self.module_scopes else None
 
-    def _outside(self, module: Module) -> State:
+    def outside(self, module: Module) -> State:
         """Return the state in which code runs that is called from outside of the program."""
         end = self._ends.get(module.name)
         variables = Variables(outside=self._bound_before)
@@ -289,30 +286,6 @@ class Program:
         base = self._base_of_functions or end.base
         return State(base, end.still_entered(), variables, meshes=end.meshes)
 
-    def _uncalled(self, given: list[str], but: frozenset[str] = frozenset()) -> list[Place]:
-        """Return the functions that nobody called, but for names that are used somewhere."""
-        plain = (plain_functions(self.modules[name], but) for name in given)
-        return [place for places in plain for place in places if not self.is_executed(place)]
-
-    def _run_functions(
-        self, functions: list[Place], *, waits: bool, begun: frozenset[str] = frozenset()
-    ) -> None:
-        """Execute functions that nobody called by now; `waits`: but for those that are passed
-        objects of which none was made so far.
-        """
-        for place in functions:
-            module, node = self.module_of(place), self.node(place)
-            is_begun = isinstance(node, cst.FunctionDef) and node.name.value in begun
-            starting = self._starting() if is_begun else contextlib.nullcontext()
-            with interpreting(place.module), starting:
-                state = self._outside(module)
-                if self.is_executed(place) or (
-                    waits and self.fixtures.typed.waits(module, node, state)
-                ):
-                    continue
-                self._unasked.add(place)
-                self.functions.start(place, self.fixtures.given(module, node, state), state)
-
     def is_executed(self, function: Place) -> bool:
         """Return whether a function was executed, if only in traced code.
 
@@ -320,204 +293,14 @@ class Program:
         """
         if self.module_of(function).traced.is_handed_over(self.node(function)):
             return True
-        every = (self._happened.executed, self._traced.executed, self._assumed_traced)
+        every = (self.happened.executed, self.traced.executed, self.assumed_traced)
         return any(function in places for places in every)
 
     def assume_traced(self, held: Value, *, is_compiled: bool = False) -> None:
         """Note that functions are given to what calls them in traced code, perhaps compiled."""
         places = {*functions_in(held)}
-        self._assumed_traced |= places
+        self.assumed_traced |= places
         self.assumed_compiled |= places if is_compiled else set()
-
-    def _leading_to_devices(self, given: list[str]) -> set[str]:
-        """Return the names of what may lead compiled code to a device that nothing has led to."""
-        modules = [self.modules[name] for name in given]
-        putting = (
-            function.name.value
-            for module in modules
-            if module.compiled.lists_devices
-            for function in module.compiled.putting
-            if not self.is_executed(module.place(function))
-        )
-        leading = callers_of(putting, (module.compiled for module in modules))
-        if any(module.compiled.lists_devices for module in modules):
-            # Compiled code that puts arrays itself, to what an object holds perhaps.
-            leading.add(PUTTING)
-        return leading
-
-    def _trace_each(
-        self, names: Iterable[str], leading: set[str] | None, *, waits: bool = False
-    ) -> None:
-        """Execute, as traced code, what JAX traces and no call has led to, to see what it calls.
-
-        `leading`: only what calls something of such a name. `waits`: but for what is in a function
-        that was not executed yet, which may call it, and whose variables it reads.
-        """
-        # What compiled code calls is compiled, also where it is differentiated there.
-        for compiled in (True, False):
-            for name in names:
-                with interpreting(name):
-                    self._trace_functions(self.modules[name], leading, waits, compiled=compiled)
-
-    def _trace_functions(
-        self, module: Module, leading: set[str] | None, waits: bool, *, compiled: bool
-    ) -> None:
-        """`compiled`: that of it which is compiled; else the rest."""
-        for node in module.tree.every(cst.FunctionDef, cst.Lambda):
-            place = module.place(node)
-            is_compiled = node in module.compiled or place in self.assumed_compiled
-            if is_compiled != compiled:
-                continue
-            if leading is not None and leading.isdisjoint(module.compiled.named_in(node)):
-                continue
-            around = module.tree.around(node, cst.FunctionDef) if waits else None
-            if around is not None and not self.is_executed(module.place(around)):
-                continue
-            is_traced = (
-                node in module.traced
-                or module.traced.is_handed_over(node)
-                or place in self._assumed_traced
-            )
-            definer = module.names.scope(node).node if isinstance(node, cst.FunctionDef) else None
-            is_method = isinstance(definer, cst.ClassDef)
-            if is_method and self.follows_compiled and is_compiled:
-                # It is executed on an object, as the class's makers leave it.
-                continue
-            if is_traced and place not in self._traced.executed:
-                with self.on_tracers(), self.compiling(is_compiled):
-                    if isinstance(definer, cst.ClassDef):
-                        receiver, state = self._as_made(module.place(definer), self._happened)
-                        self._call_method(place, receiver, state)
-                    else:
-                        self.functions.execute(place, {}, self._around(module, node))
-
-    def _around(self, module: Module, function: cst.CSTNode) -> State:
-        """Return the state in which a function runs that nothing called: in a method, `self` is an
-        object as its class's makers left it.
-        """
-        method, names = module.tree.around(function, cst.FunctionDef), module.names
-        while method is not None:
-            cls = class_of_method(method, names) if method.params.params else None
-            if cls is not None and class_passed_to(method, names) is None:
-                receiver, state = self._as_made(module.place(cls), self._happened)
-                key = variable(names.scope(method.body), method.params.params[0].name.value)
-                state.variables[key] = value(receiver)
-                return state
-            method = module.tree.around(method, cst.FunctionDef)
-        return self._outside(module)
-
-    def _as_made(
-        self, place: Place, ledger: ExecutionLedger, *, each: bool = False
-    ) -> tuple[Instance, State]:
-        """Return an object that stands for all that were made of a class (`each`: also for those
-        in the place of which others came), and its attributes.
-        """
-        state = self._outside(self.module_of(place))
-        receiver = Instance(place, place)
-        every = ledger.instances.get(place, {})
-        made = every.keys() if each else every.keys() - self.objects.superseded
-        if every:
-            for owner, name in ledger.attributes_of(place):
-                if owner in made:
-                    held = ledger.final[owner, name]
-                    key = (receiver, name)
-                    before = state.variables.get(key)
-                    state.variables[key] = held if before is None else join(before, held)
-            return receiver, state
-        initializer = self.classes.method(receiver.cls, "__init__")
-        if initializer is not None:
-            passed = self.fixtures.typed.passed(initializer, receiver, state)
-            self.functions.call(initializer, passed, state, bound=True)
-        for prepares in self.fixtures.before_each_test(receiver.cls):
-            self._call_method(prepares, receiver, state)
-        return receiver, state
-
-    def _run_classes(self, module: Module) -> None:
-        """Execute the methods that nobody called, on an object as its class's makers left it.
-
-        Those of an abstract class, of which there are no objects, on one of each class that
-        derives from it.
-        """
-        for node in module.tree.every(cst.ClassDef):
-            receiver, state = self._as_made(module.place(node), self.now)
-            methods = [
-                child
-                for child in node.body.body
-                if isinstance(child, cst.FunctionDef) and child.name.value != "__init__"
-            ]
-            uncalled = {
-                function: method.name.value
-                for method in methods
-                if not self.is_executed(function := module.place(method))
-                and method not in module.traced
-                and not (method.name.value == "__call__" and self.classes.is_model(receiver.cls))
-            }
-            inherited: set[Place] = set()
-            for cls in self.classes.abstract.derived(receiver.cls) if uncalled else ():
-                found = (self.classes.method(cls, name) for name in uncalled.values())
-                own = [each for each in found if each is not None and each in uncalled]
-                self._run_methods(own, *self._as_made(cls, self.now), inherited)
-            later = self._run_methods([*uncalled], receiver, state, set())
-            self._compile_methods(methods, module, receiver, later)
-
-    def _run_methods(
-        self, functions: list[Place], receiver: Instance, state: State, before: set[Place]
-    ) -> State:
-        """Execute methods of an object that nothing called by now, but for this `before`; return
-        what they may leave of it.
-        """
-        later = state.copy()
-        for function in functions:
-            if function in self.now.executed and function not in before:
-                continue
-            before.add(function)
-            self._unasked.add(function)
-            branch = state.copy()
-            if takes_apart(self.node(function)):
-                # JAX takes objects apart to put others in their place.
-                _, branch = self._as_made(receiver.cls, self.now, each=True)
-            self._call_method(function, receiver, branch)
-            self.objects.keep_made(receiver, branch, later)
-        if later.variables.differences(state.variables):
-            # Who calls them may call them again, after one another.
-            for function in functions:
-                if not takes_apart(self.node(function)):
-                    self._call_method(function, receiver, later.copy())
-        return later
-
-    def _call_method(self, function: Place, receiver: Instance, state: State) -> None:
-        """Execute a method of which it is not known what it is called with."""
-        node = self.node(function)
-        params = node.params if isinstance(node, cst.FunctionDef) else None
-        has_rest = params is not None and isinstance(params.star_arg, cst.Param)
-        has_more = params is not None and params.star_kwarg is not None
-        passed: dict[int | str, Value] = {0: value(receiver)}
-        base = state.base
-        given = self.fixtures.given(self.module_of(function), node, state, passed[0])
-        if self.functions.called_around(function, given, state, receiver):
-            return
-        passed |= given.items()
-        held = self.functions.call(
-            function,
-            passed,
-            state,
-            bound=True,
-            rest=UNKNOWN if has_rest else None,
-            more=UNKNOWN if has_more else None,
-        )
-        self.fixtures.finish(function, held, state)
-        state.base = base
-
-    def _compile_methods(
-        self, methods: list[cst.FunctionDef], module: Module, receiver: Instance, state: State
-    ) -> None:
-        """Execute, as compiled code, the methods that are compiled and that nobody called."""
-        for method in methods if self.follows_compiled else ():
-            place = module.place(method)
-            is_compiled = method in module.compiled or place in self.assumed_compiled
-            if is_compiled and place not in self._traced.executed:
-                with self.on_tracers(), self.compiling():
-                    self._call_method(place, receiver, state.copy())
 
     # -- names of other modules and bodies --------------------------------------------------------
 
@@ -536,7 +319,7 @@ class Program:
     @property
     def is_tracing(self) -> bool:
         """Whether what is executed now runs on tracers."""
-        return self.now is self._traced
+        return self.now is self.traced
 
     @property
     def running(self) -> Running:
@@ -583,7 +366,7 @@ class Program:
 
     def on_tracers(self) -> AbstractContextManager[None]:
         """Execute what is inside as traced code: nothing of it happens by itself."""
-        return self._executing(self._traced)
+        return self._executing(self.traced)
 
     @contextlib.contextmanager
     def _executing(self, ledger: ExecutionLedger) -> Iterator[None]:
@@ -655,16 +438,16 @@ class Program:
 
     def unseen(self) -> Iterator[Value]:
         """Yield what code that nobody sees may hold: what others may import, and be given."""
-        for place, result in self._happened.results.items():
-            is_called = place in self.functions.called or place not in self._unasked
+        for place, result in self.happened.results.items():
+            is_called = place in self.functions.called or place not in self.uncalled.unasked
             if not is_called or may_be_imported(self.module_of(place), self.node(place)):
                 yield result
         open_scopes = {
             id(module.names.module_scope) for module in self.modules.values() if module.is_open
         }
-        for (owner, name), held in self._happened.final.items():
+        for (owner, name), held in self.happened.final.items():
             if isinstance(owner, Instance):
-                is_made = bool(self._happened.instances.get(owner.cls))
+                is_made = bool(self.happened.instances.get(owner.cls))
                 is_open = may_be_imported(self.module_of(owner.cls), self.node(owner.cls))
                 if (is_open and is_public(name)) or not is_made:
                     yield held
@@ -672,11 +455,11 @@ class Program:
                 yield held
         for module in self.modules.values():
             for key in closed_over(module, self.functions.scopes_of):
-                yield self._happened.final.get(key, NOTHING)
+                yield self.happened.final.get(key, NOTHING)
 
     def left(self) -> Iterator[Value]:
         """Yield what is left at the end, in variables of modules and in objects."""
-        for (owner, _), held in self._happened.final.items():
+        for (owner, _), held in self.happened.final.items():
             if isinstance(owner, Instance) or owner in self.module_scopes:
                 yield held
 

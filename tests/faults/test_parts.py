@@ -70,7 +70,7 @@ PARTS = (
     "placement_lint.lint.fixes.finalize:offer",
     "placement_lint.placement.flow:interpret_alone",
     "placement_lint.placement.interpreter:Program.import_module",
-    "placement_lint.placement.interpreter:Program._run_functions",
+    "placement_lint.placement.uncalled:UncalledCode.run_functions",
     "placement_lint.semantic.model:ModuleFacts.__init__",
     "placement_lint.semantic.model:ModuleFacts.line_of",
     "placement_lint.semantic.model:ModuleFacts.flow",

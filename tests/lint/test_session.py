@@ -382,7 +382,7 @@ def test_places_are_those_of_a_file_that_is_seen_for_the_first_time() -> None:
 
 STEPS = {
     "the filter": "placement_lint.lint.select_files:Selection._sort",
-    "interpretation": "placement_lint.placement.interpreter:Program._run_functions",
+    "interpretation": "placement_lint.placement.uncalled:UncalledCode.run_functions",
     "a rule": "placement_lint.rules.commitment.device_put_discarded:DevicePutDiscarded.visit_Expr",
     "as one program": "placement_lint.lint.check_program:ComponentCheck._read",
 }

@@ -1,0 +1,310 @@
+"""What nobody in the program calls: executed with arguments of which nothing is known.
+
+Functions are executed in the state in which their module was left, methods on an object as the
+class's makers leave it, and what JAX traces as traced code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.limits.budget import interpreting
+from placement_lint.placement.domain.state import (
+    State,
+    variable,
+)
+from placement_lint.placement.domain.values import (
+    UNKNOWN,
+    Instance,
+    Value,
+    join,
+    value,
+)
+from placement_lint.placement.engine.pytree_classes import takes_apart
+from placement_lint.placement.facts.compiled import PUTTING, callers_of
+from placement_lint.placement.facts.functions_text import (
+    plain_functions,
+)
+from placement_lint.syntax.definitions import class_of_method, class_passed_to
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from contextlib import AbstractContextManager
+    from typing import Protocol
+
+    from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.engine.classes import Classes
+    from placement_lint.placement.engine.executions import ExecutionLedger
+    from placement_lint.placement.engine.fixture_values import FixtureValues
+    from placement_lint.placement.engine.functions import Functions
+    from placement_lint.placement.engine.objects import Objects
+    from placement_lint.placement.engine.protocols import Interpreter
+    from placement_lint.placement.facts.module import Module
+
+    class Starting(Interpreter, Protocol):
+        """What executing code that nobody called needs of the program."""
+
+        assumed_compiled: set[Place]
+        assumed_traced: set[Place]
+
+        @property
+        def classes(self) -> Classes: ...
+
+        @property
+        def fixtures(self) -> FixtureValues: ...
+
+        @property
+        def functions(self) -> Functions: ...
+
+        @property
+        def objects(self) -> Objects: ...
+
+        @property
+        def happened(self) -> ExecutionLedger: ...
+
+        @property
+        def traced(self) -> ExecutionLedger: ...
+
+        def is_executed(self, function: Place) -> bool: ...
+
+        def outside(self, module: Module) -> State: ...
+
+        def starting(self) -> AbstractContextManager[None]: ...
+
+
+class UncalledCode:
+    """Executes functions, methods and traced code that no call of the program has led to."""
+
+    def __init__(self, program: Starting) -> None:
+        self.program = program
+        self.unasked: set[Place] = set()
+        """The functions that were executed because nothing had called them by then."""
+
+    def functions(self, given: list[str], but: frozenset[str] = frozenset()) -> list[Place]:
+        """Return the functions that nobody called, but for names that are used somewhere."""
+        plain = (plain_functions(self.program.modules[name], but) for name in given)
+        return [
+            place for places in plain for place in places if not self.program.is_executed(place)
+        ]
+
+    def run_functions(
+        self, functions: list[Place], *, waits: bool, begun: frozenset[str] = frozenset()
+    ) -> None:
+        """Execute functions that nobody called by now; `waits`: but for those that are passed
+        objects of which none was made so far.
+        """
+        for place in functions:
+            module, node = self.program.module_of(place), self.program.node(place)
+            is_begun = isinstance(node, cst.FunctionDef) and node.name.value in begun
+            starting = self.program.starting() if is_begun else contextlib.nullcontext()
+            with interpreting(place.module), starting:
+                state = self.program.outside(module)
+                if self.program.is_executed(place) or (
+                    waits and self.program.fixtures.typed.waits(module, node, state)
+                ):
+                    continue
+                self.unasked.add(place)
+                self.program.functions.start(
+                    place, self.program.fixtures.given(module, node, state), state
+                )
+
+    def leading_to_devices(self, given: list[str]) -> set[str]:
+        """Return the names of what may lead compiled code to a device that nothing has led to."""
+        modules = [self.program.modules[name] for name in given]
+        putting = (
+            function.name.value
+            for module in modules
+            if module.compiled.lists_devices
+            for function in module.compiled.putting
+            if not self.program.is_executed(module.place(function))
+        )
+        leading = callers_of(putting, (module.compiled for module in modules))
+        if any(module.compiled.lists_devices for module in modules):
+            # Compiled code that puts arrays itself, to what an object holds perhaps.
+            leading.add(PUTTING)
+        return leading
+
+    def trace_each(
+        self, names: Iterable[str], leading: set[str] | None, *, waits: bool = False
+    ) -> None:
+        """Execute, as traced code, what JAX traces and no call has led to, to see what it calls.
+
+        `leading`: only what calls something of such a name. `waits`: but for what is in a function
+        that was not executed yet, which may call it, and whose variables it reads.
+        """
+        # What compiled code calls is compiled, also where it is differentiated there.
+        for compiled in (True, False):
+            for name in names:
+                with interpreting(name):
+                    self._trace_functions(
+                        self.program.modules[name], leading, waits, compiled=compiled
+                    )
+
+    def _trace_functions(
+        self, module: Module, leading: set[str] | None, waits: bool, *, compiled: bool
+    ) -> None:
+        """`compiled`: that of it which is compiled; else the rest."""
+        for node in module.tree.every(cst.FunctionDef, cst.Lambda):
+            place = module.place(node)
+            is_compiled = node in module.compiled or place in self.program.assumed_compiled
+            if is_compiled != compiled:
+                continue
+            if leading is not None and leading.isdisjoint(module.compiled.named_in(node)):
+                continue
+            around = module.tree.around(node, cst.FunctionDef) if waits else None
+            if around is not None and not self.program.is_executed(module.place(around)):
+                continue
+            is_traced = (
+                node in module.traced
+                or module.traced.is_handed_over(node)
+                or place in self.program.assumed_traced
+            )
+            definer = module.names.scope(node).node if isinstance(node, cst.FunctionDef) else None
+            is_method = isinstance(definer, cst.ClassDef)
+            if is_method and self.program.follows_compiled and is_compiled:
+                # It is executed on an object, as the class's makers leave it.
+                continue
+            if is_traced and place not in self.program.traced.executed:
+                with self.program.on_tracers(), self.program.compiling(is_compiled):
+                    if isinstance(definer, cst.ClassDef):
+                        receiver, state = self._as_made(
+                            module.place(definer), self.program.happened
+                        )
+                        self._call_method(place, receiver, state)
+                    else:
+                        self.program.functions.execute(place, {}, self._around(module, node))
+
+    def _around(self, module: Module, function: cst.CSTNode) -> State:
+        """Return the state in which a function runs that nothing called: in a method, `self` is an
+        object as its class's makers left it.
+        """
+        method, names = module.tree.around(function, cst.FunctionDef), module.names
+        while method is not None:
+            cls = class_of_method(method, names) if method.params.params else None
+            if cls is not None and class_passed_to(method, names) is None:
+                receiver, state = self._as_made(module.place(cls), self.program.happened)
+                key = variable(names.scope(method.body), method.params.params[0].name.value)
+                state.variables[key] = value(receiver)
+                return state
+            method = module.tree.around(method, cst.FunctionDef)
+        return self.program.outside(module)
+
+    def _as_made(
+        self, place: Place, ledger: ExecutionLedger, *, each: bool = False
+    ) -> tuple[Instance, State]:
+        """Return an object that stands for all that were made of a class (`each`: also for those
+        in the place of which others came), and its attributes.
+        """
+        state = self.program.outside(self.program.module_of(place))
+        receiver = Instance(place, place)
+        every = ledger.instances.get(place, {})
+        made = every.keys() if each else every.keys() - self.program.objects.superseded
+        if every:
+            for owner, name in ledger.attributes_of(place):
+                if owner in made:
+                    held = ledger.final[owner, name]
+                    key = (receiver, name)
+                    before = state.variables.get(key)
+                    state.variables[key] = held if before is None else join(before, held)
+            return receiver, state
+        initializer = self.program.classes.method(receiver.cls, "__init__")
+        if initializer is not None:
+            passed = self.program.fixtures.typed.passed(initializer, receiver, state)
+            self.program.functions.call(initializer, passed, state, bound=True)
+        for prepares in self.program.fixtures.before_each_test(receiver.cls):
+            self._call_method(prepares, receiver, state)
+        return receiver, state
+
+    def run_classes(self, module: Module) -> None:
+        """Execute the methods that nobody called, on an object as its class's makers left it.
+
+        Those of an abstract class, of which there are no objects, on one of each class that
+        derives from it.
+        """
+        for node in module.tree.every(cst.ClassDef):
+            receiver, state = self._as_made(module.place(node), self.program.now)
+            methods = [
+                child
+                for child in node.body.body
+                if isinstance(child, cst.FunctionDef) and child.name.value != "__init__"
+            ]
+            uncalled = {
+                function: method.name.value
+                for method in methods
+                if not self.program.is_executed(function := module.place(method))
+                and method not in module.traced
+                and not (
+                    method.name.value == "__call__" and self.program.classes.is_model(receiver.cls)
+                )
+            }
+            inherited: set[Place] = set()
+            for cls in self.program.classes.abstract.derived(receiver.cls) if uncalled else ():
+                found = (self.program.classes.method(cls, name) for name in uncalled.values())
+                own = [each for each in found if each is not None and each in uncalled]
+                self._run_methods(own, *self._as_made(cls, self.program.now), inherited)
+            later = self._run_methods([*uncalled], receiver, state, set())
+            self._compile_methods(methods, module, receiver, later)
+
+    def _run_methods(
+        self, functions: list[Place], receiver: Instance, state: State, before: set[Place]
+    ) -> State:
+        """Execute methods of an object that nothing called by now, but for this `before`; return
+        what they may leave of it.
+        """
+        later = state.copy()
+        for function in functions:
+            if function in self.program.now.executed and function not in before:
+                continue
+            before.add(function)
+            self.unasked.add(function)
+            branch = state.copy()
+            if takes_apart(self.program.node(function)):
+                # JAX takes objects apart to put others in their place.
+                _, branch = self._as_made(receiver.cls, self.program.now, each=True)
+            self._call_method(function, receiver, branch)
+            self.program.objects.keep_made(receiver, branch, later)
+        if later.variables.differences(state.variables):
+            # Who calls them may call them again, after one another.
+            for function in functions:
+                if not takes_apart(self.program.node(function)):
+                    self._call_method(function, receiver, later.copy())
+        return later
+
+    def _call_method(self, function: Place, receiver: Instance, state: State) -> None:
+        """Execute a method of which it is not known what it is called with."""
+        node = self.program.node(function)
+        params = node.params if isinstance(node, cst.FunctionDef) else None
+        has_rest = params is not None and isinstance(params.star_arg, cst.Param)
+        has_more = params is not None and params.star_kwarg is not None
+        passed: dict[int | str, Value] = {0: value(receiver)}
+        base = state.base
+        given = self.program.fixtures.given(
+            self.program.module_of(function), node, state, passed[0]
+        )
+        if self.program.functions.called_around(function, given, state, receiver):
+            return
+        passed |= given.items()
+        held = self.program.functions.call(
+            function,
+            passed,
+            state,
+            bound=True,
+            rest=UNKNOWN if has_rest else None,
+            more=UNKNOWN if has_more else None,
+        )
+        self.program.fixtures.finish(function, held, state)
+        state.base = base
+
+    def _compile_methods(
+        self, methods: list[cst.FunctionDef], module: Module, receiver: Instance, state: State
+    ) -> None:
+        """Execute, as compiled code, the methods that are compiled and that nobody called."""
+        for method in methods if self.program.follows_compiled else ():
+            place = module.place(method)
+            is_compiled = method in module.compiled or place in self.program.assumed_compiled
+            if is_compiled and place not in self.program.traced.executed:
+                with self.program.on_tracers(), self.program.compiling():
+                    self._call_method(place, receiver, state.copy())
