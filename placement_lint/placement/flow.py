@@ -9,6 +9,7 @@ import libcst as cst
 
 from placement_lint.placement.domain.contents import leaves_of
 from placement_lint.placement.domain.devices import Device
+from placement_lint.placement.domain.program_values import External, Instance
 from placement_lint.placement.domain.state import SYSTEM, Devices
 from placement_lint.placement.domain.values import (
     DOUBT,
@@ -17,9 +18,7 @@ from placement_lint.placement.domain.values import (
     UNKNOWN,
     Anything,
     Array,
-    External,
     Host,
-    Instance,
     Plain,
     Value,
 )

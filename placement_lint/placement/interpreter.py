@@ -15,6 +15,7 @@ from placement_lint.limits.budget import interpreting
 from placement_lint.placement.counterfactual.requests import Requests
 from placement_lint.placement.domain.contents import functions_in
 from placement_lint.placement.domain.mesh_contexts import NOT_ENTERED
+from placement_lint.placement.domain.program_values import Instance
 from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.state import (
     ANY_DEVICE,
@@ -24,13 +25,7 @@ from placement_lint.placement.domain.state import (
     Variable,
     Variables,
 )
-from placement_lint.placement.domain.values import (
-    NOTHING,
-    Instance,
-    Value,
-    join,
-    value,
-)
+from placement_lint.placement.domain.values import NOTHING, Value, join, value
 from placement_lint.placement.engine.classes import Classes
 from placement_lint.placement.engine.context_managers import Suspensions
 from placement_lint.placement.engine.executions import ExecutionLedger

@@ -12,20 +12,18 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import libcst as cst
 
+from placement_lint.placement.domain.contents import arrays
+from placement_lint.placement.domain.program_values import Class, Function, Instance
 from placement_lint.placement.domain.values import (
     NOTHING,
-    Class,
     Closure,
     Computation,
     Coroutine,
-    Function,
     Future,
     Generator,
-    Instance,
     Lazy,
     Method,
     Partial,
-    arrays,
 )
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import class_of_receiver

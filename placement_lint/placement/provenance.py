@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
+from placement_lint.placement.domain.contents import arrays
 from placement_lint.placement.domain.places import Place
 from placement_lint.placement.domain.record import UseKind
-from placement_lint.placement.domain.values import NOTHING, arrays
+from placement_lint.placement.domain.values import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

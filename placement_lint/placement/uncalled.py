@@ -12,17 +12,12 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.limits.budget import interpreting
+from placement_lint.placement.domain.program_values import Instance
 from placement_lint.placement.domain.state import (
     State,
     variable,
 )
-from placement_lint.placement.domain.values import (
-    UNKNOWN,
-    Instance,
-    Value,
-    join,
-    value,
-)
+from placement_lint.placement.domain.values import UNKNOWN, Value, join, value
 from placement_lint.placement.engine.pytree_classes import takes_apart
 from placement_lint.placement.facts.compiled import PUTTING, callers_of
 from placement_lint.placement.facts.functions_text import (

@@ -14,17 +14,9 @@ from placement_lint.config.settings import Settings
 from placement_lint.files.source import Source
 from placement_lint.findings import Confidence
 from placement_lint.lint.linter import Linter
-from placement_lint.placement.domain.values import (
-    MAX_DEPTH,
-    Anything,
-    AnyTree,
-    Array,
-    External,
-    Mapping,
-    Sequence,
-    arrays,
-    is_placed,
-)
+from placement_lint.placement.domain.contents import MAX_DEPTH, arrays, is_placed
+from placement_lint.placement.domain.program_values import External
+from placement_lint.placement.domain.values import Anything, AnyTree, Array, Mapping, Sequence
 from placement_lint.placement.engine import computation_calls
 from placement_lint.placement.engine.operations import Operations
 from placement_lint.placement.interpreter import Program

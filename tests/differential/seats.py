@@ -5,16 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from placement_lint.placement.domain.contents import MAX_DEPTH, arrays
+from placement_lint.placement.domain.program_values import External
 from placement_lint.placement.domain.sharding import UnknownPart
-from placement_lint.placement.domain.values import (
-    MAX_DEPTH,
-    Anything,
-    AnyTree,
-    Array,
-    Container,
-    External,
-    arrays,
-)
+from placement_lint.placement.domain.values import Anything, AnyTree, Array, Container
 
 if TYPE_CHECKING:
     from collections import abc

@@ -29,22 +29,19 @@ from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, Device
 from placement_lint.placement.domain.keys import Member
 from placement_lint.placement.domain.library_values import DeviceList, Optimizer
 from placement_lint.placement.domain.mesh_devices import EVERY
+from placement_lint.placement.domain.program_values import Class, External, Function, Instance
 from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.values import (
     NOTHING,
     Anything,
     AnyTree,
     Array,
-    Class,
     Computation,
     Coroutine,
     DefaultDeviceContext,
-    External,
-    Function,
     Future,
     Generator,
     Host,
-    Instance,
     Lazy,
     LibraryMethod,
     Mapping,

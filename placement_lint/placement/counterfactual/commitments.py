@@ -17,8 +17,9 @@ import libcst as cst
 from placement_lint.limits.budget import LimitError, RunOverError, bar, free
 from placement_lint.placement.counterfactual.element_types import ElementTypes, Type
 from placement_lint.placement.domain.consequences import Consequence, Destination
+from placement_lint.placement.domain.contents import arrays
 from placement_lint.placement.domain.places import NO_CAUSES, Place, Taking
-from placement_lint.placement.domain.values import Anything, arrays
+from placement_lint.placement.domain.values import Anything
 from placement_lint.placement.engine.supposition import Supposition, same
 from placement_lint.placement.facts.array_parts import Stays, taking_of
 from placement_lint.placement.facts.tampering import changes_precision

@@ -14,7 +14,8 @@ import libcst as cst
 
 from placement_lint.jaxmodel import movement, transfer
 from placement_lint.jaxmodel.transfer import Effect
-from placement_lint.placement.domain.values import NONE, Array, Host, Plain, Sequence, arrays
+from placement_lint.placement.domain.contents import arrays
+from placement_lint.placement.domain.values import NONE, Array, Host, Plain, Sequence
 from placement_lint.syntax.calls import Arguments, is_none
 
 if TYPE_CHECKING:

@@ -1,7 +1,8 @@
 """The abstract domain: values, containers, states, and the record of an execution.
 
 - Values: `values` is a set of alternatives, and has the most important of these. Others are in
-  `devices`, `keys`, `library_values`, `platform_names`, `sharding` and `transformations`. `sized`
+  `program_values` (functions, classes and objects of the program), `devices`, `keys`,
+  `library_values`, `platform_names`, `sharding` and `transformations`. `sized`
   limits them, `shared_values` keeps one of equal ones, `ordering` takes them in one order,
   `describe` puts them into words.
 - Containers: `containers` knows all names of one, `contents` what is in a value.

@@ -10,11 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from placement_lint.placement.domain.contents import leaves_of
+from placement_lint.placement.domain.contents import MAX_DEPTH, arrays, leaves_of
 from placement_lint.placement.domain.keys import Key, sorted_items
 from placement_lint.placement.domain.values import (
     DOUBTFUL,
-    MAX_DEPTH,
     NOTHING,
     PLAIN,
     UNKNOWN,
@@ -25,7 +24,6 @@ from placement_lint.placement.domain.values import (
     Plain,
     Sequence,
     Value,
-    arrays,
     join,
     sole,
     value,
@@ -42,8 +40,9 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.domain.devices import Device
     from placement_lint.placement.domain.places import Place, Site
+    from placement_lint.placement.domain.program_values import Instance
     from placement_lint.placement.domain.state import State, Variable
-    from placement_lint.placement.domain.values import Atom, Instance
+    from placement_lint.placement.domain.values import Atom
 
 Change: TypeAlias = "Callable[[Container], Container]"
 

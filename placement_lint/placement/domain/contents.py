@@ -10,11 +10,11 @@ from placement_lint.placement.domain.keys import Member, ordered, sorted_items
 from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.mesh_devices import MeshDevices
 from placement_lint.placement.domain.places import NO_CAUSES, NOWHERE
+from placement_lint.placement.domain.program_values import Function
 from placement_lint.placement.domain.sharding import DeviceGrid
 from placement_lint.placement.domain.values import (
     ANYTHING,
     HOST,
-    MAX_DEPTH,
     MAX_NESTING,
     NONE,
     NOTHING,
@@ -27,7 +27,6 @@ from placement_lint.placement.domain.values import (
     Closure,
     Container,
     Coroutine,
-    Function,
     Host,
     Mapping,
     Method,
@@ -35,7 +34,6 @@ from placement_lint.placement.domain.values import (
     Plain,
     Sequence,
     TheDevice,
-    arrays,
     join,
     limited,
     sole,
@@ -49,8 +47,29 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.sharding import Sharding
     from placement_lint.placement.domain.values import Atom, Value
 
+MAX_DEPTH = 4
+"""Containers in one another in which arrays are looked for."""
+
 ArrayChange: TypeAlias = "Callable[[Array], Atom]"
 AtomChange: TypeAlias = "Callable[[Atom], Atom]"
+
+
+def arrays(of: Value, depth: int = MAX_DEPTH) -> Iterator[Array]:
+    """Yield every array in a value and in its containers; of items that are alike, those of one."""
+    for atom in of:
+        if isinstance(atom, Array):
+            yield atom
+        elif depth and isinstance(atom, Container):
+            parts = (atom.items or (atom.element,)) if isinstance(atom, Sequence) else atom.parts()
+            for part in dict.fromkeys(parts):
+                yield from arrays(part, depth - 1)
+        elif isinstance(atom, AnyTree):
+            yield from arrays(atom.leaf, 0)
+
+
+def is_placed(array: Array) -> bool:
+    """Return whether an array was made under a default device, or put anywhere."""
+    return array.committed or array.origin is None or array.origin.device is not None
 
 
 def without_parts(of: Value) -> Value:

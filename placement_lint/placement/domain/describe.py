@@ -14,24 +14,21 @@ from placement_lint.placement.domain.library_values import (
     Optimizer,
     Pickled,
 )
+from placement_lint.placement.domain.program_values import Class, External, Function, Instance
 from placement_lint.placement.domain.sharding import DeviceGrid, Mesh, Sharding, Spec
 from placement_lint.placement.domain.values import (
     Anything,
     AnyTree,
     Array,
-    Class,
     Closure,
     Computation,
     Container,
     ContextFactory,
     Coroutine,
     DefaultDeviceContext,
-    External,
-    Function,
     Future,
     Generator,
     Host,
-    Instance,
     Lazy,
     LibraryMethod,
     Method,

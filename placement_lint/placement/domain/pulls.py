@@ -7,17 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from placement_lint.placement.domain.contents import MAX_DEPTH, arrays
 from placement_lint.placement.domain.devices import differ, is_host
 from placement_lint.placement.domain.places import NOWHERE
-from placement_lint.placement.domain.values import (
-    MAX_DEPTH,
-    Anything,
-    AnyTree,
-    Array,
-    Container,
-    External,
-    arrays,
-)
+from placement_lint.placement.domain.program_values import External
+from placement_lint.placement.domain.values import Anything, AnyTree, Array, Container
 
 if TYPE_CHECKING:
     from collections.abc import Sequence as SequenceOf

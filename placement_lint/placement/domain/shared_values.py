@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from placement_lint.placement.domain.program_values import Class, Function, Instance
 from placement_lint.placement.domain.values import (
     Anything,
     Array,
-    Class,
-    Function,
     Host,
-    Instance,
     Plain,
     TheDevice,
     Value,

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from copy import copy
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, ClassVar, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from placement_lint.placement.domain.keys import key_order, with_last
 from placement_lint.placement.domain.library_values import (
@@ -25,7 +25,7 @@ from placement_lint.placement.domain.library_values import (
     Pickled,
     TensorFile,
 )
-from placement_lint.placement.domain.ordering import Named, Ordered
+from placement_lint.placement.domain.ordering import Ordered
 from placement_lint.placement.domain.places import (
     NO_CAUSES,
     NOWHERE,
@@ -34,6 +34,7 @@ from placement_lint.placement.domain.places import (
     Place,
     Site,
 )
+from placement_lint.placement.domain.program_values import Class, External, Function, Instance
 from placement_lint.placement.domain.sharding import DeviceGrid, Mesh, Sharding, Spec
 from placement_lint.placement.domain.sized import Sized, depth_of, nesting_of, size_of
 
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
 MAX_ALTERNATIVES = 12
 MAX_VERSIONS = 4
 """Ways that one container may have become, of which each is known by itself."""
-MAX_DEPTH = 4
 MAX_NESTING = 5
 """Containers in containers: a linked list in lists would double with each step."""
 MAX_SIZE = 2_000
@@ -345,49 +345,6 @@ def _shallow(held: Value) -> Value:
 
 
 @dataclass(frozen=True)
-class Function(Sized):
-    """A function of the program: a `def` or a lambda."""
-
-    place: Place
-
-
-@dataclass(frozen=True)
-class Class(Sized):
-    """A class of the program."""
-
-    place: Place
-
-
-@dataclass(frozen=True)
-class Instance(Named, Sized):
-    """An object of a class of the program, by the call that made it."""
-
-    cls: Place
-    site: Place
-    through: Place | None = None
-    """The last call that gave another object like it, with other fields: `device_put(x, d)`. Of
-    the calls before that one nothing is kept, so that there are not ever more of them."""
-    nth: int = 0
-    """In which round of a loop that is executed item by item; 0: in none."""
-
-    __slots__ = ("_hash",)
-    if TYPE_CHECKING:
-        _hash: ClassVar[int]
-
-    def __post_init__(self) -> None:
-        # An object is part of the key of each of its attributes.
-        object.__setattr__(self, "_hash", hash((self.cls, self.site, self.through, self.nth)))
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    @property
-    def owner(self) -> Place:
-        """What the containers belong to that it alone holds."""
-        return self.through or self.site
-
-
-@dataclass(frozen=True)
 class Method(_Holder):
     """A function with its first argument bound."""
 
@@ -439,17 +396,6 @@ class Thread(Sized):
         """Be of the size of what it calls."""
         object.__setattr__(self, "size", self.target.size)
         object.__setattr__(self, "depth", self.target.depth)
-
-
-@dataclass(frozen=True)
-class External(Sized):
-    """A name in a module of the program that was not read yet: nothing in it carries a placement.
-
-    It is read once something is called in it with an array that does.
-    """
-
-    module: str
-    name: str
 
 
 @dataclass(frozen=True)
@@ -680,21 +626,3 @@ def limited(joined: Value) -> Value:
         return joined
     arrays = sorted((atom for atom in joined if isinstance(atom, Array)), key=attrgetter("order"))
     return frozenset([*arrays[: MAX_ALTERNATIVES - 1], ANYTHING])
-
-
-def arrays(of: Value, depth: int = MAX_DEPTH) -> Iterator[Array]:
-    """Yield every array in a value and in its containers; of items that are alike, those of one."""
-    for atom in of:
-        if isinstance(atom, Array):
-            yield atom
-        elif depth and isinstance(atom, Container):
-            parts = (atom.items or (atom.element,)) if isinstance(atom, Sequence) else atom.parts()
-            for part in dict.fromkeys(parts):
-                yield from arrays(part, depth - 1)
-        elif isinstance(atom, AnyTree):
-            yield from arrays(atom.leaf, 0)
-
-
-def is_placed(array: Array) -> bool:
-    """Return whether an array was made under a default device, or put anywhere."""
-    return array.committed or array.origin is None or array.origin.device is not None

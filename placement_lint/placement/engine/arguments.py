@@ -9,13 +9,12 @@ import libcst as cst
 
 from placement_lint.placement.domain.contents import iterated_of
 from placement_lint.placement.domain.keys import ordered, sorted_items
+from placement_lint.placement.domain.program_values import Class, Instance
 from placement_lint.placement.domain.values import (
     HOST,
     NOTHING,
     PLAIN,
     UNKNOWN,
-    Class,
-    Instance,
     Mapping,
     Plain,
     Sequence,

@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain.keys import sorted_items
-from placement_lint.placement.domain.values import (
-    NOTHING,
-    UNKNOWN,
-    Instance,
-    Mapping,
-    Value,
-    join,
-    value,
-)
+from placement_lint.placement.domain.program_values import Instance
+from placement_lint.placement.domain.values import NOTHING, UNKNOWN, Mapping, Value, join, value
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.keys import Key

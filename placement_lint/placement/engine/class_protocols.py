@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.domain.keys import Key
     from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.domain.program_values import Instance
     from placement_lint.placement.domain.state import State, Variable
-    from placement_lint.placement.domain.values import Atom, Container, Instance, Value
+    from placement_lint.placement.domain.values import Atom, Container, Value
     from placement_lint.placement.engine.arguments import CallArguments
     from placement_lint.placement.facts.module import Module
 

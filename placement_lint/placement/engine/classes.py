@@ -12,6 +12,7 @@ from placement_lint.placement.domain.contents import element_of
 from placement_lint.placement.domain.keys import Member
 from placement_lint.placement.domain.library_values import Optimizer
 from placement_lint.placement.domain.platform_names import PlatformName
+from placement_lint.placement.domain.program_values import Class, External, Function, Instance
 from placement_lint.placement.domain.sharding import Mesh, Sharding, Spec
 from placement_lint.placement.domain.state import State, Variable, initial_state, variable
 from placement_lint.placement.domain.values import (
@@ -22,12 +23,8 @@ from placement_lint.placement.domain.values import (
     UNKNOWN,
     AnyTree,
     Array,
-    Class,
     Closure,
-    External,
-    Function,
     Host,
-    Instance,
     LibraryMethod,
     Mapping,
     Method,

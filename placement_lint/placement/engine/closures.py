@@ -12,14 +12,13 @@ import libcst as cst
 
 from placement_lint.jaxmodel.platforms import PLATFORMS
 from placement_lint.placement.domain.contents import map_atoms
+from placement_lint.placement.domain.program_values import Function, Instance
 from placement_lint.placement.domain.values import (
     PLAIN,
     UNKNOWN,
     Atom,
     Closure,
     Computation,
-    Function,
-    Instance,
     Method,
     Partial,
     Plain,

@@ -9,13 +9,13 @@ import libcst as cst
 
 from placement_lint.placement.domain.containers import merged, with_item, with_more
 from placement_lint.placement.domain.contents import element_of, iterated_of
+from placement_lint.placement.domain.program_values import Instance
 from placement_lint.placement.domain.values import (
     ANYTHING,
     NOTHING,
     UNKNOWN,
     Atom,
     Container,
-    Instance,
     Mapping,
     Sequence,
     Value,

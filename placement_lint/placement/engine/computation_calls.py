@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.placement.domain.contents import arrays
 from placement_lint.placement.domain.mesh_contexts import LEFT_BEHIND
 from placement_lint.placement.domain.values import (
     UNKNOWN,
@@ -15,7 +16,6 @@ from placement_lint.placement.domain.values import (
     Host,
     Plain,
     Value,
-    arrays,
     join,
 )
 from placement_lint.placement.engine.operand_layouts import GivenArguments, LaidOut

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.placement.domain.program_values import Function, Instance
 from placement_lint.placement.domain.state import ANY_DEVICE, DefaultDevice, variable
 from placement_lint.placement.domain.values import (
     NOTHING,
     Closure,
     DefaultDeviceContext,
-    Function,
-    Instance,
     PlainContext,
     value,
 )

@@ -15,13 +15,13 @@ from placement_lint.placement.domain.mesh_contexts import (
     MeshesInForce,
     met,
 )
+from placement_lint.placement.domain.program_values import Instance
 from placement_lint.placement.domain.sharding import Mesh
 from placement_lint.placement.domain.state import DefaultDevice
 from placement_lint.placement.domain.values import (
     Array,
     DefaultDeviceContext,
     Host,
-    Instance,
     Plain,
     PlainContext,
     Value,

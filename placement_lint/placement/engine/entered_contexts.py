@@ -9,11 +9,10 @@ import libcst as cst
 from placement_lint.placement.domain import mesh_contexts
 from placement_lint.placement.domain.library_values import ExitStack
 from placement_lint.placement.domain.mesh_contexts import ANY_CHANGE, ANY_MESHES
+from placement_lint.placement.domain.program_values import External, Instance
 from placement_lint.placement.domain.values import (
     UNKNOWN,
     DefaultDeviceContext,
-    External,
-    Instance,
     PlainContext,
     Value,
     value,

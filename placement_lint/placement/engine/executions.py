@@ -8,7 +8,8 @@ from itertools import repeat
 from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.placement.domain.containers import Containers, sites
-from placement_lint.placement.domain.values import NOTHING, Instance
+from placement_lint.placement.domain.program_values import Instance
+from placement_lint.placement.domain.values import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, MutableMapping

@@ -10,10 +10,11 @@ import libcst as cst
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.tracing import NAMED_SHARDINGS, SHARD_MAPS
 from placement_lint.jaxmodel.transfer import Effect
-from placement_lint.placement.domain.contents import awaited, named, without_parts
+from placement_lint.placement.domain.contents import arrays, awaited, named, without_parts
 from placement_lint.placement.domain.devices import is_host
 from placement_lint.placement.domain.library_values import AbstractArray, LibraryFunction
 from placement_lint.placement.domain.places import MADE_ON_TRACERS, Place, Taking
+from placement_lint.placement.domain.program_values import Function, Instance
 from placement_lint.placement.domain.record import Record, UseKind
 from placement_lint.placement.domain.state import SYSTEM, State, variable
 from placement_lint.placement.domain.values import (
@@ -29,14 +30,11 @@ from placement_lint.placement.domain.values import (
     Atom,
     Closure,
     ContextFactory,
-    Function,
     Host,
-    Instance,
     Plain,
     PlainContext,
     TheDevice,
     Value,
-    arrays,
     limited,
     value,
 )

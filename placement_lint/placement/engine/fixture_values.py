@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain.contents import element_of
+from placement_lint.placement.domain.contents import arrays, element_of
 from placement_lint.placement.domain.state import ANY_DEVICE, DefaultDevice
-from placement_lint.placement.domain.values import UNKNOWN, Plain, arrays, join
+from placement_lint.placement.domain.values import UNKNOWN, Plain, join
 from placement_lint.placement.engine.typed_objects import TypedObjects
 from placement_lint.placement.engine.visible_fixtures import VisibleFixtures
 from placement_lint.syntax.calls import Arguments

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from placement_lint.placement.domain.values import Instance
+from placement_lint.placement.domain.program_values import Instance
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.mesh_contexts import MeshesInForce

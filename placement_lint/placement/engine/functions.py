@@ -10,6 +10,7 @@ import libcst as cst
 
 from placement_lint.placement.domain.containers import is_container, sited, sites
 from placement_lint.placement.domain.mesh_contexts import change_between
+from placement_lint.placement.domain.program_values import Instance
 from placement_lint.placement.domain.shared_values import SharedValues
 from placement_lint.placement.domain.state import (
     ANY_DEVICE,
@@ -30,7 +31,6 @@ from placement_lint.placement.domain.values import (
     Coroutine,
     DefaultDeviceContext,
     Generator,
-    Instance,
     Lazy,
     PlainContext,
     Sequence,

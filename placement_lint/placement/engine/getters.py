@@ -8,12 +8,12 @@ import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.placement.domain.contents import element_of, without_parts
+from placement_lint.placement.domain.program_values import Instance
 from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.values import (
     PLAIN,
     UNKNOWN,
     Array,
-    Instance,
     Sequence,
     Value,
     join,

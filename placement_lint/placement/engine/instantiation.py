@@ -9,14 +9,13 @@ import libcst as cst
 
 from placement_lint.jaxmodel.libraries import method_of
 from placement_lint.placement.domain.ordering import in_order
+from placement_lint.placement.domain.program_values import Class, Instance
 from placement_lint.placement.domain.values import (
     ANYTHING,
     NOTHING,
     PLAIN,
     UNKNOWN,
     Atom,
-    Class,
-    Instance,
     LibraryMethod,
     Mapping,
     Sequence,

@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain.containers import EXTENDING, of_site, view_of
-from placement_lint.placement.domain.contents import iterated_of, map_arrays, without_parts
+from placement_lint.placement.domain.contents import (
+    arrays,
+    is_placed,
+    iterated_of,
+    map_arrays,
+    without_parts,
+)
 from placement_lint.placement.domain.devices import Device
 from placement_lint.placement.domain.keys import Key, key_order
 from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.places import Site, Taking
+from placement_lint.placement.domain.program_values import Class, Function, Instance
 from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.sharding import Mesh, Sharding, Spec
 from placement_lint.placement.domain.values import (
@@ -23,11 +30,8 @@ from placement_lint.placement.domain.values import (
     AnyTree,
     Array,
     Atom,
-    Class,
     Closure,
     Container,
-    Function,
-    Instance,
     Lazy,
     Mapping,
     Method,
@@ -36,8 +40,6 @@ from placement_lint.placement.domain.values import (
     Sequence,
     TheDevice,
     Value,
-    arrays,
-    is_placed,
     join,
     limited,
     sole,

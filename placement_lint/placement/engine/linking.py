@@ -10,16 +10,13 @@ import libcst as cst
 
 from placement_lint.files.test_paths import is_init
 from placement_lint.placement.domain.library_values import Dispatched
+from placement_lint.placement.domain.program_values import Class, External, Function, Instance
 from placement_lint.placement.domain.state import State, Variable, initial_state, variable
 from placement_lint.placement.domain.values import (
     NOTHING,
     UNKNOWN,
     Array,
-    Class,
-    External,
-    Function,
     Host,
-    Instance,
     Mapping,
     Plain,
     Value,

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain.containers import anonymous, forget, loosened, sites
-from placement_lint.placement.domain.contents import is_data, leaves_of
+from placement_lint.placement.domain.contents import arrays, is_data, is_placed, leaves_of
 from placement_lint.placement.domain.mesh_contexts import ANY_MESHES
+from placement_lint.placement.domain.program_values import Instance
 from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.state import (
     ANY_DEVICE,
@@ -25,10 +26,7 @@ from placement_lint.placement.domain.values import (
     Array,
     Container,
     Host,
-    Instance,
     Value,
-    arrays,
-    is_placed,
     join,
 )
 from placement_lint.placement.engine.executions import allowed

@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.placement.domain.program_values import Class, External, Function, Instance
 from placement_lint.placement.domain.values import (
     Anything,
     Array,
-    Class,
     Computation,
     Container,
     DefaultDeviceContext,
-    External,
-    Function,
     Host,
-    Instance,
     Mapping,
     Method,
     Plain,

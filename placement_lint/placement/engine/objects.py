@@ -5,22 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from placement_lint.placement.domain.contents import MAX_DEPTH, arrays
+from placement_lint.placement.domain.program_values import Function, Instance
 from placement_lint.placement.domain.values import (
-    MAX_DEPTH,
     NONE,
     NOTHING,
     Array,
     Closure,
     Computation,
     Container,
-    Function,
     Generator,
-    Instance,
     Lazy,
     Method,
     Partial,
     Value,
-    arrays,
     join,
 )
 from placement_lint.placement.engine.pytrees import objects_in, with_objects

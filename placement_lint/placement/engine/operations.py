@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from placement_lint.placement.domain.contents import MAX_DEPTH, arrays
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, Device, differ
 from placement_lint.placement.domain.mesh_devices import MeshDevices, mix
 from placement_lint.placement.domain.places import (
@@ -20,23 +21,21 @@ from placement_lint.placement.domain.places import (
     ArrayOrigin,
     Place,
 )
+from placement_lint.placement.domain.program_values import External
 from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.sharding import Memory, Mesh, Sharding
 from placement_lint.placement.domain.values import (
     ANYTHING,
     DOUBT,
-    MAX_DEPTH,
     NOTHING,
     UNKNOWN,
     Anything,
     AnyTree,
     Array,
-    External,
     Host,
     Mapping,
     Sequence,
     Value,
-    arrays,
     limited,
     sole,
 )

@@ -9,6 +9,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel.movement import REARRANGING_ATTRIBUTES
 from placement_lint.placement.domain.containers import merged, of_items
+from placement_lint.placement.domain.contents import arrays
 from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.state import State, meet
@@ -24,7 +25,6 @@ from placement_lint.placement.domain.values import (
     Plain,
     Sequence,
     Value,
-    arrays,
     join,
     sole,
     value,

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain.contents import element_of
+from placement_lint.placement.domain.program_values import External, Instance
 from placement_lint.placement.domain.state import variable
 from placement_lint.placement.domain.values import (
     UNKNOWN,
     Anything,
     AnyTree,
     Array,
-    External,
     Host,
-    Instance,
     Mapping,
     Plain,
     Sequence,

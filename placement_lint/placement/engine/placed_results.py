@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.jaxmodel.platforms import PLATFORMS
-from placement_lint.placement.domain.contents import leaves_of
+from placement_lint.placement.domain.contents import arrays, leaves_of
 from placement_lint.placement.domain.devices import Device
 from placement_lint.placement.domain.mesh_contexts import LEFT_BEHIND
 from placement_lint.placement.domain.sharding import Sharding
@@ -19,7 +19,6 @@ from placement_lint.placement.domain.values import (
     Plain,
     Sequence,
     TheDevice,
-    arrays,
     join,
     sole,
     value,

@@ -22,6 +22,7 @@ from placement_lint.placement.domain.library_values import (
     Optimizer,
 )
 from placement_lint.placement.domain.ordering import in_order
+from placement_lint.placement.domain.program_values import Class, External, Function, Instance
 from placement_lint.placement.domain.state import (
     SYSTEM,
     State,
@@ -43,17 +44,13 @@ from placement_lint.placement.domain.values import (
     AnyTree,
     Array,
     Atom,
-    Class,
     Closure,
     Computation,
     Container,
     ContextFactory,
     Coroutine,
     DefaultDeviceContext,
-    External,
-    Function,
     Generator,
-    Instance,
     LibraryMethod,
     Method,
     NamedTupleType,

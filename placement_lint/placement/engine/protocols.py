@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.library_values import Dispatched
     from placement_lint.placement.domain.mesh_contexts import MeshesInForce
     from placement_lint.placement.domain.places import Place, Site
+    from placement_lint.placement.domain.program_values import External, Instance
     from placement_lint.placement.domain.record import Record
     from placement_lint.placement.domain.sharded_calls import Running
     from placement_lint.placement.domain.state import Layer, State, Variable, Variables
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
         Atom,
         Closure,
         Computation,
-        External,
-        Instance,
         Lazy,
         LibraryMethod,
         Value,

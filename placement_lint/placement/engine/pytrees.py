@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from placement_lint.placement.domain.contents import map_atoms
+from placement_lint.placement.domain.contents import MAX_DEPTH, map_atoms
 from placement_lint.placement.domain.library_values import AbstractArray
 from placement_lint.placement.domain.ordering import in_order
+from placement_lint.placement.domain.program_values import External, Instance
 from placement_lint.placement.domain.sharding import Sharding, Spec
 from placement_lint.placement.domain.values import (
     ANYTHING,
-    MAX_DEPTH,
     NONE,
     NOTHING,
     UNKNOWN,
@@ -20,9 +20,7 @@ from placement_lint.placement.domain.values import (
     Array,
     Computation,
     Container,
-    External,
     Host,
-    Instance,
     LibraryMethod,
     Mapping,
     Method,

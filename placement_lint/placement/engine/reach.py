@@ -11,20 +11,18 @@ import libcst as cst
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, is_host
 from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.places import NOWHERE
+from placement_lint.placement.domain.program_values import Class, Function, Instance
 from placement_lint.placement.domain.state import State, chosen_defaults, initial_state
 from placement_lint.placement.domain.values import (
     NOTHING,
     AnyTree,
     Array,
     Atom,
-    Class,
     Closure,
     ContextFactory,
     Coroutine,
     DefaultDeviceContext,
-    Function,
     Generator,
-    Instance,
     Lazy,
     Mapping,
     Method,

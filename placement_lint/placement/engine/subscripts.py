@@ -13,10 +13,11 @@ from placement_lint.placement.domain.containers import (
     of_items,
     sited,
 )
-from placement_lint.placement.domain.contents import element_of, is_file, without_parts
+from placement_lint.placement.domain.contents import arrays, element_of, is_file, without_parts
 from placement_lint.placement.domain.keys import Key, Member
 from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.mesh_devices import MeshDevices
+from placement_lint.placement.domain.program_values import Class, External, Instance
 from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.sharding import DeviceGrid
 from placement_lint.placement.domain.values import (
@@ -29,14 +30,10 @@ from placement_lint.placement.domain.values import (
     AnyTree,
     Array,
     Atom,
-    Class,
-    External,
     Host,
-    Instance,
     Plain,
     Sequence,
     Value,
-    arrays,
     join,
     sole,
     value,

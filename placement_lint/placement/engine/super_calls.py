@@ -8,13 +8,12 @@ import libcst as cst
 
 from placement_lint.jaxmodel.libraries import method_of
 from placement_lint.placement.domain.ordering import in_order
+from placement_lint.placement.domain.program_values import Class, Instance
 from placement_lint.placement.domain.state import variable
 from placement_lint.placement.domain.values import (
     NONE,
     NOTHING,
     UNKNOWN,
-    Class,
-    Instance,
     LibraryMethod,
     Plain,
     Value,

@@ -14,19 +14,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from placement_lint.placement.domain.consequences import Consequence
-from placement_lint.placement.domain.contents import map_atoms
+from placement_lint.placement.domain.contents import MAX_DEPTH, arrays, map_atoms
 from placement_lint.placement.domain.devices import differ
 from placement_lint.placement.domain.places import NO_CAUSES, Place, Taking
-from placement_lint.placement.domain.values import (
-    MAX_DEPTH,
-    Anything,
-    AnyTree,
-    Array,
-    External,
-    Host,
-    Plain,
-    arrays,
-)
+from placement_lint.placement.domain.program_values import External
+from placement_lint.placement.domain.values import Anything, AnyTree, Array, Host, Plain
 from placement_lint.placement.domain.values import Mapping as MappingOf
 from placement_lint.placement.domain.values import Sequence as SequenceOf
 from placement_lint.placement.facts.array_parts import taking_of

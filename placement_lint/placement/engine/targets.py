@@ -27,6 +27,7 @@ from placement_lint.placement.domain.containers import (
 from placement_lint.placement.domain.contents import as_tree, iterated_of, leaves_of, map_arrays
 from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.ordering import in_order
+from placement_lint.placement.domain.program_values import Class, Instance
 from placement_lint.placement.domain.state import State, Variable, variable
 from placement_lint.placement.domain.values import (
     ANYTHING,
@@ -35,10 +36,8 @@ from placement_lint.placement.domain.values import (
     UNKNOWN,
     AnyTree,
     Array,
-    Class,
     Container,
     Host,
-    Instance,
     Mapping,
     Plain,
     Sequence,

@@ -13,28 +13,30 @@ from typing import TYPE_CHECKING
 
 from placement_lint.jaxmodel.structures import Structure
 from placement_lint.placement.domain.containers import anonymous
-from placement_lint.placement.domain.contents import element_of, map_arrays
+from placement_lint.placement.domain.contents import (
+    MAX_DEPTH,
+    arrays,
+    element_of,
+    is_placed,
+    map_arrays,
+)
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT
 from placement_lint.placement.domain.places import MADE_ON_TRACERS, ArrayOrigin, Place
+from placement_lint.placement.domain.program_values import External, Instance
 from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.placement.domain.state import SYSTEM
 from placement_lint.placement.domain.values import (
     ANYTHING,
-    MAX_DEPTH,
     UNKNOWN,
     Anything,
     AnyTree,
     Array,
     Computation,
     Container,
-    External,
     Host,
-    Instance,
     Plain,
     Sequence,
-    arrays,
-    is_placed,
     join,
     limited,
     value,

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain.values import Class, Instance, Value, join, sole, value
+from placement_lint.placement.domain.program_values import Class, Instance
+from placement_lint.placement.domain.values import Value, join, sole, value
 from placement_lint.placement.facts.annotations import classes_by_parameter
 
 if TYPE_CHECKING:

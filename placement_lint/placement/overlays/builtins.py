@@ -17,6 +17,7 @@ from placement_lint.placement.domain.containers import (
 from placement_lint.placement.domain.contents import element_of, is_file, iterated_of, of_pairs
 from placement_lint.placement.domain.keys import Member
 from placement_lint.placement.domain.library_values import DeviceList, LibraryFunction
+from placement_lint.placement.domain.program_values import Class, External, Function, Instance
 from placement_lint.placement.domain.values import (
     ANYTHING,
     NOTHING,
@@ -25,16 +26,12 @@ from placement_lint.placement.domain.values import (
     AnyTree,
     Array,
     Atom,
-    Class,
     Computation,
     Container,
     ContextFactory,
     DefaultDeviceContext,
-    External,
-    Function,
     Generator,
     Host,
-    Instance,
     Lazy,
     LibraryMethod,
     Mapping,

@@ -31,7 +31,6 @@ from placement_lint.placement.domain.values import (
     UNKNOWN,
     AnyTree,
     Array,
-    Instance,
     Lazy,
     Mapping,
     Sequence,
@@ -48,6 +47,7 @@ from placement_lint.placement.overlays.tree_methods import (
 from placement_lint.syntax.calls import Arguments, integer_value
 
 if TYPE_CHECKING:
+    from placement_lint.placement.domain.program_values import Instance
     from placement_lint.placement.domain.state import State
     from placement_lint.placement.domain.values import Container
     from placement_lint.placement.engine.arguments import Operand

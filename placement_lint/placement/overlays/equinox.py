@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from placement_lint.jaxmodel.libraries.equinox import LAYERS
+from placement_lint.placement.domain.program_values import External
 from placement_lint.placement.domain.values import (
     NONE,
     NOTHING,
@@ -11,7 +12,6 @@ from placement_lint.placement.domain.values import (
     Anything,
     AnyTree,
     Array,
-    External,
     Host,
     Plain,
     Value,

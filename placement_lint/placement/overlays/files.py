@@ -8,6 +8,7 @@ from placement_lint.jaxmodel.libraries.transformers import FLAX_MODELS, PRETRAIN
 from placement_lint.placement.domain.contents import committed_to
 from placement_lint.placement.domain.devices import Device
 from placement_lint.placement.domain.library_values import AbstractArray
+from placement_lint.placement.domain.program_values import Instance
 from placement_lint.placement.domain.state import chosen_defaults
 from placement_lint.placement.domain.values import (
     HOST,
@@ -16,7 +17,6 @@ from placement_lint.placement.domain.values import (
     AnyTree,
     Array,
     Host,
-    Instance,
     Plain,
     Sequence,
     Value,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from placement_lint.jaxmodel.libraries.flax import FLATTENING, FREEZING, LINEN_LAYERS
 from placement_lint.jaxmodel.libraries.transformers import PRETRAINED
+from placement_lint.placement.domain.program_values import Class, Instance
 from placement_lint.placement.domain.values import (
     NOTHING,
     PLAIN,
     UNKNOWN,
     AnyTree,
-    Class,
-    Instance,
     Mapping,
     Sequence,
     Value,

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.tracing import NAMED_SHARDINGS, SHARD_MAPS
 from placement_lint.jaxmodel.transfer import Effect
-from placement_lint.placement.domain.contents import committed_to, element_of, iterated_of
+from placement_lint.placement.domain.contents import arrays, committed_to, element_of, iterated_of
 from placement_lint.placement.domain.library_values import LibraryFunction
+from placement_lint.placement.domain.program_values import External
 from placement_lint.placement.domain.sharding import Sharding, Spec
 from placement_lint.placement.domain.state import ANY_DEVICE, DefaultDevice
 from placement_lint.placement.domain.values import (
@@ -23,7 +24,6 @@ from placement_lint.placement.domain.values import (
     AnyTree,
     Array,
     Computation,
-    External,
     Host,
     Mapping,
     Partial,
@@ -32,7 +32,6 @@ from placement_lint.placement.domain.values import (
     TheDevice,
     TreeStructure,
     Value,
-    arrays,
     join,
     limited,
     sole,

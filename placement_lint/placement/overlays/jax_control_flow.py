@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from placement_lint.jaxmodel.tracing import OVER_WHOLE_ARRAYS
-from placement_lint.placement.domain.contents import element_of
+from placement_lint.placement.domain.contents import arrays, element_of
 from placement_lint.placement.domain.values import (
     NONE,
     PLAIN,
@@ -23,7 +23,6 @@ from placement_lint.placement.domain.values import (
     Plain,
     Sequence,
     Value,
-    arrays,
     join,
     sole,
 )

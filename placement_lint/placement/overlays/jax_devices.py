@@ -18,6 +18,7 @@ from placement_lint.placement.domain.library_values import (
     TensorFile,
 )
 from placement_lint.placement.domain.platform_names import PlatformName
+from placement_lint.placement.domain.program_values import External
 from placement_lint.placement.domain.sharding import Memory, Sharding
 from placement_lint.placement.domain.state import ANY_DEVICE, SYSTEM, DefaultDevice, Devices
 from placement_lint.placement.domain.values import (
@@ -28,7 +29,6 @@ from placement_lint.placement.domain.values import (
     UNKNOWN,
     Atom,
     DefaultDeviceContext,
-    External,
     Host,
     Plain,
     PlainContext,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.tracing import NAMED_SHARDINGS, SHARD_MAPS
-from placement_lint.placement.domain.contents import committed_to
+from placement_lint.placement.domain.contents import arrays, committed_to
 from placement_lint.placement.domain.mesh_contexts import (
     ANY_CHANGE,
     MeshChange,
@@ -38,7 +38,6 @@ from placement_lint.placement.domain.values import (
     PlainContext,
     Sequence,
     Value,
-    arrays,
     sole,
     value,
 )

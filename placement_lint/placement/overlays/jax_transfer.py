@@ -15,10 +15,11 @@ from placement_lint.jaxmodel.structures import SEQUENCES, SEQUENCES_UNASKED
 from placement_lint.jaxmodel.tracing import OVER_WHOLE_ARRAYS
 from placement_lint.jaxmodel.transfer import Effect, Gives
 from placement_lint.placement.domain.containers import anonymous
-from placement_lint.placement.domain.contents import committed_to
+from placement_lint.placement.domain.contents import arrays, committed_to
 from placement_lint.placement.domain.devices import Device
 from placement_lint.placement.domain.library_values import LibraryFunction, Optimizer, Pickled
 from placement_lint.placement.domain.places import ArrayOrigin, Place
+from placement_lint.placement.domain.program_values import External, Function, Instance
 from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.state import SYSTEM
 from placement_lint.placement.domain.transformations import Usage
@@ -35,10 +36,7 @@ from placement_lint.placement.domain.values import (
     Closure,
     Computation,
     Container,
-    External,
-    Function,
     Host,
-    Instance,
     LibraryMethod,
     Mapping,
     Method,
@@ -46,7 +44,6 @@ from placement_lint.placement.domain.values import (
     Plain,
     Sequence,
     Value,
-    arrays,
     join,
     sole,
     value,

@@ -6,15 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placement_lint.placement.domain.contents import committed_to, map_arrays
-from placement_lint.placement.domain.values import (
-    DOUBTFUL,
-    Anything,
-    AnyTree,
-    Array,
-    External,
-    Value,
-    join,
-)
+from placement_lint.placement.domain.program_values import External
+from placement_lint.placement.domain.values import DOUBTFUL, Anything, AnyTree, Array, Value, join
 
 if TYPE_CHECKING:
     from placement_lint.placement.overlays.registry import LibraryCall

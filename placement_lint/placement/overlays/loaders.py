@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from placement_lint.jaxmodel.libraries.torch import LOADER
-from placement_lint.placement.domain.contents import iterated_of
+from placement_lint.placement.domain.contents import arrays, iterated_of
 from placement_lint.placement.domain.ordering import in_order
+from placement_lint.placement.domain.program_values import Instance
 from placement_lint.placement.domain.state import ANY_DEVICE, DefaultDevice
 from placement_lint.placement.domain.values import (
     HOST,
@@ -18,12 +19,10 @@ from placement_lint.placement.domain.values import (
     Anything,
     AnyTree,
     Host,
-    Instance,
     Mapping,
     Plain,
     Sequence,
     Value,
-    arrays,
     join,
     sole,
     value,

@@ -14,6 +14,7 @@ from placement_lint.placement.domain.containers import (
     words_of,
 )
 from placement_lint.placement.domain.contents import (
+    arrays,
     as_tree,
     committed_to,
     element_of,
@@ -28,6 +29,7 @@ from placement_lint.placement.domain.library_values import (
     TensorFile,
 )
 from placement_lint.placement.domain.mesh_contexts import ANY_MESHES
+from placement_lint.placement.domain.program_values import Class, Instance
 from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.sharding import DeviceGrid, Memory, Mesh
 from placement_lint.placement.domain.state import chosen_defaults
@@ -42,12 +44,10 @@ from placement_lint.placement.domain.values import (
     Anything,
     AnyTree,
     Array,
-    Class,
     DefaultDeviceContext,
     Future,
     Generator,
     Host,
-    Instance,
     LibraryMethod,
     Mapping,
     Plain,
@@ -56,7 +56,6 @@ from placement_lint.placement.domain.values import (
     TheDevice,
     Thread,
     Value,
-    arrays,
     is_unfollowed,
     join,
     sole,

@@ -6,14 +6,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain.values import (
-    UNKNOWN,
-    Instance,
-    Mapping,
-    Value,
-    sole,
-    value,
-)
+from placement_lint.placement.domain.program_values import Instance
+from placement_lint.placement.domain.values import UNKNOWN, Mapping, Value, sole, value
 from placement_lint.placement.overlays.registry import ObjectCall, objects
 from placement_lint.syntax.calls import Arguments, string_value
 

@@ -13,15 +13,15 @@ from placement_lint.jaxmodel.libraries.optax import (
     WITHOUT_MOMENTS,
     WRAPPING,
 )
+from placement_lint.placement.domain.contents import MAX_DEPTH
 from placement_lint.placement.domain.library_values import Optimizer
 from placement_lint.placement.domain.ordering import in_order
+from placement_lint.placement.domain.program_values import Function
 from placement_lint.placement.domain.values import (
-    MAX_DEPTH,
     NONE,
     UNKNOWN,
     Anything,
     Array,
-    Function,
     LibraryMethod,
     Mapping,
     Sequence,

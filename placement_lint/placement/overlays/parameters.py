@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.placement.domain.contents import arrays
+from placement_lint.placement.domain.program_values import External
 from placement_lint.placement.domain.values import (
     ANYTHING,
     NOTHING,
@@ -15,10 +17,8 @@ from placement_lint.placement.domain.values import (
     Anything,
     AnyTree,
     Array,
-    External,
     Sequence,
     Value,
-    arrays,
     join,
     value,
 )

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain.keys import sorted_items
+from placement_lint.placement.domain.program_values import Class, Instance
 from placement_lint.placement.domain.values import (
     NOTHING,
     UNKNOWN,
-    Class,
-    Instance,
     Mapping,
     NamedTupleType,
     Plain,

@@ -8,6 +8,7 @@ from placement_lint.jaxmodel.libraries.threads import THREAD
 from placement_lint.placement.domain.containers import MAX_ITEMS
 from placement_lint.placement.domain.contents import awaited
 from placement_lint.placement.domain.library_values import Executor, Getter, LibraryFunction
+from placement_lint.placement.domain.program_values import External, Function, Instance
 from placement_lint.placement.domain.values import (
     NONE,
     NOTHING,
@@ -16,10 +17,7 @@ from placement_lint.placement.domain.values import (
     Array,
     Closure,
     Coroutine,
-    External,
-    Function,
     Future,
-    Instance,
     Mapping,
     Method,
     Partial,

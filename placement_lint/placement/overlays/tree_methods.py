@@ -8,13 +8,13 @@ import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.placement.domain.containers import EXTENDING, view_of
+from placement_lint.placement.domain.contents import arrays
 from placement_lint.placement.domain.values import (
     PLAIN,
     UNKNOWN,
     AnyTree,
     Mapping,
     Value,
-    arrays,
     join,
     value,
 )

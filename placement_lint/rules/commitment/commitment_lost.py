@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
-from placement_lint.placement.domain import values
+from placement_lint.placement.domain import contents, values
 from placement_lint.placement.domain.devices import Device, differ
 from placement_lint.placement.domain.library_values import Pickled
 from placement_lint.placement.domain.places import Place
@@ -166,7 +166,7 @@ def _way_of(
     there = ctx.beside(operand.module)
     if there is None:
         return []
-    committed = committed_at(values.arrays(_held(operand, ctx)), ctx)
+    committed = committed_at(contents.arrays(_held(operand, ctx)), ctx)
     at = there.tree.nodes[operand.node]
     return journey(committed, at, there, f"committed to {device} here") if committed else []
 
@@ -182,7 +182,7 @@ def _committed_to(operand: Place, call: cst.Call, ctx: Context) -> set[Device | 
     """
     held = _held(operand, ctx)
     found: set[Device | None] = set()
-    for array in values.arrays(held):
+    for array in contents.arrays(held):
         elsewhere = [
             differ(array.device, default, accelerator=ctx.flow.accelerator) is True
             for default in ctx.flow.default_devices(call)
@@ -277,7 +277,7 @@ def shapes_taken(call: cst.Call, ctx: Context) -> list[Place]:
         return []
     made = ctx.flow.value(call)
     place = _place(call, ctx)
-    if not any(_is_made_at(place, array) for array in values.arrays(made)):
+    if not any(_is_made_at(place, array) for array in contents.arrays(made)):
         return []
     if not all(computation.fills for computation in computations):
         return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Confidence, Severity
-from placement_lint.placement.domain import values
+from placement_lint.placement.domain import contents
 from placement_lint.placement.domain.devices import Device
 from placement_lint.prefilter.conditions import COMMITTED, LISTED_DEVICES, AllOf
 from placement_lint.rules.base import Rule
@@ -108,7 +108,7 @@ class CommittedDevicesMixed(Rule):
 def _journey(operands: Iterable[cst.CSTNode], ctx: Context) -> list[tuple[cst.CSTNode, str, str]]:
     """Return the way of the first operand that is committed to the host."""
     for operand in operands:
-        found = [array for array in values.arrays(ctx.flow.tree_of(operand)) if array.via]
+        found = [array for array in contents.arrays(ctx.flow.tree_of(operand)) if array.via]
         if found:
             return journey_of(found, operand, ctx)
     return []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
-from placement_lint.placement.domain import values
+from placement_lint.placement.domain import contents, program_values, values
 from placement_lint.placement.domain.places import (
     Place,
 )
@@ -285,7 +285,7 @@ def _is_changed_module(operand: int, node: cst.CSTNode, ctx: Context) -> bool:
     changes = any(isinstance(a, values.Computation) and a.changes_objects for a in called)
     given = ctx.tree.nodes[operand] if changes else None
     return isinstance(given, cst.BaseExpression) and any(
-        isinstance(atom, values.Instance | values.AnyTree) for atom in ctx.flow.value(given)
+        isinstance(atom, program_values.Instance | values.AnyTree) for atom in ctx.flow.value(given)
     )
 
 
@@ -347,7 +347,7 @@ def _message(computation: _Computation, pulling: list[cst.CSTNode], ctx: Context
 
 def _holds_arrays(node: cst.CSTNode, ctx: Context) -> bool:
     """Return whether an operand is arrays, and no function that closes over some."""
-    return any(True for _ in values.arrays(ctx.flow.value(node)))
+    return any(True for _ in contents.arrays(ctx.flow.value(node)))
 
 
 def _follows_of(computation: _Computation, runs: str, ctx: Context) -> str:
@@ -446,5 +446,5 @@ def _can_be_put(node: cst.CSTNode, pull: Pull, ctx: Context) -> bool:
         return False
     by = pull.pulling[ctx.tree.index(node)]
     whole = ctx.is_call(followed(node, ctx), "jax.device_put")
-    small = all(array.is_small for array in values.arrays(ctx.flow.value(node)))
+    small = all(array.is_small for array in contents.arrays(ctx.flow.value(node)))
     return bool(by) and (not pull.in_loop or not whole or small)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain import values
+from placement_lint.placement.domain import contents, program_values, values
 from placement_lint.semantic.enclosing import ancestors_in_function
 from placement_lint.syntax.dotted import dotted
 
@@ -91,7 +91,7 @@ def _rebound(use: Use, ctx: Context) -> set[Array]:
         stored = [ctx.flow.value(bound) for name in names for bound in _stored_in(loop, name, ctx)]
         if stored and not any(map(_has_other, stored)):
             inside = {array for array in use.moved if is_made_in(array, loop, ctx)}
-            found |= use.moved.difference(inside, *map(values.arrays, stored))
+            found |= use.moved.difference(inside, *map(contents.arrays, stored))
     return found
 
 
@@ -107,7 +107,7 @@ def _names(node: cst.CSTNode) -> Iterator[str]:
 
 def _has_other(held: values.Value) -> bool:
     """Return whether there may be arrays in a value beside those that are seen in it."""
-    return any(isinstance(atom, values.Instance) for atom in held)
+    return any(isinstance(atom, program_values.Instance) for atom in held)
 
 
 def is_made_in(array: Array, loop: cst.CSTNode, ctx: Context) -> bool:

@@ -13,7 +13,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect
-from placement_lint.placement.domain import contents, values
+from placement_lint.placement.domain import contents, program_values, values
 from placement_lint.placement.engine.operations import seat_of
 from placement_lint.rules.commitment.combining import COMBINING, COMBINING_TREES, REFUSING
 from placement_lint.rules.commitment.dependence import EACH, computed_together, needed_parts
@@ -297,7 +297,7 @@ def _is_reassigned(operand: cst.CSTNode, seat: Seat, operation: cst.CSTNode, ctx
 def _objects(attribute: cst.Attribute, ctx: Context) -> Value:
     """Return the objects of which an attribute is read or set, where only those are known."""
     held = ctx.flow.value(attribute.value)
-    return held if all(isinstance(atom, values.Instance) for atom in held) else frozenset()
+    return held if all(isinstance(atom, program_values.Instance) for atom in held) else frozenset()
 
 
 def _is_never_reached(node: cst.CSTNode, operation: cst.CSTNode, ctx: Context) -> bool:
@@ -436,7 +436,7 @@ def _met_in_a_branch(call: cst.Call, mixture: Mixture, ctx: Context) -> list[tup
         branches = [each.value for each in branches[0].elements]
     for branch in branches:
         atom = values.sole(ctx.flow.value(branch))
-        function = _body(atom.place, ctx) if isinstance(atom, values.Function) else None
+        function = _body(atom.place, ctx) if isinstance(atom, program_values.Function) else None
         if function is None:
             continue
         given = dict(zip(_parameters(function[0]), arguments.positional[first:], strict=False))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.libraries.optax import LIBRARY
-from placement_lint.placement.domain import values
+from placement_lint.placement.domain import program_values, values
 from placement_lint.placement.domain.library_values import Optimizer
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.functions import only_return
@@ -31,7 +31,7 @@ def made_by(computation: values.Computation, ctx: Context) -> str | None:
     only = values.sole(computation.of)
     if says_where or len(computation.steps) != 1 or not computation.is_staged:
         return None
-    place = only.place if isinstance(only, values.Function) else computation.function
+    place = only.place if isinstance(only, program_values.Function) else computation.function
     place = only.function if isinstance(only, values.Method) else place
     there = None if place is None else ctx.beside(place.module)
     function = None if place is None else ctx.flow.program.node(place)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain import values
+from placement_lint.placement.domain import contents, values
 from placement_lint.placement.domain.devices import Device, differ, is_host
 from placement_lint.placement.domain.places import (
     Place,
@@ -125,7 +125,7 @@ def _was_on_accelerator(node: cst.CSTNode, ctx: Context) -> bool:
         not is_host(array.device)
         and not array.is_small
         and differ(array.device, Device("cpu", 0), accelerator=ctx.flow.accelerator)
-        for array in values.arrays(ctx.flow.value(given))
+        for array in contents.arrays(ctx.flow.value(given))
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.transfer import LIKE_CREATORS, Effect
-from placement_lint.placement.domain import values
+from placement_lint.placement.domain import contents, values
 from placement_lint.rules.transfers.array_sizes import (
     element_count,
     is_supposed,
@@ -140,7 +140,7 @@ def _called(node: cst.Call, name: str, ctx: Context, steps: int) -> ArrayExtent:
     if row is not None and row.effect in {Effect.CONVERT, Effect.COPY} and first is not None:
         count = literal_count(first, ctx)
         given = ctx.flow.value(first)
-        if count is None and any(True for _ in values.arrays(given)):
+        if count is None and any(True for _ in contents.arrays(given)):
             return _held(first, ctx, steps - 1)
         if count is None and not all(isinstance(atom, values.Host) for atom in given):
             plain = all(isinstance(atom, values.Plain) for atom in given)
@@ -186,7 +186,7 @@ def _held(node: cst.BaseExpression, ctx: Context, steps: int) -> ArrayExtent:
 
 
 def _of_value(held: Value, ctx: Context, steps: int) -> ArrayExtent:
-    found = [extent(array, ctx, steps) for array in values.arrays(held)]
+    found = [extent(array, ctx, steps) for array in contents.arrays(held)]
     if found:
         return _either(found)
     plain = bool(held) and all(isinstance(atom, values.Plain) for atom in held)

@@ -9,7 +9,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.transfer import Effect
-from placement_lint.placement.domain import values
+from placement_lint.placement.domain import contents, program_values, values
 from placement_lint.placement.domain.places import (
     Place,
 )
@@ -30,8 +30,8 @@ _PLACING = frozenset({
     "jax.device_get", "jax.device_put", "numpy.array", "numpy.asarray",
 })  # fmt: skip
 _FOLLOWED = (
-    values.Class, values.Computation, values.Function, values.Instance, values.Method,
-    values.Partial,
+    program_values.Class, program_values.Function, program_values.Instance, values.Computation,
+    values.Method, values.Partial,
 )  # fmt: skip
 _GROWING = frozenset(
     "add append appendleft extend get insert items pop put setdefault update values".split()
@@ -50,7 +50,7 @@ class Results:
         self._found: dict[Place, list[Place]] = {}
         for path, module in ctx.flow.program.modules.items():
             for node, held in module.record.values.items():
-                operations = {place for array in values.arrays(held) for place in array.via}
+                operations = {place for array in contents.arrays(held) for place in array.via}
                 for place in operations:
                     self._found.setdefault(place, []).append(Place(path, node))
 

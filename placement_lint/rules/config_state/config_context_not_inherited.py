@@ -11,7 +11,7 @@ from placement_lint.findings import Confidence, Severity
 from placement_lint.jaxmodel.donation import TREE_MAPS
 from placement_lint.jaxmodel.effects import Effect
 from placement_lint.jaxmodel.transfer import TABLE
-from placement_lint.placement.domain import values
+from placement_lint.placement.domain import program_values, values
 from placement_lint.placement.domain.contents import functions_in
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, differ
 from placement_lint.placement.domain.library_values import Executor
@@ -354,11 +354,11 @@ def _callee(call: cst.Call, ctx: Context) -> tuple[Function, Context] | None:
     program, held = ctx.flow.program, ctx.flow.value(call.func)
     only = next(iter(held)) if len(held) == 1 else None
     place: Place | None = None
-    if isinstance(only, values.Function):
+    if isinstance(only, program_values.Function):
         place = only.place
     elif isinstance(only, values.Method):
         place = only.function
-    elif isinstance(only, values.Class):
+    elif isinstance(only, program_values.Class):
         place = program.classes.method(only.place, "__init__")
     function = None if place is None else program.node(place)
     there = None if place is None else ctx.beside(place.module)
@@ -379,8 +379,8 @@ def _run_of_thread(call: cst.Call, ctx: Context) -> Iterator[tuple[cst.FunctionD
     held = ctx.flow.value(function.value)
     only = next(iter(held), None)
     # Those of a list are of one class.
-    if not isinstance(only, values.Instance) or any(
-        not isinstance(each, values.Instance) or each.cls != only.cls for each in held
+    if not isinstance(only, program_values.Instance) or any(
+        not isinstance(each, program_values.Instance) or each.cls != only.cls for each in held
     ):
         return
     if program.classes.method(only.cls, "start"):

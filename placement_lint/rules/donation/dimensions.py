@@ -305,7 +305,8 @@ def _calls_of(
 
 def _function_called(node: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Context] | None:
     """Return the function of the program that a call is of, and the file that it is in."""
-    from placement_lint.placement.domain.values import Computation, Function, Method, sole
+    from placement_lint.placement.domain.program_values import Function
+    from placement_lint.placement.domain.values import Computation, Method, sole
 
     only = sole(ctx.flow.value(node.func))
     if isinstance(only, Computation) and len(only.steps) == 1 and only.steps[0].is_whole:

@@ -133,7 +133,7 @@ def _whole_on(held: Value) -> Mesh | None:
 
     What is computed of such arrays is so, too: the compiler has no reason to split it.
     """
-    from placement_lint.placement.domain.values import arrays
+    from placement_lint.placement.domain.contents import arrays
     from placement_lint.rules.commitment.commitment_lost import is_certain
 
     found = [array.sharding for array in arrays(held)]

@@ -62,13 +62,17 @@ def _is_kept(use: cst.CSTNode, ctx: Context) -> bool:
     """Return whether a use of a function keeps it, or hands it to code of the program alone: from
     there it is followed to what compiles it.
     """
-    from placement_lint.placement.domain import values
+    from placement_lint.placement.domain import program_values, values
 
     parent = ctx.parent(use)
     if isinstance(parent, cst.Arg):
         call = ctx.parent(parent)
         of_program = (
-            values.Class | values.Closure | values.Function | values.Method | values.NamedTupleType
+            program_values.Class
+            | values.Closure
+            | program_values.Function
+            | values.Method
+            | values.NamedTupleType
         )
         held = ctx.flow.value(call.func) if isinstance(call, cst.Call) else frozenset()
         if isinstance(call, cst.Call) and ctx.called(call) in _KEEPING:

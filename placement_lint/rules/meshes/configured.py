@@ -16,7 +16,7 @@ from placement_lint.semantic.written_tables import entries_of
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
 
 if TYPE_CHECKING:
-    from placement_lint.placement.domain.values import Instance
+    from placement_lint.placement.domain.program_values import Instance
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
 
@@ -211,7 +211,8 @@ def _is_target(node: cst.BaseExpression, ctx: Context) -> bool:
 
 def _field(node: cst.Attribute, ctx: Context) -> tuple[cst.BaseExpression, Context] | None:
     """Return what a field of the one object is that an expression names, and where that stands."""
-    from placement_lint.placement.domain.values import Instance, sole
+    from placement_lint.placement.domain.program_values import Instance
+    from placement_lint.placement.domain.values import sole
 
     only = sole(ctx.flow.value(node.value))
     if not isinstance(only, Instance) or not _is_as_made(only, ctx):
@@ -238,7 +239,8 @@ def _field(node: cst.Attribute, ctx: Context) -> tuple[cst.BaseExpression, Conte
 
 def _is_as_made(instance: Instance, ctx: Context) -> bool:
     """Return whether an object is the one that was made: a function may have handed it out."""
-    from placement_lint.placement.domain.values import Function, sole
+    from placement_lint.placement.domain.program_values import Function
+    from placement_lint.placement.domain.values import sole
 
     if instance.through is None:
         return True
@@ -251,7 +253,8 @@ def _is_as_made(instance: Instance, ctx: Context) -> bool:
 
 def _is_class(made: cst.CSTNode, instance: Instance, ctx: Context) -> bool:
     """Return whether an object is made by calling its class."""
-    from placement_lint.placement.domain.values import Class, sole
+    from placement_lint.placement.domain.program_values import Class
+    from placement_lint.placement.domain.values import sole
 
     called = sole(ctx.flow.value(made.func)) if isinstance(made, cst.Call) else None
     return isinstance(called, Class) and called.place == instance.cls

@@ -164,7 +164,8 @@ def _names_of(definition: cst.FunctionDef | cst.Lambda | cst.ClassDef, ctx: Cont
 
 def _may_be(called: Value, place: Place) -> bool:
     """Return whether what is called may be what is defined at a place."""
-    from placement_lint.placement.domain.values import Class, Closure, Function, Method
+    from placement_lint.placement.domain.program_values import Class, Function
+    from placement_lint.placement.domain.values import Closure, Method
 
     known = set()
     for atom in called:

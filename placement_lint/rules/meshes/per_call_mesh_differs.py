@@ -128,7 +128,7 @@ def _is_excused(node: cst.CSTNode, ctx: Context) -> bool:
 
 def _mesh_of(held: Value) -> Mesh | None:
     """Return the one mesh that all arrays in a value surely are on."""
-    from placement_lint.placement.domain.values import arrays
+    from placement_lint.placement.domain.contents import arrays
     from placement_lint.rules.commitment.commitment_lost import is_certain
 
     meshes = {None if each.sharding is None else each.sharding.mesh for each in arrays(held)}

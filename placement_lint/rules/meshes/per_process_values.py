@@ -296,7 +296,7 @@ def _names(function: cst.FunctionDef | cst.Lambda) -> list[str]:
 
 def _class_of(node: cst.BaseExpression, ctx: Context) -> tuple[cst.ClassDef, Context] | None:
     """Return the class of the program of which an expression surely is an object, with its file."""
-    from placement_lint.placement.domain.values import Instance
+    from placement_lint.placement.domain.program_values import Instance
 
     classes = {atom.cls if isinstance(atom, Instance) else None for atom in ctx.flow.value(node)}
     place = classes.pop() if len(classes) == 1 else None
@@ -307,7 +307,8 @@ def _class_of(node: cst.BaseExpression, ctx: Context) -> tuple[cst.ClassDef, Con
 
 def _function(call: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Context] | None:
     """Return the function of the program that a call is of, with its file."""
-    from placement_lint.placement.domain.values import Function, Method, sole
+    from placement_lint.placement.domain.program_values import Function
+    from placement_lint.placement.domain.values import Method, sole
 
     atom = sole(ctx.flow.value(call.func))
     place = None

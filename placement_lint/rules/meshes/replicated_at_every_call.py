@@ -168,7 +168,7 @@ def _where_made(
     """Return where an argument is made, as a related place: what binds it, or the expression of
     the program that made the array, where it came from there.
     """
-    from placement_lint.placement.domain.values import arrays
+    from placement_lint.placement.domain.contents import arrays
 
     if is_here or (made is not argument and not isinstance(made, cst.Param)):
         return ((made, ctx.module.path, "made here, and put nowhere"),)
@@ -245,7 +245,7 @@ def _kept(argument: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | No
 
 def _is_alone(held: Value) -> bool:
     """Return whether all arrays in a value surely are uncommitted on the default device."""
-    from placement_lint.placement.domain.values import arrays
+    from placement_lint.placement.domain.contents import arrays
 
     found = list(arrays(held))
     return (
@@ -269,7 +269,7 @@ def _is_large(made: cst.BaseExpression | None, ctx: Context) -> bool:
 
 def _has_large(held: Value, ctx: Context) -> bool:
     """Return whether one of the arrays in a value was made with a shape that is large."""
-    from placement_lint.placement.domain.values import arrays
+    from placement_lint.placement.domain.contents import arrays
 
     for array in arrays(held):
         created = None if array.origin is None else array.origin.created

@@ -132,7 +132,8 @@ def _before(call: cst.Call, held: Value, ctx: Context) -> Value:
 
     That is not what the call itself has made.
     """
-    from placement_lint.placement.domain.values import arrays, value
+    from placement_lint.placement.domain.contents import arrays
+    from placement_lint.placement.domain.values import value
 
     place = ctx.flow.module.place(call)
 

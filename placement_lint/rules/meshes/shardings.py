@@ -289,7 +289,8 @@ def split_over(held: Value, *, partly: bool = False) -> Sharding | None:
 
     `partly`: some of a tree may be whole on the mesh, as the small ones often are.
     """
-    from placement_lint.placement.domain.values import Array, arrays
+    from placement_lint.placement.domain.contents import arrays
+    from placement_lint.placement.domain.values import Array
     from placement_lint.rules.commitment.commitment_lost import is_certain
 
     found = list(arrays(held))

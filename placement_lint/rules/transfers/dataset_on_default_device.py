@@ -9,7 +9,7 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.transfer import NUMPY_LOADERS, Effect
-from placement_lint.placement.domain import contents, values
+from placement_lint.placement.domain import contents, program_values, values
 from placement_lint.placement.domain.consequences import Destination
 from placement_lint.placement.domain.devices import Device
 from placement_lint.prefilter.conditions import Uses
@@ -260,7 +260,7 @@ def _meets_arrays(load: cst.Call, whole: cst.BaseExpression, ctx: Context) -> bo
         isinstance(part, cst.Name | cst.Attribute | cst.Call)
         and part not in around
         and part not in inside
-        and any(True for _ in values.arrays(ctx.flow.value(part)))
+        and any(True for _ in contents.arrays(ctx.flow.value(part)))
         for part in ctx.tree.descendants(whole)
     )
 
@@ -269,7 +269,8 @@ def _gives_arrays(node: cst.Call, whole: cst.BaseExpression, ctx: Context) -> bo
     """Return whether no call around gives what nobody knows here: an object cannot be put."""
     for around in ctx.tree.ancestors(node):
         known = not isinstance(around, cst.Call) or not any(
-            isinstance(atom, values.Anything | values.External) for atom in ctx.flow.value(around)
+            isinstance(atom, values.Anything | program_values.External)
+            for atom in ctx.flow.value(around)
         )
         if not known or around is whole:
             return known

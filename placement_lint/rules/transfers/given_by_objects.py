@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.callbacks import DATA_LOADER, HOST_CALLBACKS
-from placement_lint.placement.domain import values
-from placement_lint.placement.domain.values import Instance
+from placement_lint.placement.domain import program_values, values
+from placement_lint.placement.domain.program_values import Instance
 from placement_lint.semantic.datasets import DATASET_METHODS
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.semantic.followed import followed
@@ -194,10 +194,10 @@ def _functions_of(atom: Atom, methods: tuple[str, ...], program: Program) -> Ite
     """Yield what calling a value runs, or one of these methods of an object."""
     while isinstance(atom, values.Partial):
         atom = atom.function
-    if isinstance(atom, values.Function):
+    if isinstance(atom, program_values.Function):
         yield atom.place
     elif isinstance(atom, values.Method):
         yield atom.function
-    elif isinstance(atom, values.Instance):
+    elif isinstance(atom, program_values.Instance):
         found = (program.classes.method(atom.cls, name) for name in methods)
         yield from (place for place in found if place is not None)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
-from placement_lint.placement.domain import values
+from placement_lint.placement.domain import contents, values
 from placement_lint.placement.domain.devices import Device, differ
 from placement_lint.prefilter.conditions import AllOf, AnyOf, ArgumentMatches, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
@@ -270,7 +270,7 @@ def _is_given_committed(call: cst.Call, device: Device | None, ctx: Context) -> 
         and differ(array.device, device, accelerator=ctx.flow.accelerator) is not False
         for each in _calls(call, ctx)
         for argument in each.args
-        for array in values.arrays(ctx.flow.value(argument.value))
+        for array in contents.arrays(ctx.flow.value(argument.value))
     )
 
 

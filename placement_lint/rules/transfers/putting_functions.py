@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain import values
+from placement_lint.placement.domain import program_values, values
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import parameter_named
 
@@ -58,7 +58,7 @@ def function_called(call: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Cont
         return None
     program, only = ctx.flow.program, values.sole(ctx.flow.value(call.func))
     place = None
-    if isinstance(only, values.Function):
+    if isinstance(only, program_values.Function):
         place = only.place
     elif isinstance(only, values.Method):
         place = only.function

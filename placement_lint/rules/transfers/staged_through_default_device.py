@@ -444,7 +444,7 @@ def _report_filling(
 
 def _way_of(like: cst.BaseExpression, ctx: Context) -> list[tuple[cst.CSTNode, str, str]]:
     """Return where an array was committed, and its way from there."""
-    committed = committed_at(values.arrays(ctx.flow.tree_of(like)), ctx)
+    committed = committed_at(contents.arrays(ctx.flow.tree_of(like)), ctx)
     return journey(committed, like, ctx, "committed here") if committed else []
 
 

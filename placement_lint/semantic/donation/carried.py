@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.placement.domain.program_values import Function
 from placement_lint.placement.domain.values import (
     NONE,
     Array,
     Computation,
-    Function,
     Host,
     Mapping,
     Plain,

@@ -20,12 +20,12 @@ from placement_lint.placement.domain.containers import (
     without_item,
 )
 from placement_lint.placement.domain.places import Place, Site
+from placement_lint.placement.domain.program_values import Instance
 from placement_lint.placement.domain.values import (
     HOST,
     NOTHING,
     PLAIN,
     UNKNOWN,
-    Instance,
     Mapping,
     Sequence,
     Value,

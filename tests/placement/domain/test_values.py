@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from placement_lint.placement.domain.contents import (
+    arrays,
     committed_to,
     element_of,
     iterated_of,
@@ -33,7 +34,6 @@ from placement_lint.placement.domain.values import (
     Sequence,
     TheDevice,
     Value,
-    arrays,
     join,
     limited,
     value,
