@@ -24,6 +24,7 @@ _FOR_PARSED_FILES = {
 
 _FOR_FILES_THAT_PASS = (
     "libcst",
+    "placement_lint.placement.domain.program_values",
     "placement_lint.placement.domain.record",
     "placement_lint.placement.domain.values",
 )

@@ -9,8 +9,9 @@ it may ask about other files.
 - Names and objects: `beside` (what another file of the program defines), `followed`, `known_types`,
   `method_uses`, `named_places` (what arrays are put on), `object_classes`, `own_attributes`,
   `set_attributes`, `spread_options`, `written_tables`.
-- What happens when: `execution_order`, `called_when_decorated` and `module_summary` (what importing
-  does), `enclosing` (what is around a node), `platform_pins`, `version_guards`.
+- What happens when: `execution_order`, of the events on `ways`, which `execution_steps` lead to;
+  `local_functions` (that calls execute), `called_when_decorated` and `module_summary` (what
+  importing does), `enclosing` (what is around a node), `platform_pins`, `version_guards`.
 - What a loop waits for: `loops`, `host_reads` (what the host reads of the device), `kept_results`,
   `tested_names`, `written_files`.
 - Words, literals and arrays: `array_operators`, `expressed_words`, `written_arrays`.

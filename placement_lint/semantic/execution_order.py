@@ -7,15 +7,28 @@ functions that are called on the way. A `try` counts as if it went through.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from placement_lint.jaxmodel.backend_start import ENTERING_STARTS_BACKEND, starts_backend
 from placement_lint.jaxmodel.startup import RESETTING_CALLS
 from placement_lint.semantic.called_when_decorated import is_called_when_decorated
+from placement_lint.semantic.execution_steps import (
+    Branches,
+    CallElsewhere,
+    Event,
+    ExecutionStep,
+    ImportStep,
+    OtherWays,
+    as_done_by,
+    bodies_of_other_ways,
+    called,
+    executed,
+    executed_before,
+)
+from placement_lint.semantic.local_functions import LocalFunctions
 from placement_lint.semantic.method_uses import uses_of_method
 from placement_lint.semantic.module_summary import (
     MOST_BRANCHES,
@@ -26,29 +39,19 @@ from placement_lint.semantic.module_summary import (
     import_of_jax,
     perhaps,
 )
-from placement_lint.semantic.object_classes import class_of_object, method_of_object
-from placement_lint.semantic.written_tables import choices
+from placement_lint.semantic.ways import Parts, Way
 from placement_lint.syntax.definitions import (
     INITIALIZERS,
-    class_named,
     inherited_initializer,
-    initializer_of,
-    is_generator,
     is_static,
-    method_of_class,
-    named_function,
-    only_caches,
     only_says_type,
-    own_method,
 )
-from placement_lint.syntax.dotted import dotted, whole_of
 from placement_lint.syntax.environ import variables_set
 from placement_lint.syntax.guards import is_false_at_import
 from placement_lint.syntax.import_statements import imported_names
-from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.semantic.module_summary import Step, Summary
@@ -56,64 +59,6 @@ if TYPE_CHECKING:
     from placement_lint.syntax.tree import Tree
 
 _CALL_DEPTH = 8
-
-
-@dataclass(frozen=True)
-class Event:
-    """One thing that happens."""
-
-    kind: Kind
-    node: cst.CSTNode
-    """The statement or the call by which it happens in this file."""
-    what: str
-    """`jax.devices()`, `import jax`; for a variable its name."""
-    origin: EffectOrigin | None = None
-    """Where it really happens, if in another file."""
-    is_direct: bool = True
-    """Whether it is the node itself that does it, and not a local function that it calls."""
-
-    @property
-    def where(self) -> str:
-        """What did it, and where, if in another file."""
-        if self.origin is not None and self.origin.what == self.what:
-            return str(self.origin)
-        return f"{self.what} ({self.origin})" if self.origin else self.what
-
-
-@dataclass(frozen=True)
-class _Import:
-    """An import of a module of which it is not known without the other files what it does."""
-
-    node: cst.CSTNode
-    name: str
-    is_direct: bool = True
-
-
-@dataclass(frozen=True)
-class _CallElsewhere:
-    """A call of something of another file, by its qualified name."""
-
-    node: cst.Call
-    name: str
-    is_direct: bool = True
-
-
-@dataclass(frozen=True)
-class _Branches:
-    """Two branches of which one is executed."""
-
-    body: tuple[_Step, ...]
-    orelse: tuple[_Step, ...]
-
-
-@dataclass(frozen=True)
-class _OtherWays:
-    """What is executed of a compound statement on some ways through it only."""
-
-    node: cst.CSTNode
-
-
-_Step: TypeAlias = "Event | _Import | _CallElsewhere | _Branches | _OtherWays"
 
 
 _WITH_CALLERS = frozenset({Kind.STARTS, Kind.IMPORTS})
@@ -136,9 +81,10 @@ class Timeline:
         from placement_lint.semantic.file_view import FileView
 
         self._view = FileView(facts)
+        self._local = LocalFunctions(facts)
         self._known: dict[int, tuple[Event, ...]] = {}
-        self._steps_of: dict[int, tuple[_Step, ...]] = {}
-        self._blocks: dict[int, _Parts] = {}
+        self._steps_of: dict[int, tuple[ExecutionStep, ...]] = {}
+        self._blocks: dict[int, Parts] = {}
         self._depth = 0
         self._entered: set[int] = set()
         """Functions of which it is known what they may start when they are called."""
@@ -165,7 +111,7 @@ class Timeline:
         """Return an event before every call of the function that a node is in, in any file."""
         around = self.tree.ancestors(node)
         function = next((a for a in around if isinstance(a, cst.FunctionDef | cst.Lambda)), None)
-        if not isinstance(function, cst.FunctionDef) or not self._is_plain(function):
+        if not isinstance(function, cst.FunctionDef) or not self._local.is_plain(function):
             return None
         if self._called_as(function) is None and self._class_of(function) is None:
             return None
@@ -236,7 +182,7 @@ class Timeline:
         cls = self.names.scope(function).node
         if not isinstance(cls, cst.ClassDef) or function.name.value in INITIALIZERS:
             return None
-        if is_static(function, self.names) or self._is_derived_from(cls):
+        if is_static(function, self.names) or self._local.is_derived_from(cls):
             return None
         init = inherited_initializer(cls, self.names)
         return None if init is None else self.start_in(init)
@@ -301,7 +247,7 @@ class Timeline:
 
     # -- what is executed -------------------------------------------------------------------
 
-    def _steps(self, node: cst.CSTNode) -> tuple[_Step, ...]:
+    def _steps(self, node: cst.CSTNode) -> tuple[ExecutionStep, ...]:
         key = id(node)
         if key not in self._steps_of:
             # A function that calls itself does so after what it has done already.
@@ -309,17 +255,17 @@ class Timeline:
             self._steps_of[key] = tuple(self._found_steps(node))
         return self._steps_of[key]
 
-    def _found_steps(self, node: cst.CSTNode) -> Iterator[_Step]:
-        for part in self._executed(node):
+    def _found_steps(self, node: cst.CSTNode) -> Iterator[ExecutionStep]:
+        for part in executed(node):
             yield from self._steps(part)
         if isinstance(node, cst.FunctionDef) and is_called_when_decorated(node, self._view):
             yield from self._steps_in(node)
         if isinstance(node, cst.If) and node.orelse is not None:
-            branches = _Branches(self._steps(node.body), self._steps(node.orelse))
+            branches = Branches(self._steps(node.body), self._steps(node.orelse))
             if branches.body or branches.orelse:
                 yield branches
         elif isinstance(node, cst.If | cst.For | cst.While | cst.Try | cst.TryStar | cst.Match):
-            yield _OtherWays(node)
+            yield OtherWays(node)
         if (
             isinstance(node, cst.WithItem)
             and isinstance(node.item, cst.Call)
@@ -329,95 +275,53 @@ class Timeline:
         if isinstance(node, cst.Import | cst.ImportFrom):
             for name in imported_names(node):
                 jax = import_of_jax(name)
-                yield _Import(node, name) if jax is None else Event(Kind.IMPORTS, node, jax)
+                yield ImportStep(node, name) if jax is None else Event(Kind.IMPORTS, node, jax)
         elif isinstance(node, cst.Call):
             yield from self._called(node)
         if isinstance(node, cst.Call | cst.Assign):
             for name in variables_set(node, self.names):
                 yield Event(Kind.SETS, node, name)
 
-    def _happening(self, steps: Iterable[_Step]) -> Iterator[Event]:
+    def _happening(self, steps: Iterable[ExecutionStep]) -> Iterator[Event]:
         for step in steps:
             if isinstance(step, Event):
                 yield step
-            elif isinstance(step, _Import):
+            elif isinstance(step, ImportStep):
                 yield from self._imported(step)
-            elif isinstance(step, _CallElsewhere):
+            elif isinstance(step, CallElsewhere):
                 yield from self._done_elsewhere(step)
-            elif isinstance(step, _Branches):
+            elif isinstance(step, Branches):
                 other = self._happening(step.orelse)
                 kinds = {event.kind for event in other if event.kind is not Kind.SETS}
                 if kinds:
                     yield from (each for each in self._happening(step.body) if each.kind in kinds)
 
-    def _summed_up(self, steps: Iterable[_Step], depth: int = 0) -> Summary:
+    def _summed_up(self, steps: Iterable[ExecutionStep], depth: int = 0) -> Summary:
         summary: list[Step] = []
         for step in steps:
             if isinstance(step, Event):
                 summary.append(Does(step.kind, step.what, self.facts.line_of(step.node)))
-            elif isinstance(step, _Import):
+            elif isinstance(step, ImportStep):
                 summary.append(Imports(step.name))
-            elif isinstance(step, _Branches) and depth < MOST_BRANCHES:
+            elif isinstance(step, Branches) and depth < MOST_BRANCHES:
                 body = self._summed_up(step.body, depth + 1)
                 either(summary, body, self._summed_up(step.orelse, depth + 1))
             else:
                 perhaps(summary, self._modules_in(step))
         return tuple(summary)
 
-    def _executed(self, node: cst.CSTNode) -> Iterable[cst.CSTNode]:
-        """Return the parts of a node that are executed whenever it is, in order."""
-        if isinstance(node, cst.FunctionDef):
-            return [*node.decorators, *_defaults(node.params)]
-        if isinstance(node, cst.Lambda):
-            return _defaults(node.params)
-        if isinstance(node, cst.If | cst.While | cst.IfExp):
-            return [node.test]
-        if isinstance(node, cst.For):
-            return [node.iter]
-        if isinstance(node, cst.BooleanOperation):
-            return [node.left]
-        if isinstance(node, cst.ListComp | cst.SetComp | cst.DictComp):
-            iterated = node.for_in.iter
-            drawn = [] if node.for_in.ifs or node.for_in.inner_for_in else _first_drawn(node)
-            is_filled = isinstance(iterated, cst.Tuple | cst.List | cst.Set) and iterated.elements
-            return [iterated, *(drawn if is_filled else [])]
-        if isinstance(node, cst.BaseComp):
-            return [node.for_in.iter]
-        if isinstance(node, cst.Try | cst.TryStar):
-            return [node.body, *([node.finalbody] if node.finalbody else [])]
-        if isinstance(node, cst.Match):
-            return [node.subject]
-        if isinstance(node, cst.Assert | cst.Annotation | cst.TypeAlias | cst.Import):
-            return []
-        return children(node)
-
-    def _modules_in(self, step: _Step) -> Iterator[str]:
-        if isinstance(step, _Import):
+    def _modules_in(self, step: ExecutionStep) -> Iterator[str]:
+        if isinstance(step, ImportStep):
             yield step.name
-        elif isinstance(step, _Branches):
+        elif isinstance(step, Branches):
             for each in (*step.body, *step.orelse):
                 yield from self._modules_in(each)
-        elif isinstance(step, _OtherWays):
-            for body in self._bodies_of_other_ways(step.node):
+        elif isinstance(step, OtherWays):
+            for body in bodies_of_other_ways(step.node, self.names):
                 for each in self._steps(body):
                     yield from self._modules_in(each)
 
-    def _bodies_of_other_ways(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        """Yield what is executed of a compound statement on some ways through it only."""
-        if isinstance(node, cst.If):
-            if not is_false_at_import(node.test, self.names):
-                yield node.body
-        elif isinstance(node, cst.For | cst.While):
-            yield node.body
-        elif isinstance(node, cst.Try | cst.TryStar):
-            yield from (handler.body for handler in node.handlers)
-        elif isinstance(node, cst.Match):
-            yield from (case.body for case in node.cases)
-        orelse = getattr(node, "orelse", None)
-        if orelse is not None:
-            yield orelse
-
-    def _imported(self, step: _Import) -> Iterator[Event]:
+    def _imported(self, step: ImportStep) -> Iterator[Event]:
         effects = self.facts.run.importing(self.facts.path, step.name)
         what = f"import {step.name.lstrip('.')}"
 
@@ -433,25 +337,25 @@ class Timeline:
         if effects.starts_backend is not None:
             yield event(Kind.STARTS, what, effects.starts_backend)
 
-    def _called(self, node: cst.Call) -> Iterator[_Step]:
+    def _called(self, node: cst.Call) -> Iterator[ExecutionStep]:
         name = self.names.qualified(node.func)
         if name in RESETTING_CALLS:
             yield Event(Kind.RESETS, node, f"{name}()")
         elif name is not None and starts_backend(name):
             yield Event(Kind.STARTS, node, called(node))
         else:
-            function = self.local_function(node.func)
+            function = self._local.function(node.func)
             if function is not None and self._depth < _CALL_DEPTH:
                 self._depth += 1
-                yield from [_as_done_by(node, step) for step in self._steps_in(function)]
+                yield from [as_done_by(node, step) for step in self._steps_in(function)]
                 self._depth -= 1
                 return
             if name is None and isinstance(node.func, cst.Attribute):
-                name = self._method_elsewhere(node.func)
+                name = self._local.method_elsewhere(node.func)
             if name is not None and not name.startswith("jax."):
-                yield _CallElsewhere(node, name)
+                yield CallElsewhere(node, name)
 
-    def _done_elsewhere(self, step: _CallElsewhere) -> Iterator[Event]:
+    def _done_elsewhere(self, step: CallElsewhere) -> Iterator[Event]:
         effects = self.facts.run.function(self.facts.path, step.name)
         if effects is not None and effects.starts_backend is not None:
             what = called(step.node)
@@ -459,7 +363,7 @@ class Timeline:
 
     def start_in(self, function: cst.FunctionDef) -> Event | None:
         """Return the start of the backend that calling a function surely leaves behind."""
-        if not self._is_plain(function):
+        if not self._local.is_plain(function):
             return None
         last: Event | None = None
         for event in self._happening(self._steps_in(function)):
@@ -467,60 +371,12 @@ class Timeline:
                 last = event if event.kind is Kind.STARTS else None
         return last
 
-    def _steps_in(self, function: cst.FunctionDef) -> Iterator[_Step]:
+    def _steps_in(self, function: cst.FunctionDef) -> Iterator[ExecutionStep]:
         """Yield what is executed of a function whenever it is called."""
         for statement in function.body.body:
             yield from self._steps(statement)
             if self._may_leave(statement):
                 break
-
-    def local_function(self, func: cst.BaseExpression) -> cst.FunctionDef | None:
-        """Return the plain function of this file that a name certainly stands for, or a method."""
-        if isinstance(func, cst.Subscript):
-            # An item of a table that is written out.
-            chosen, *others = choices(func, self._view)
-            func = chosen[0] if chosen[1] and not others else func
-        function = named_function(func, self.names) or initializer_of(func, self.names)
-        if function is None and isinstance(func, cst.Attribute):
-            function = self._local_method(func)
-        is_plain = isinstance(function, cst.FunctionDef) and self._is_plain(function)
-        return function if is_plain and isinstance(function, cst.FunctionDef) else None
-
-    def _local_method(self, func: cst.Attribute) -> cst.FunctionDef | None:
-        """Return the method of this file that `self.name` is, or that of an object made here.
-
-        None if a class of the file derives from its class, and may have another one.
-        """
-        named = class_named(func.value, self.names)
-        if named is not None:
-            method = method_of_class(named, func.attr.value, self.names)
-            return method if method is not None and is_static(method, self.names) else None
-        method = own_method(func, self.names) or method_of_object(func, self._view)
-        cls = None if method is None else self.names.scope(method).node
-        is_final = isinstance(cls, cst.ClassDef) and not self._is_derived_from(cls)
-        return method if is_final else None
-
-    def _method_elsewhere(self, func: cst.Attribute) -> str | None:
-        """Return the name of the method of another file that an object made here has."""
-        made = class_of_object(func.value, self._view)
-        cls = None if made is None else self.names.qualified(made)
-        return None if cls is None else f"{cls}.{func.attr.value}"
-
-    def _is_derived_from(self, cls: cst.ClassDef) -> bool:
-        """Return whether a class of the file derives from another one of it."""
-        uses = self.names.uses(cls.name.value, self.names.module_scope)
-        given = (self.tree.parent(use) for use in uses)
-        return any(
-            isinstance(each, cst.Arg) and isinstance(self.tree.parent(each), cst.ClassDef)
-            for each in given
-        )
-
-    def _is_plain(self, function: cst.FunctionDef) -> bool:
-        """Return whether calling a function executes its body, and nothing else."""
-        waits = function.asynchronous is not None or is_generator(function, self.names)
-        others = [each for each in function.decorators if not only_caches(each, self.names)]
-        is_kept = not others or (len(others) == 1 and is_static(function, self.names))
-        return is_kept and not waits
 
     def _may_leave(self, statement: cst.CSTNode) -> bool:
         scope = self.names.scope(statement)
@@ -585,17 +441,17 @@ class Timeline:
         pending = [node]
         while pending:
             part = pending.pop()
-            if isinstance(part, cst.Call) and (function := self.local_function(part.func)):
+            if isinstance(part, cst.Call) and (function := self._local.function(part.func)):
                 yield part, function
-            pending += reversed([*self._executed(part)])
+            pending += reversed([*executed(part)])
 
     # -- order ------------------------------------------------------------------------------
 
-    def _ways_to(self, node: cst.CSTNode) -> Iterator[_Way]:
+    def _ways_to(self, node: cst.CSTNode) -> Iterator[Way]:
         """Yield what was executed on the way to a node, the latest first."""
         if isinstance(node, cst.Call):
             before = (node.func, *node.args)
-            yield self._way(_Parts(before), len(before))
+            yield self._way(Parts(before), len(before))
         child = node
         for ancestor in self.tree.ancestors(node):
             if isinstance(
@@ -603,68 +459,22 @@ class Timeline:
                 cst.IndentedBlock | cst.Module | cst.SimpleStatementLine | cst.SimpleStatementSuite,
             ):
                 if id(ancestor) not in self._blocks:
-                    self._blocks[id(ancestor)] = _Parts(ancestor.body)
+                    self._blocks[id(ancestor)] = Parts(ancestor.body)
                 parts = self._blocks[id(ancestor)]
                 yield self._way(parts, parts.places.get(id(child), 0))
             else:
-                earlier = _earlier(ancestor, child)
-                yield self._way(_Parts(earlier), len(earlier))
+                earlier = executed_before(ancestor, child)
+                yield self._way(Parts(earlier), len(earlier))
             child = ancestor
 
-    def _way(self, parts: _Parts, count: int) -> _Way:
+    def _way(self, parts: Parts, count: int) -> Way:
         """Return the events of the first so many of several parts."""
         while len(parts.ends) <= count:
             for event in self.events(parts.nodes[len(parts.ends) - 1]):
                 parts.kinds.setdefault(event.kind, []).append(len(parts.events))
                 parts.events.append(event)
             parts.ends.append(len(parts.events))
-        return _Way(parts, parts.ends[count])
-
-
-class _Parts:
-    """Nodes that are executed one after the other, and what happens in those asked for so far."""
-
-    def __init__(self, nodes: Sequence[cst.CSTNode]) -> None:
-        self.nodes = nodes
-        self.places = {id(node): place for place, node in enumerate(nodes)}
-        self.events: list[Event] = []
-        self.kinds: dict[Kind, list[int]] = {}
-        """The places of the events of each kind."""
-        self.ends = [0]
-        """How many events there are in the first so many nodes."""
-
-
-@dataclass(frozen=True)
-class _Way:
-    """The first events of several."""
-
-    parts: _Parts
-    count: int
-
-    def first(self, kind: Kind) -> Event | None:
-        places = self.parts.kinds.get(kind)
-        return self.parts.events[places[0]] if places and places[0] < self.count else None
-
-    def last(self, kinds: Iterable[Kind]) -> Event | None:
-        latest = -1
-        for kind in kinds:
-            places = self.parts.kinds.get(kind, [])
-            number = bisect_left(places, self.count)
-            latest = max(latest, places[number - 1] if number else -1)
-        return self.parts.events[latest] if latest >= 0 else None
-
-
-def _earlier(ancestor: cst.CSTNode, child: cst.CSTNode) -> Sequence[cst.CSTNode]:
-    """Return the parts of a compound statement that are executed before one of its children."""
-    if isinstance(ancestor, cst.If | cst.While):
-        return [] if child is ancestor.test else [ancestor.test]
-    if isinstance(ancestor, cst.For):
-        return [ancestor.iter] if child is ancestor.body else []
-    if isinstance(ancestor, cst.With):
-        return ancestor.items if child is ancestor.body else []
-    if isinstance(ancestor, cst.Try | cst.TryStar):
-        return [ancestor.body] if child is ancestor.orelse or child is ancestor.finalbody else []
-    return []
+        return Way(parts, parts.ends[count])
 
 
 def _names_of_definers(function: cst.FunctionDef, tree: Tree) -> Iterator[int]:
@@ -672,27 +482,3 @@ def _names_of_definers(function: cst.FunctionDef, tree: Tree) -> Iterator[int]:
     for ancestor in tree.ancestors(function):
         if isinstance(ancestor, cst.ClassDef):
             yield id(ancestor.name)
-
-
-def _first_drawn(node: cst.ListComp | cst.SetComp | cst.DictComp) -> list[cst.BaseExpression]:
-    """Return what a comprehension computes for each item, and so for the first one."""
-    return [node.key, node.value] if isinstance(node, cst.DictComp) else [node.elt]
-
-
-def _as_done_by(node: cst.Call, step: _Step) -> _Step:
-    """Return a step of a local function as one of the call of it."""
-    if isinstance(step, _Branches):
-        body = tuple(_as_done_by(node, each) for each in step.body)
-        return _Branches(body, tuple(_as_done_by(node, each) for each in step.orelse))
-    return step if isinstance(step, _OtherWays) else replace(step, node=node, is_direct=False)
-
-
-def called(call: cst.Call) -> str:
-    """Return a call as a message names it: `jax.devices()`, `jnp.zeros(…)`."""
-    item = "[…]" if isinstance(call.func, cst.Subscript) else ""
-    return f"{dotted(whole_of(call.func) if item else call.func)}{item}({'…' if call.args else ''})"
-
-
-def _defaults(params: cst.Parameters) -> list[cst.CSTNode]:
-    every = [*params.posonly_params, *params.params, *params.kwonly_params]
-    return [param.default for param in every if param.default is not None]

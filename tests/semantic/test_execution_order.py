@@ -5,12 +5,8 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
-from placement_lint.semantic.execution_order import (
-    Event,
-    Timeline,
-    called,
-    timeline,
-)
+from placement_lint.semantic.execution_order import Timeline, timeline
+from placement_lint.semantic.execution_steps import Event, called
 from placement_lint.semantic.model import ModuleFacts
 from placement_lint.semantic.module_summary import Does, Imports, Kind, Perhaps
 from placement_lint.semantic.program_queries import NOTHING, Alone, EffectOrigin, ImportEffects

@@ -12,11 +12,12 @@ from placement_lint.jaxmodel.backend_start import ENTERING_STARTS_BACKEND, START
 from placement_lint.prefilter.conditions import AllOf, AtImport, Placed
 from placement_lint.rules.base import Rule
 from placement_lint.rules.startup.programs import is_in_cells, is_in_package, is_program
-from placement_lint.semantic.execution_order import called, timeline
+from placement_lint.semantic.execution_order import timeline
+from placement_lint.semantic.execution_steps import called
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
-    from placement_lint.semantic.execution_order import Event
+    from placement_lint.semantic.execution_steps import Event
 
 _SHOWN = 10
 
