@@ -26,7 +26,7 @@ from placement_lint.lint.file_results import FileOptions, FileResult, Sight
 from placement_lint.lint.fixes.apply import FixResult, fix_sources
 from placement_lint.placement.flow import Flow
 from placement_lint.prefilter.conditions import FileText, Never
-from placement_lint.project.modules import mentions_roots
+from placement_lint.project.roots import mentions_roots
 from placement_lint.rules.base import Rule
 from placement_lint.rules.registry import all_rules, rule_by_code
 from placement_lint.semantic.model import ModuleFacts

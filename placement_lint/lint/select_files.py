@@ -44,10 +44,10 @@ from placement_lint.project.imported_names import (
     with_imports,
     with_meanings,
 )
-from placement_lint.project.modules import mentions_roots
 from placement_lint.project.placing_files import Placing
 from placement_lint.project.platform import may_pin
 from placement_lint.project.project import Project
+from placement_lint.project.roots import mentions_roots
 from placement_lint.project.sharing_files import shared_names, sharing
 from placement_lint.project.small_programs import LIGHTER, says_where, small_programs
 from placement_lint.rules.tool.io_error import IoError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from placement_lint.prefilter.conditions import GIVEN, text_of_source
 from placement_lint.project.donating_files import NAMES, brings_donation
 from placement_lint.project.given_files import may_be_given
-from placement_lint.project.modules import outside_of_roots
+from placement_lint.project.roots import outside_of_roots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

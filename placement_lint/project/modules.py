@@ -25,6 +25,8 @@ from placement_lint.project.exporters import Exporters
 from placement_lint.project.file_budgets import Expenses
 from placement_lint.project.file_facts import FactsByFile
 from placement_lint.project.large_packages import large_packages
+from placement_lint.project.module_places import ModulePlaces
+from placement_lint.project.roots import ROOTS
 from placement_lint.syntax.bindings_text import Assignments, Way, Ways, read_imports
 from placement_lint.syntax.code_text import code_of
 
@@ -37,10 +39,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-ROOTS = frozenset({"jax", "safetensors"})
-"""Packages whose names the rules know. They are never looked into, even where they are part of
-the run: `jax.numpy.load` is itself, and not the private function that it comes from."""
-
 MAX_STEPS = 64
 """From one name to all that it may stand for. Honest re-exports take two or three."""
 
@@ -48,7 +46,6 @@ _FOLDERS_ABOVE = 8
 """How far above a file what it imports may lie."""
 
 _STAR = re.compile(r"\bimport[ \t]*(?:\([ \t]*)?\*")
-_MENTIONS = tuple(root.encode() for root in sorted(ROOTS))
 _WORD = re.compile(r"\w+")
 
 
@@ -65,16 +62,6 @@ class _NameIn:
     def is_root(self) -> bool:
         """Whether it is a name of the roots, so that there is nothing more to ask."""
         return not self.is_bound_here and self.name.partition(".")[0] in ROOTS
-
-
-def mentions_roots(data: bytes) -> bool:
-    """Return whether the bytes of a file hold the name of a package that the rules know."""
-    return any(root in data for root in _MENTIONS)
-
-
-def outside_of_roots(names: Iterable[str]) -> frozenset[str]:
-    """Return the qualified names that are not below one of these packages."""
-    return frozenset(name for name in names if name.partition(".")[0] not in ROOTS)
 
 
 class Modules:
@@ -116,13 +103,9 @@ class Modules:
         self._know_nothing()
 
     def _know_nothing(self) -> None:
+        self.places = ModulePlaces(self._paths, self._mentioning)
         self._ended: dict[_NameIn, tuple[set[str], set[str]]] = {}
         self._ways: dict[str, dict[str, list[Way]]] = {}
-        self._packages: dict[str, bool] = {}
-        self._folders: dict[str, str] = {}
-        self._based: dict[tuple[str, str], str | None] = {}
-        self._only_package: dict[str, str | None] = {}
-        """For the first part of an absolute import, the only folder that has such a package."""
         self._imported: dict[str, list[tuple[str, str, str]]] = {}
         self._facts: dict[Callable[[Modules], Any], Any] = {}
 
@@ -185,8 +168,8 @@ class Modules:
         for count in range(1, len(parts) + 1):
             part = name[:level] + ".".join(parts[:count])
             located = self._locate(path, part) if self.may_be_of_run(part) else None
-            if located is not None and located[0] in self._places:
-                found += [self._places[located[0]], *self._own_modules(*located)]
+            if located is not None and located[0] in self.places.by_place:
+                found += [self.places.by_place[located[0]], *self._own_modules(*located)]
         return [*dict.fromkeys(found)]
 
     def _own_modules(self, place: str, rest: Sequence[str]) -> Iterator[str]:
@@ -196,26 +179,19 @@ class Modules:
         in it as modules.
         """
         for name in rest:
-            module = self._places.get(place)
+            module = self.places.by_place.get(place)
             below = os.path.join(place, name)
-            if module is None or below not in self._places or not is_init(module):
+            if module is None or below not in self.places.by_place or not is_init(module):
                 return
             ways = self._ways_of(module).get(name, ())
             if not all(way.is_import and self._named(module, way.target) == below for way in ways):
                 return
-            yield self._places[below]
+            yield self.places.by_place[below]
             place = below
 
     def packages_above(self, path: str) -> list[str]:
         """Return the `__init__.py` files of the packages that a file is in, the outermost first."""
-        found: list[str] = []
-        folder = self._folder_of(path)
-        while self._is_package(folder):
-            package = self._places.get(folder)
-            if package is not None:
-                found.append(package)
-            folder = os.path.dirname(folder)
-        return found[::-1]
+        return self.places.packages_above(path)
 
     def resolver(self, path: str) -> ExportResolver:
         """Return what tells of qualified names in a file which name of the roots they stand for."""
@@ -242,7 +218,7 @@ class Modules:
         """Whether any file of the run has a name of the roots that another one could import."""
         return any(
             not way.is_import or way.target.partition(".")[0] in ROOTS
-            for place in self._places.values()
+            for place in self.places.by_place.values()
             if place in self._mentioning
             for ways in self._ways_of(place).values()
             for way in ways
@@ -250,7 +226,7 @@ class Modules:
 
     def may_import_names(self, path: str) -> bool:
         """Return whether, by their words, a file's imports may lead to a name of the roots."""
-        return bool(self._places) and self._exporters.may_lead_here(path)
+        return bool(self.places.by_place) and self._exporters.may_lead_here(path)
 
     def may_bring_names(self, path: str) -> bool:
         """Return whether a file may have a name of the roots by its imports from other files."""
@@ -269,7 +245,7 @@ class Modules:
         """Return the names of the roots that what a file imports from the run may stand for: for
         the file filter, they are part of what the file says.
         """
-        if not self._places:
+        if not self.places.by_place:
             return ""
         pending = [
             _NameIn(path, way.target)
@@ -299,7 +275,11 @@ class Modules:
     @functools.cached_property
     def _exporters(self) -> Exporters:
         return Exporters(
-            self._places, self._children, self._named_in, self._exported_by, self._mentioning
+            self.places.by_place,
+            self.places.children,
+            self._named_in,
+            self._exported_by,
+            self._mentioning,
         )
 
     def _exported_by(self, module: str) -> dict[str, tuple[set[str], set[str]]]:
@@ -324,73 +304,16 @@ class Modules:
     def _may_import(self, path: str) -> bool:
         """Return whether an import statement of a file may lead to another file of the run."""
         named = self._named_in(path)
-        return RELATIVE in named or not self._bases.keys().isdisjoint(named)
+        return RELATIVE in named or not self.places.bases.keys().isdisjoint(named)
 
     # -- modules --------------------------------------------------------------------------------
 
-    @functools.cached_property
-    def _places(self) -> dict[str, str]:
-        """From a place, an absolute path without `.py` or `/__init__.py`, to the file there.
-
-        Empty where no file mentions a root, so that there is nothing to re-export. Without the
-        files of the roots themselves.
-        """
-        if not self._mentioning:
-            return {}
-        best: dict[str, tuple[bool, bool, str]] = {}
-        for path in self._paths:
-            stem, suffix = os.path.splitext(os.path.abspath(path))
-            if suffix in {".py", ".pyi"}:
-                is_package = is_init(path)
-                folder = os.path.dirname(stem)
-                if self._in_root(folder):
-                    continue
-                place = folder if is_package else stem
-                entry = (not is_package, suffix == ".pyi", path)
-                best[place] = min(entry, best.get(place, entry))
-        return {place: path for place, (_, _, path) in best.items()}
-
-    @functools.cached_property
-    def _children(self) -> dict[str, set[str]]:
-        """From a folder to the names of the modules and folders of the run that lie in it."""
-        children: dict[str, set[str]] = {}
-        for place in self._places:
-            folder, name = os.path.split(place)
-            while name and name not in children.setdefault(folder, set()):
-                children[folder].add(name)
-                folder, name = os.path.split(folder)
-        return children
-
-    @functools.cached_property
-    def _bases(self) -> dict[str, dict[str, None]]:
-        """From the first part of an absolute import to the folders that may be on the path."""
-        bases: dict[str, dict[str, None]] = {}
-        for folder, names in sorted(self._children.items()):
-            if not self._is_package(folder):
-                for name in names:
-                    bases.setdefault(name, {})[folder] = None
-        return bases
-
-    def _is_package(self, folder: str) -> bool:
-        if folder not in self._packages:
-            marker = os.path.join(folder, "__init__.py")
-            self._packages[folder] = os.path.exists(marker)
-        return self._packages[folder]
-
-    def _in_root(self, folder: str) -> bool:
-        """Return whether a folder is a package of the roots, or inside of one."""
-        while self._is_package(folder):
-            folder, name = os.path.split(folder)
-            if name in ROOTS and not self._is_package(folder):
-                return True
-        return False
-
     def may_be_of_run(self, name: str) -> bool:
         """Return whether a name in a file may be one of a file of the run."""
-        if not self._places or not name:
+        if not self.places.by_place or not name:
             return False
         first = name.partition(".")[0]
-        return not first or (first not in ROOTS and first in self._bases)
+        return not first or (first not in ROOTS and first in self.places.bases)
 
     def _locate(self, path: str, name: str) -> tuple[str, list[str]] | None:
         """Find the module of the run that a qualified name in a file leads into.
@@ -400,20 +323,20 @@ class Modules:
         """
         bare = name.lstrip(".")
         parts = bare.split(".") if bare else []
-        folder = self._folder_of(path)
+        folder = self.places.folder_of(path)
         level = len(name) - len(bare)
         for _ in range(level - 1):
             folder = os.path.dirname(folder)
-        place = folder if level else self._base(folder, parts[0])
+        place = folder if level else self.places.base(folder, parts[0])
         if place is None:
             return None
         while parts:
-            module = self._places.get(place)
+            module = self.places.by_place.get(place)
             if module is not None and (module != path or not is_init(path)):
-                below = self._children.get(place, ())
+                below = self.places.children.get(place, ())
                 if parts[0] not in below or self._is_bound_by(module, parts[0]):
                     return place, parts
-            elif parts[0] not in self._children.get(place, ()):
+            elif parts[0] not in self.places.children.get(place, ()):
                 return None
             place = f"{place.rstrip(os.sep)}{os.sep}{parts.pop(0)}"
         return place, parts
@@ -421,7 +344,7 @@ class Modules:
     def _is_bound_by(self, package: str, name: str) -> bool:
         """Return whether a package binds the name of a module in it to something else."""
         ways = self._ways_of(package).get(name, ())
-        within = os.path.join(self._folder_of(package), name)
+        within = os.path.join(self.places.folder_of(package), name)
         if all(way.is_import and self._named(package, way.target) == within for way in ways):
             large = self.fact(large_packages) if ways else frozenset()
             return not large.isdisjoint(self.packages_above(package))
@@ -431,40 +354,11 @@ class Modules:
     def _named(self, path: str, name: str) -> str | None:
         """Return the place that a dotted name in an import of a file means, if it is a module's."""
         bare = name.lstrip(".")
-        folder = self._folder_of(path)
+        folder = self.places.folder_of(path)
         for _ in range(len(name) - len(bare) - 1):
             folder = os.path.dirname(folder)
-        start = folder if bare != name else self._base(folder, bare.partition(".")[0])
+        start = folder if bare != name else self.places.base(folder, bare.partition(".")[0])
         return None if start is None else os.path.join(start, *bare.split("."))
-
-    def _folder_of(self, path: str) -> str:
-        """Return the folder in which a file of the run lies."""
-        folder = self._folders.get(path)
-        if folder is None:
-            folder = self._folders[path] = os.path.dirname(os.path.abspath(path))
-        return folder
-
-    def _base(self, folder: str, top: str) -> str | None:
-        """Choose the folder that an absolute import in a folder starts from.
-
-        That is the nearest one at or above it, or else the only one that has such a package.
-        """
-        if (folder, top) not in self._based:
-            self._based[folder, top] = self._chosen_base(folder, top)
-        return self._based[folder, top]
-
-    def _chosen_base(self, folder: str, top: str) -> str | None:
-        bases = self._bases.get(top, {})
-        above = folder
-        while above not in bases:
-            next_above = os.path.dirname(above)
-            if next_above == above:
-                if top not in self._only_package:
-                    is_one = [base for base in bases if self._is_package(os.path.join(base, top))]
-                    self._only_package[top] = is_one[0] if len(is_one) == 1 else None
-                return self._only_package[top]
-            above = next_above
-        return above
 
     def module_of(self, path: str, name: str) -> tuple[str, str] | None:
         """Return the file of the run that a qualified name in a file leads into, and the rest.
@@ -472,9 +366,9 @@ class Modules:
         The rest is empty where the name is that of the module itself.
         """
         located = self._locate(path, name) if self.may_be_of_run(name) else None
-        if located is None or located[0] not in self._places:
+        if located is None or located[0] not in self.places.by_place:
             return None
-        return self._places[located[0]], ".".join(located[1])
+        return self.places.by_place[located[0]], ".".join(located[1])
 
     def sees_imports_of(self, path: str, text: str) -> bool:
         """Return whether each file that another one imports from beside it is in the run.
@@ -498,7 +392,7 @@ class Modules:
         binds `pkg`, and what `pkg.data.x` reads is the other file's.
         """
         found: list[tuple[str, str, str]] = []
-        for path in self._places.values():
+        for path in self.places.by_place.values():
             with self.isolating(path):
                 # Most import nothing of the run: a block for each takes longer than to see that.
                 if self._may_import(path):
@@ -530,7 +424,7 @@ class Modules:
     def _is_of_package(self, path: str, target: str) -> bool:
         """Return whether what is imported is a folder that holds modules of the run."""
         located = self._locate(path, target) if self.may_be_of_run(target) else None
-        return located is not None and not located[1] and located[0] in self._children
+        return located is not None and not located[1] and located[0] in self.places.children
 
     def _named_below(
         self, path: str, packages: dict[str, list[str]]
@@ -567,7 +461,7 @@ class Modules:
         key = asked
         # What an import means depends on the folder alone, but for a package's own.
         if not asked.is_bound_here and not is_init(asked.path):
-            key = _NameIn(self._folder_of(asked.path), asked.name)
+            key = _NameIn(self.places.folder_of(asked.path), asked.name)
         if key not in self._ended:
             self._ended[key] = self._follow(asked)
         return self._ended[key]
@@ -591,7 +485,7 @@ class Modules:
                 if not parts:
                     places.add(place)
                     continue
-                module = self._places[place]
+                module = self.places.by_place[place]
             for step in self._steps(module, parts):
                 if step not in seen and len(seen) < MAX_STEPS:
                     seen.add(step)
@@ -653,7 +547,7 @@ class Modules:
         located = self._locate(path, name)
         if located is None or not located[1] or budget[0] < 0:
             return None
-        module, (head, *rest) = self._places[located[0]], located[1]
+        module, (head, *rest) = self.places.by_place[located[0]], located[1]
         origins = self._bound_in(module).get(head, ())
         known: set[str | None] = set()
         for origin in origins:

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from placement_lint.project.graph import closure
-from placement_lint.project.modules import ROOTS
+from placement_lint.project.roots import ROOTS
 from placement_lint.syntax.python_parser import python_tree
 
 if TYPE_CHECKING:

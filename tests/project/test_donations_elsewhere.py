@@ -10,8 +10,8 @@ from placement_lint.cli import main as command
 from placement_lint.config.settings import Settings
 from placement_lint.lint.linter import Linter
 from placement_lint.project.donating_files import brings_donation
-from placement_lint.project.modules import mentions_roots
 from placement_lint.project.project import Project
+from placement_lint.project.roots import mentions_roots
 from placement_lint.semantic.program_queries import DonationKind
 from tests.project.test_program_view import view, write
 

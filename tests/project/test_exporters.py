@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from placement_lint.project.modules import Modules, _NameIn, mentions_roots
+from placement_lint.project.modules import Modules, _NameIn
 from placement_lint.project.project import Project
+from placement_lint.project.roots import mentions_roots
 from tests.counting import counted
 from tests.project.test_program_view import write
 
@@ -24,7 +25,7 @@ def naive(project: Project) -> dict[str, set[str]]:
     """Return from each exporting module the names that lead to JAX, by asking all of them."""
     exporting: dict[str, set[str]] = {}
     others: list[tuple[str, str, set[str]]] = []
-    for module in project._places.values():
+    for module in project.places.by_place.values():
         for head, (names, places) in project._exported_by(module).items():
             if names:
                 exporting.setdefault(module, set()).add(head)

@@ -12,8 +12,8 @@ import pytest
 from placement_lint.files.source import Source
 from placement_lint.lint.check_file import lint_source, passes_filter
 from placement_lint.prefilter.conditions import FileText
-from placement_lint.project.modules import mentions_roots
 from placement_lint.project.project import Project
+from placement_lint.project.roots import mentions_roots
 from tests.lint.helpers import DevicesFlagged, PutFlagged, check, options, places
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import pytest
 
 from placement_lint.config.settings import Settings
 from placement_lint.lint.linter import Linter
-from placement_lint.project.modules import mentions_roots
 from placement_lint.project.program_view import WholeRun
 from placement_lint.project.project import Project
+from placement_lint.project.roots import mentions_roots
 
 CLEAN = "import jax\n\n\ndef put(x, d):\n    return jax.device_put(x, d)\n"
 
