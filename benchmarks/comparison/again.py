@@ -127,8 +127,8 @@ def central_and_leaf(top: Path) -> tuple[Path, Path]:
     The latter is the largest of these that mentions JAX.
     """
     from placement_lint.files.store import FileStore
-    from placement_lint.project.roots import (mentions_roots)
     from placement_lint.project.project import Project
+    from placement_lint.project.roots import mentions_roots
 
     paths = sorted(str(path) for path in top.rglob("*.py"))
     store = FileStore()

@@ -2,9 +2,10 @@
 
 `project` makes the parts for one run.
 
-- Imports: `modules` (which file a name leads to), by `module_places` (where files lie) and `roots`
-  (the packages that rules know); `exporters` (which may pass on a name of JAX),
-  `bindings`, `imported_names` (for the prefilter), `graph`, `large_packages`.
+- Imports: `modules` (which file a name leads to), by `module_places` (where files lie),
+  `sibling_imports` (of scripts in packages) and `roots` (the packages that rules know);
+  `exporters` (which may pass on a name of JAX), `bindings`, `imported_names` (for the prefilter),
+  `graph`, `large_packages`.
 - What a file says by itself: `file_facts`, `program_texts`, `passing_names`, `open_files`,
   `file_budgets`.
 - What importing executes: `ast_summary`, `import_effects`.

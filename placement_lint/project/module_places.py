@@ -112,6 +112,13 @@ class ModulePlaces:
             above = next_above
         return above
 
+    def outermost_package(self, folder: str) -> str:
+        """Return the outermost package that a folder lies in, or is; else the folder itself."""
+        above = os.path.dirname(folder)
+        while above != folder and self.is_package(above):
+            folder, above = above, os.path.dirname(above)
+        return folder
+
     def packages_above(self, path: str) -> list[str]:
         """Return the `__init__.py` files of the packages that a file is in, the outermost first."""
         found: list[str] = []

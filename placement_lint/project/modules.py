@@ -27,6 +27,7 @@ from placement_lint.project.file_facts import FactsByFile
 from placement_lint.project.large_packages import large_packages
 from placement_lint.project.module_places import ModulePlaces
 from placement_lint.project.roots import ROOTS
+from placement_lint.project.sibling_imports import SiblingImports
 from placement_lint.syntax.bindings_text import Assignments, Way, Ways, read_imports
 from placement_lint.syntax.code_text import code_of
 
@@ -304,7 +305,22 @@ class Modules:
     def _may_import(self, path: str) -> bool:
         """Return whether an import statement of a file may lead to another file of the run."""
         named = self._named_in(path)
-        return RELATIVE in named or not self.places.bases.keys().isdisjoint(named)
+        return (
+            RELATIVE in named
+            or not self.places.bases.keys().isdisjoint(named)
+            or bool(self._siblings.of(path))
+        )
+
+    @functools.cached_property
+    def _siblings(self) -> SiblingImports:
+        return SiblingImports(self.places, self._named_in, self._imported_names)
+
+    def _imported_names(self, path: str) -> list[str]:
+        """Return the dotted names that the import statements of a file import."""
+        found: dict[str, list[str]] = {}
+        with self.isolating(path):
+            found = self.expenses.of(path, lambda: self._read_imports(path, None)[0], found)
+        return [target for targets in found.values() for target in targets]
 
     # -- modules --------------------------------------------------------------------------------
 
@@ -313,7 +329,9 @@ class Modules:
         if not self.places.by_place or not name:
             return False
         first = name.partition(".")[0]
-        return not first or (first not in ROOTS and first in self.places.bases)
+        if not first or first in ROOTS:
+            return not first
+        return first in self.places.bases or first in self._siblings.names
 
     def _locate(self, path: str, name: str) -> tuple[str, list[str]] | None:
         """Find the module of the run that a qualified name in a file leads into.
@@ -323,13 +341,12 @@ class Modules:
         """
         bare = name.lstrip(".")
         parts = bare.split(".") if bare else []
-        folder = self.places.folder_of(path)
-        level = len(name) - len(bare)
-        for _ in range(level - 1):
-            folder = os.path.dirname(folder)
-        place = folder if level else self.places.base(folder, parts[0])
+        place = self._start_of(path, name)
         if place is None:
             return None
+        if bare == name and self.places.is_package(place):
+            # A script does not run the package that it lies in.
+            place = os.path.join(place, parts.pop(0))
         while parts:
             module = self.places.by_place.get(place)
             if module is not None and (module != path or not is_init(path)):
@@ -353,12 +370,20 @@ class Modules:
 
     def _named(self, path: str, name: str) -> str | None:
         """Return the place that a dotted name in an import of a file means, if it is a module's."""
+        start = self._start_of(path, name)
+        return None if start is None else os.path.join(start, *name.lstrip(".").split("."))
+
+    def _start_of(self, path: str, name: str) -> str | None:
+        """Return the folder where a dotted name in an import of a file begins."""
         bare = name.lstrip(".")
         folder = self.places.folder_of(path)
-        for _ in range(len(name) - len(bare) - 1):
-            folder = os.path.dirname(folder)
-        start = folder if bare != name else self.places.base(folder, bare.partition(".")[0])
-        return None if start is None else os.path.join(start, *bare.split("."))
+        if bare != name:
+            for _ in range(len(name) - len(bare) - 1):
+                folder = os.path.dirname(folder)
+            return folder
+        top = bare.partition(".")[0]
+        base = self.places.base(folder, top)
+        return folder if base is None and top in self._siblings.of(path) else base
 
     def module_of(self, path: str, name: str) -> tuple[str, str] | None:
         """Return the file of the run that a qualified name in a file leads into, and the rest.
@@ -459,8 +484,11 @@ class Modules:
     def _ends(self, asked: _NameIn) -> tuple[set[str], set[str]]:
         """Follow a name on all ways: to names of the roots, and to places of modules."""
         key = asked
-        # What an import means depends on the folder alone, but for a package's own.
-        if not asked.is_bound_here and not is_init(asked.path):
+        # What an import means depends on the folder alone, but for a package's own, and a script's.
+        is_own = is_init(asked.path) or asked.name.partition(".")[0] in self._siblings.of(
+            asked.path
+        )
+        if not asked.is_bound_here and not is_own:
             key = _NameIn(self.places.folder_of(asked.path), asked.name)
         if key not in self._ended:
             self._ended[key] = self._follow(asked)
@@ -507,12 +535,17 @@ class Modules:
         if known is None:
             nothing: dict[str, list[Way]] = {}
             known = nothing
+            # Which names lead on is asked of all files, and not at the expense of this one.
+            self._siblings.find()
             with self.isolating(path):
                 known = self.expenses.of(path, lambda: self._found_ways(path, text), nothing)
             self._ways[path] = known
         return known
 
-    def _found_ways(self, path: str, text: str | None) -> dict[str, list[Way]]:
+    def _read_imports(
+        self, path: str, text: str | None
+    ) -> tuple[dict[str, list[str]], list[tuple[str, str]]]:
+        """Return what the import statements of a file bind names to, and what is assigned to."""
         facts = self.facts_by_file[path]
         if facts.imports is None or facts.assigned is None:
             code = code_of(with_line_feeds(self.store.text(path) if text is None else text))
@@ -522,14 +555,18 @@ class Modules:
             # else can be assigned stands for nothing that a rule knows.
             is_mentioning = path in self._mentioning
             facts.assigned = [*Assignments(code).copies_of(imports)] if is_mentioning else []
+        return facts.imports, facts.assigned
+
+    def _found_ways(self, path: str, text: str | None) -> dict[str, list[Way]]:
+        imports, assigned = self._read_imports(path, text)
         ways = Ways()
         heads: set[str] = set()
-        for name, targets in facts.imports.items():
+        for name, targets in imports.items():
             for way in map(Way, targets):
                 ways.add(name, way)
                 if self._leads_on(way):
                     heads.add(name)
-        for name, value in facts.assigned:
+        for name, value in assigned:
             if value.partition(".")[0] in heads:
                 ways.add(name, Way(value, is_import=False))
         return ways.lists()

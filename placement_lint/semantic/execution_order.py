@@ -39,7 +39,7 @@ from placement_lint.semantic.module_summary import (
     import_of_jax,
     perhaps,
 )
-from placement_lint.semantic.ways import Parts, Way
+from placement_lint.semantic.ways import EventsBefore, Parts
 from placement_lint.syntax.definitions import (
     INITIALIZERS,
     inherited_initializer,
@@ -447,7 +447,7 @@ class Timeline:
 
     # -- order ------------------------------------------------------------------------------
 
-    def _ways_to(self, node: cst.CSTNode) -> Iterator[Way]:
+    def _ways_to(self, node: cst.CSTNode) -> Iterator[EventsBefore]:
         """Yield what was executed on the way to a node, the latest first."""
         if isinstance(node, cst.Call):
             before = (node.func, *node.args)
@@ -467,14 +467,14 @@ class Timeline:
                 yield self._way(Parts(earlier), len(earlier))
             child = ancestor
 
-    def _way(self, parts: Parts, count: int) -> Way:
+    def _way(self, parts: Parts, count: int) -> EventsBefore:
         """Return the events of the first so many of several parts."""
         while len(parts.ends) <= count:
             for event in self.events(parts.nodes[len(parts.ends) - 1]):
                 parts.kinds.setdefault(event.kind, []).append(len(parts.events))
                 parts.events.append(event)
             parts.ends.append(len(parts.events))
-        return Way(parts, parts.ends[count])
+        return EventsBefore(parts, parts.ends[count])
 
 
 def _names_of_definers(function: cst.FunctionDef, tree: Tree) -> Iterator[int]:

@@ -31,7 +31,7 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class Way:
+class EventsBefore:
     """The first events of several."""
 
     parts: Parts

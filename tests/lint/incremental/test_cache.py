@@ -343,6 +343,10 @@ def edits() -> dict[str, list[str]]:
             "from data import *\ntable[0]  # noqa: JDP201\n",
             "from compat import put\nput([1])\n",
         ],
+        "pkg/job.py": [
+            "import more\n\nmore.put(more.ones)\n",
+            "from . import more\n\nmore.put(more.ones)\n",
+        ],
         "main.py": [
             'import os\nimport pkg\nos.environ["JAX_PLATFORMS"] = "cpu"\nimport jax\n',
             'import jax\njax.config.update("jax_platforms", "cpu")\n',
@@ -370,6 +374,38 @@ def test_who_imports_a_program_decides_what_is_found_in_it() -> None:
     assert same(outcome, afresh())
     Path("main.py").unlink()
     assert not [f for f in check().findings if f.code == "JDP503"]
+
+
+JOB = {
+    "jobs/__init__.py": "",
+    "jobs/moments.py": DATA,
+    "jobs/normalise.py": "import moments\n\nmoments.table + 1\n",
+    "elsewhere/other.py": "import jax\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("added", "is_found"),
+    [
+        ({"jobs/more.py": "import moments\n"}, True),
+        ({"elsewhere/main.py": "import jobs.normalise\n"}, False),
+        ({"jobs/__main__.py": "from . import normalise\n"}, False),
+        ({"elsewhere/report.py": "import moments\n"}, False),
+        ({"moments.py": "table = 1\n"}, False),
+    ],
+)
+def test_what_lies_beside_a_script_is_asked_again(added: dict[str, str], is_found: bool) -> None:
+    def checked() -> bool:
+        now = check()
+        assert same(now, afresh())
+        return any(each.path == "jobs/normalise.py" for each in now.findings)
+
+    write({name: text for name, text in JOB.items() if name != "jobs/moments.py"})
+    assert not checked()
+    write(JOB)
+    assert checked()
+    write(added)
+    assert checked() is is_found
 
 
 PIPELINE = {
