@@ -77,15 +77,19 @@ class SiblingImports:
                 named = self._named_in(path)
                 if RELATIVE in named or package in named or is_init(path):
                     continue
-                beside = frozenset(
+                beside = {
                     each
                     for each in named & modules.keys()
                     if each != name
                     and self._places.base(folder, each) is None
                     and each not in self._named_in(modules[each])
-                )
-                if beside:
-                    yield path, beside
+                }
+                if beside and (plain := beside & self._plain_names(path)):
+                    yield path, frozenset(plain)
+
+    def _plain_names(self, path: str) -> set[str]:
+        """Return how the names begin that the import statements of a file import."""
+        return {each.partition(".")[0] for each in self._imported_by(path)}
 
     def _modules_in(self, folder: str, names: Iterable[str]) -> dict[str, str]:
         """Return the modules in a folder by name, but for those with the name of one of Python."""
@@ -119,11 +123,11 @@ class SiblingImports:
     def _installed(self, possible: dict[str, frozenset[str]]) -> set[str]:
         """Return the names that a file imports of which no module of the run can be meant."""
         names = frozenset().union(*possible.values())
-        return {
-            name
-            for path in self._places.by_place.values()
-            for name in self._named_in(path) & names
-            if name not in possible.get(path, ())
-            and self._places.base(self._places.folder_of(path), name) is None
-            and any(each.partition(".")[0] == name for each in self._imported_by(path))
-        }
+        installed: set[str] = set()
+        for path in self._places.by_place.values():
+            others = (self._named_in(path) & names).difference(possible.get(path, ()))
+            folder = self._places.folder_of(path)
+            if others:
+                others &= self._plain_names(path)
+            installed.update(each for each in others if self._places.base(folder, each) is None)
+        return installed

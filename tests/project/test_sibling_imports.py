@@ -76,6 +76,8 @@ def test_a_script_imports_what_lies_beside_it(tmp_path: Path, files: dict[str, s
         {"other/__init__.py": "", "other/a.py": "from data.sets import x\n"},
         {"pkg/sub/__init__.py": "", "pkg/sub/a.py": "import data\n"},
         {"pkg/net.py": "import data\nfrom . import train_state\n", "pkg/train_state.py": ""},
+        # It is a part of another name.
+        {"pkg/train.py": "from numpy import data\nfrom other.data import load\n"},
         # What lies beside it means that package.
         {"pkg/data.py": "import jax\nimport data\n"},
     ],
