@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -11,6 +12,8 @@ from placement_lint.semantic.given_functions import has_workers
 from placement_lint.syntax.calls import Arguments, elements_or_self, string_value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from placement_lint.semantic.model import ModuleFacts
 
 _STARTERS = (
@@ -31,10 +34,19 @@ _TOOLS = frozenset({
 """Programs that do not run Python."""
 
 
+_MULTIPROCESSING = "multiprocessing"
+_THREADS = re.compile(
+    r"multiprocessing\.(pool\.(ThreadPool|AsyncResult|MapResult)\b|dummy\b|cpu_count\b"
+    r"|current_process\b|parent_process\b|\w*Error\b)"
+)
+"""What of `multiprocessing` starts no process."""
+
+
 def starts_processes(facts: ModuleFacts) -> bool:
     """Return whether a file imports or calls what starts processes: these read variables again.
 
-    To import `subprocess` is not enough, nor to run a program such as git by it.
+    To import `subprocess` or `multiprocessing` is not enough, nor to run a program such as git by
+    the one, or a pool of threads of the other.
     """
     imported = [
         binding.target
@@ -43,9 +55,17 @@ def starts_processes(facts: ModuleFacts) -> bool:
         for binding in bindings
     ]
     called = [facts.names.qualified(node.func) for node in facts.tree.every(cst.Call)]
-    others = (name for name in (*imported, *called) if not _is_of_subprocess(name))
-    return any(name is not None and name.startswith(_STARTERS) for name in others) or (
-        any(map(_is_of_subprocess, imported)) and _runs_more_than_tools(facts)
+    asked = {_SUBPROCESS: _runs_more_than_tools, _MULTIPROCESSING: _uses_more_than_threads}
+    return (
+        any(
+            name is not None and name.startswith(_STARTERS) and name.partition(".")[0] not in asked
+            for name in (*imported, *called)
+        )
+        or any(name.startswith(_STARTERS) for name in facts.names.star_imports)
+        or any(
+            any(_is_of(module, name) for name in imported) and uses(facts)
+            for module, uses in asked.items()
+        )
     )
 
 
@@ -69,22 +89,34 @@ def starts_data_workers(facts: ModuleFacts) -> bool:
     return False
 
 
-def _is_of_subprocess(name: str | None) -> bool:
-    return name is not None and name.partition(".")[0] == _SUBPROCESS
+def _is_of(module: str, name: str | None) -> bool:
+    return name is not None and name.partition(".")[0] == module
+
+
+def _uses(module: str, facts: ModuleFacts) -> Iterator[tuple[cst.CSTNode, str]]:
+    """Yield each use of a module, as a whole name with what it stands for."""
+    for node in facts.tree.every(cst.Name, cst.Attribute):
+        if isinstance(facts.tree.parent(node), cst.Attribute | cst.ImportAlias):
+            continue
+        name = facts.names.qualified(node)
+        if name is not None and _is_of(module, name):
+            yield node, name
 
 
 def _runs_more_than_tools(facts: ModuleFacts) -> bool:
     """Return whether a file uses `subprocess` for anything but to run certain programs."""
-    for node in facts.tree.every(cst.Name, cst.Attribute):
-        name = facts.names.qualified(node)
+    for node, name in _uses(_SUBPROCESS, facts):
         parent = facts.tree.parent(node)
-        if isinstance(parent, cst.Attribute | cst.ImportAlias) or not _is_of_subprocess(name):
-            continue
-        if (name or "").rpartition(".")[2] in _CONSTANTS:
+        if name.rpartition(".")[2] in _CONSTANTS:
             continue
         if not isinstance(parent, cst.Call) or parent.func is not node or not _is_tool(parent):
             return True
     return False
+
+
+def _uses_more_than_threads(facts: ModuleFacts) -> bool:
+    """Return whether a file uses `multiprocessing` for anything but pools of threads."""
+    return any(_THREADS.match(name) is None for _, name in _uses(_MULTIPROCESSING, facts))
 
 
 def _is_tool(call: cst.Call) -> bool:
