@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
+from placement_lint.config.load import SettingsLoader
 from placement_lint.files.source import Source
 from placement_lint.lint.check_file import lint_source
 from placement_lint.lint.file_results import FileOptions
+from placement_lint.lint.linter import Linter
 from placement_lint.rules.registry import rule_by_code
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SUSPENDED = """\
 import contextlib
@@ -122,6 +129,67 @@ def test_where_related_places_are(
         for each in findings
         if each.code == code
     ] == expected
+
+
+COMMON = """\
+import jax
+
+def scaled(x):
+    return jax.device_put(x, jax.devices()[0]) * 2
+"""
+NAMESAKE = """\
+import jax
+from common import scaled
+
+def inputs(rng, batch):
+    return jax.random.normal(rng, batch.shape) + scaled(batch)
+
+def run(rng, batch):
+    return inputs(rng, batch)
+
+def main(batch):
+    return jax.jit(run)(jax.random.key(0), batch)
+"""
+CALLED = """\
+import functools
+import jax
+import jax.numpy as jnp
+from common import scaled
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+def inputs(rng, mesh):
+    latents = scaled(jax.random.normal(rng, (64, 64)))
+    return jax.device_put(latents, NamedSharding(mesh, P("data")))
+
+def run(state, rng, mesh):
+    return inputs(rng, mesh) + state
+
+def main():
+    mesh = Mesh(jax.devices(), ("data",))
+    step = jax.jit(functools.partial(run, rng=jax.random.key(0), mesh=mesh))
+    print(step(jnp.zeros((64, 64))))
+
+if __name__ == "__main__":
+    main()
+"""
+BOTH = """\
+import another
+import sampler
+
+def main(batch):
+    another.main(batch)
+    sampler.main()
+"""
+
+
+def test_a_function_of_the_same_name_in_another_file_is_no_caller(tmp_path: Path) -> None:
+    files = {"common": COMMON, "another": NAMESAKE, "sampler": CALLED, "both": BOTH}
+    for name, text in files.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    run = Linter(SettingsLoader().for_file).check([str(tmp_path / f"{name}.py") for name in files])
+    (finding,) = (each for each in run.findings if each.code == "JDP705")
+    called = finding.related[0]
+    assert (called.message, called.span.line) == ("called here, in compiled code", 12)
 
 
 def test_many_places_are_not_all_named() -> None:

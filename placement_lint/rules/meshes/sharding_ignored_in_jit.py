@@ -11,6 +11,7 @@ from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.sharded import IGNORING
 from placement_lint.jaxmodel.sharded_operations import SPLIT_ALIKE, SPLIT_ALIKE_METHODS
 from placement_lint.jaxmodel.tracing import COMPILING_WORDS, OVER_WHOLE_ARRAYS, TraceKind
+from placement_lint.placement.domain.contents import functions_in
 from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses, passed
@@ -194,13 +195,22 @@ class _Put:
 
 
 def _called_at(node: cst.Call, ctx: Context) -> list[tuple[cst.CSTNode, str, str]]:
-    """Return the first place that calls the function around a call, in code that is compiled."""
+    """Return the first place that calls the function around a call, in code that is compiled.
+
+    A function of another file, or a method, may only have the same name.
+    """
     function = ctx.function(node)
     while isinstance(function, cst.Lambda):
         function = ctx.function(function)
-    for there, use in () if function is None else uses_of(function, ctx):
+    if function is None:
+        return []
+    place = ctx.flow.module.place(function)
+    for there, use in uses_of(function, ctx):
         call = there.parent(use)
-        if isinstance(call, cst.Call) and call.func is use:
+        if not isinstance(call, cst.Call) or call.func is not use:
+            continue
+        is_own = there.module is ctx.module and isinstance(use, cst.Name)
+        if is_own or place in functions_in(there.flow.value(call.func)):
             return [(call, there.module.path, "called here, in compiled code")]
     return []
 
