@@ -28,6 +28,9 @@ CallKey: TypeAlias = (
 or not, and in one that is not executed item by item, compiled or not, there to fail or not."""
 
 
+Kinds: TypeAlias = tuple[str, ...]
+"""What the arguments of a call are, one word for each: arrays, those of NumPy, or anything else."""
+
 NO_SITES: frozenset[Site] = frozenset()
 NO_OBJECTS: frozenset[Instance] = frozenset()
 """Those of the many executions that make none."""
@@ -138,9 +141,9 @@ class ExecutionLedger:
     repeated: dict[Place, Value] = field(default_factory=dict)
     """What calls of functions from inside of themselves give, while that is known."""
     executions: int = 0
-    widened: dict[Place, dict[str, Value]] = field(default_factory=dict)
-    """For functions that are called in too many ways: what holds for all of those."""
-    over_full: set[tuple[Place, str]] = field(default_factory=set)
+    widened: dict[Place, dict[Kinds, dict[str, Value]]] = field(default_factory=dict)
+    """For functions that are called in too many ways: what holds for all of those of one kind."""
+    over_full: set[tuple[Place, Kinds, str]] = field(default_factory=set)
     """Of those functions, the parameters with too many alternatives."""
     unconsumed: dict[Generator, State] = field(default_factory=dict)
     """Generators of which nothing was consumed yet, and where they were made."""

@@ -34,13 +34,18 @@ from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.facts.decorators import caches
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from placement_lint.placement.domain.places import Place
-    from placement_lint.placement.engine.executions import CallKey, Execution
+    from placement_lint.placement.engine.executions import CallKey, Execution, Kinds
     from placement_lint.placement.engine.protocols import Interpreter
 
 
 _MAX_CONTEXTS = 12
 """Executions of one function for arguments of their own; all further ones share arguments."""
+_MAX_KINDS = 4
+"""Kinds of such arguments; all calls of further kinds share theirs."""
+_ALL_KINDS: Kinds = ()
 _MAX_ALIKE = 2
 """Executions of a function for different data, where nothing in it has to do with placements."""
 _MAX_SITED_CONTEXTS = 6
@@ -328,24 +333,29 @@ class Memo:
     def _widen(self, place: Place, bindings: dict[str, Value]) -> dict[str, Value]:
         """Return arguments that hold for all calls of a function which is called in many ways.
 
-        One with too many alternatives stays what it then is: to lose some and take in others
-        would never end.
+        Calls with arrays of NumPy share them with one another, not with those with arrays of JAX:
+        a helper of many files would else give neither. One with too many alternatives stays what
+        it then is: to lose some and take in others would never end.
         """
-        wide = self._program.now.widened.get(place)
+        now = self._program.now
+        widened = now.widened.setdefault(place, {})
+        kinds = _kinds(bindings.values())
+        if kinds not in widened and len(widened) >= _MAX_KINDS:
+            kinds = _ALL_KINDS
+        wide = widened.get(kinds)
         if wide is None:
             wide = dict(bindings)
-            for known, *_ in self._program.now.memo[place]:
-                wide = {name: join(wide[name], held) for name, held in known}
-        self._program.now.widened[place] = {
-            name: wide[name]
-            if (place, name) in self._program.now.over_full
-            else join(wide[name], held)
+            for known, *_ in now.memo[place]:
+                if kinds in {_ALL_KINDS, _kinds(held for _, held in known)}:
+                    wide = {name: join(wide[name], held) for name, held in known}
+        widened[kinds] = {
+            name: wide[name] if (place, kinds, name) in now.over_full else join(wide[name], held)
             for name, held in bindings.items()
         }
         for name, held in bindings.items():
             if len(wide[name] | held) > MAX_ALTERNATIVES:
-                self._program.now.over_full.add((place, name))
-        return self._program.now.widened[place]
+                now.over_full.add((place, kinds, name))
+        return widened[kinds]
 
     def reuse(self, execution: Execution, state: State) -> Value:
         """Do to a state what an execution did, and give what it returned."""
@@ -366,6 +376,17 @@ class Memo:
             state.forget_default()
         state.blocks = (*state.blocks, *execution.entered)
         return execution.result
+
+
+def _kinds(given: Iterable[Value]) -> Kinds:
+    """Return what each argument of a call is."""
+    return tuple(
+        "numpy" if _is_numpy(held) else "arrays" if any(arrays(held)) else "other" for held in given
+    )
+
+
+def _is_numpy(held: Value) -> bool:
+    return bool(held) and all(isinstance(atom, Host) for atom in held)
 
 
 def _write_objects(execution: Execution, inner: list[Execution], state: State) -> None:
