@@ -32,6 +32,7 @@ _GLOBAL = re.compile(r"\bglobal\s")
 _PACKAGE = "__init__"
 _MOST_STEPS = 8
 """Packages that hand one module on."""
+_ANNOTATIONS = frozenset({"annotation", "returns"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -257,18 +258,75 @@ def _read(path: str, store: FileStore, imports: Collection[str]) -> list[TopStat
     is_open = STAR_NAME in imports
     found: list[TopStatement] = []
     for statement, own, bound in parts:
-        words = {*_WORD.findall(own)}
-        uses = (words if is_open else words & names) | _said_of(imports, own)
+        words, chains = _used(statement)
+        uses = (words if is_open else words & names) | _said_in(imports, chains)
         donates = _DONATING.search(own) is not None and _donates(statement)
         found.append(TopStatement(tuple(sorted(bound)), donates, tuple(sorted(uses))))
     return found
 
 
-def _said_of(imports: Collection[str], text: str) -> set[str]:
-    """Return what a text says of imported names: the pairs and both ends of dotted names."""
+def _used(statement: ast.stmt) -> tuple[set[str], set[tuple[str, ...]]]:
+    """Return the words by which a statement may use what a module binds, and its dotted names.
+
+    A word may be one of a text, but not of one that nothing reads, as a docstring is. The dotted
+    names are not those of annotations: an object of a class of another file is none by what is said
+    of a parameter.
+    """
+    words: set[str] = set()
+    chains: set[tuple[str, ...]] = set()
+    pending: list[ast.AST] = [statement]
+    while pending:
+        node = pending.pop()
+        kind = type(node)
+        if isinstance(node, ast.Name):
+            chains.add((node.id,))
+        elif isinstance(node, ast.Attribute):
+            parts = []
+            below: ast.expr = node
+            while isinstance(below, ast.Attribute):
+                parts.append(below.attr)
+                below = below.value
+            if isinstance(below, ast.Name):
+                chains.add((below.id, *reversed(parts)))
+            else:
+                pending.append(below)
+        elif isinstance(node, ast.Constant):
+            if isinstance(node.value, str):
+                words.update(_WORD.findall(node.value))
+        elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+            for field in kind._fields:
+                part = getattr(node, field, None)
+                if field in _ANNOTATIONS:
+                    if part is not None:
+                        words |= _words_of(part)
+                elif isinstance(part, ast.AST):
+                    pending.append(part)
+                elif isinstance(part, list):
+                    pending += [each for each in part if isinstance(each, ast.AST)]
+    words.update(chain[0] for chain in chains)
+    return words, chains
+
+
+def _words_of(annotation: ast.AST) -> set[str]:
+    """Return the words of an annotation, which may be a text, or have one."""
     found: set[str] = set()
-    for chain in set(_DOTTED.findall(text)):
-        parts = _WORD.findall(chain)
+    for node in ast.walk(annotation):
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.update(_WORD.findall(node.value))
+    return found
+
+
+def _said_of(imports: Collection[str], text: str) -> set[str]:
+    """Return what a text says of imported names: see `_said_in`."""
+    return _said_in(imports, {tuple(_WORD.findall(chain)) for chain in _DOTTED.findall(text)})
+
+
+def _said_in(imports: Collection[str], chains: set[tuple[str, ...]]) -> set[str]:
+    """Return what dotted names say of imported ones: the pairs and both ends."""
+    found: set[str] = set()
+    for parts in chains:
         if parts[0] in imports:
             found.add(_first(parts[0]))
             found.add(_last(parts[-1]))

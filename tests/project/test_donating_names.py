@@ -32,6 +32,16 @@ class Quiet:
 def run(x):
     return Trainer().step(x)
 
+def by_name(x: "Trainer"):
+    return x.step(1)
+
+def named():
+    return globals()["run"]
+
+def documented(x):
+    '''Other than run, and its step.'''
+    return x.step(run=1)  # and other than Trainer
+
 def given(fun, donate_argnums=()):
     donate_argnums = tuple(donate_argnums)
     return jax.jit(fun, donate_argnums=donate_argnums)
@@ -50,7 +60,8 @@ def late():
     later = jax.jit(print, donate_argnums=(0, 1))
 """
 DONATING = {"step", "maker", "made", "Trainer", "run", "sure", "late", "later"}
-OTHERS = {"plain", "Quiet", "given", "by_attribute"}
+DONATING |= {"by_name", "named"}
+OTHERS = {"plain", "documented", "Quiet", "given", "by_attribute"}
 
 
 def test_what_uses_what_donates_may_donate(tmp_path: Path) -> None:
@@ -81,6 +92,12 @@ USES = {
     "from pkg import plain\n\ndef use(x):\n    return plain(x)\n": False,
     "import pkg\n\ndef use(x):\n    return pkg.inner.go(x)\n": True,
     "from steps import step\n": False,
+    'import steps\n\ndef use(x):\n    return f"{steps.step(x)}"\n': True,
+    "import steps\n\ndef use(x, go=steps.step):\n    return go(x)\n": True,
+    "from steps import Trainer\n\ndef use(x: Trainer) -> Trainer:\n    return x.step(1)\n": False,
+    "from steps import Trainer\n\ndef use(x):\n    y: Trainer = x\n    return y\n": False,
+    "from steps import Trainer\n\ndef use(x):\n    y: object = Trainer()\n    return y\n": True,
+    'from steps import step\n\ndef use(x):\n    """Like step."""\n    return x  # step\n': False,
 }
 
 
