@@ -23,7 +23,8 @@ from placement_lint.rules.transfers.dataset_evidence import (
 )
 from placement_lint.rules.transfers.putting_later import is_put_later
 from placement_lint.semantic.enclosing import is_in_test
-from placement_lint.syntax.calls import Arguments, text_at_end
+from placement_lint.syntax.calls import Arguments, string_value, text_at_end
+from placement_lint.syntax.definitions import parameter_named
 from placement_lint.syntax.dotted import said
 from placement_lint.syntax.spelling import needed
 
@@ -41,6 +42,7 @@ _READING = NUMPY_LOADERS | {"h5py.File"}
 _READING_WORDS = frozenset(name.rpartition(".")[2] for name in _READING)
 _CREATORS = frozenset({"jax.numpy.array", "jax.numpy.asarray"})
 _JOINING = frozenset(f"jax.numpy.{name}" for name in ("concatenate", "hstack", "stack", "vstack"))
+_OF_ARCHIVES = frozenset({"files", "items", "keys", "values"})
 _EACH = frozenset({*TREE_MAPS, "builtins.map"})
 """What calls a creator for each array."""
 _PLACING = (
@@ -105,10 +107,10 @@ class DatasetOnDefaultDevice(Rule):
     contents. Arrays that are only given to compiled functions, which take no items of them:
     training with all of a dataset at each step. Loads under any `jax.default_device`, loads that
     are put on a device at once, and loads inside a jitted function. `.npz` files, which `jnp.load`
-    returns as NumPy arrays; slices of a file, but for a share of it (`data[: int(0.9 *
-    len(data))]`); tests; files that ship with the code (a path made from `__file__`). If the
-    dataset is meant for the accelerator and fits, load it under `with
-    jax.default_device(jax.devices()[0])`, or add `# noqa: JDP401`.
+    returns as NumPy arrays, also by their use (`jnp.load(path)["images"]`); slices of a
+    file, but for a share of it (`data[: int(0.9 * len(data))]`); tests; files that ship with the
+    code (a path made from `__file__`). If the dataset is meant for the accelerator and fits, load
+    it under `with jax.default_device(jax.devices()[0])`, or add `# noqa: JDP401`.
 
     ## Verified by
     The proof writes a token file, loads it, and finds the array on the accelerator. Loaded as in
@@ -181,7 +183,7 @@ def _source_words(name: str | None, node: cst.Call, ctx: Context) -> set[str] | 
         return argument_words(source, ctx) if source is not None else set()
     if name == "jax.numpy.load":
         source = arguments.get(0, "file")
-        if source is None or text_at_end(source).endswith(".npz"):
+        if source is None or _is_archive(node, source, ctx):
             return None
         return argument_words(source, ctx)
     if name in _CREATORS:
@@ -191,6 +193,36 @@ def _source_words(name: str | None, node: cst.Call, ctx: Context) -> set[str] | 
         if contents.is_file(ctx.flow.value(source)):
             return argument_words(source, ctx)
     return None
+
+
+def _is_archive(load: cst.Call, path: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether `jnp.load` reads an `.npz` file: by its path, the default of a parameter
+    included, or by its use, as in `jnp.load(path)["images"]`.
+    """
+    parameter = parameter_named(path, ctx.names)
+    written_out = path if parameter is None or parameter.default is None else parameter.default
+    if text_at_end(written_out).endswith(".npz"):
+        return True
+    uses: list[cst.CSTNode] = [load]
+    statement = ctx.parent(load)
+    if isinstance(statement, cst.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0].target
+        if isinstance(target, cst.Name) and ctx.names.sole_value(target) is load:
+            uses += ctx.names.uses(target.value, ctx.names.scope(target))
+    return any(_asks_by_name(use, ctx) for use in uses)
+
+
+def _asks_by_name(use: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether an expression is asked for something by a name, as only an archive is."""
+    around = ctx.parent(use)
+    if isinstance(around, cst.Attribute) and around.value is use:
+        return around.attr.value in _OF_ARCHIVES
+    if not isinstance(around, cst.Subscript) or around.value is not use:
+        return False
+    first = around.slice[0].slice
+    if not isinstance(first, cst.Index):
+        return False
+    return isinstance(first.value, cst.FormattedString) or string_value(first.value) is not None
 
 
 def _conversion(
