@@ -64,14 +64,16 @@ def returned_by(
     """Return the call that makes the array which a function gives, if it does no more, and its
     file.
 
-    That is a function of the program whose one `return` gives what is new, and None where it keeps
-    anything.
+    That is a function of the program whose one `return` gives what is new, or a lambda that has a
+    name; and None where it keeps anything.
     """
     if not isinstance(call, cst.Call):
         return None
     function = named_function(call.func, ctx.names)
+    if isinstance(function, cst.Lambda):
+        return creator_of(function.body, ctx), ctx
     found = function_called(call, ctx) if function is None else (function, ctx)
-    if found is None or not isinstance(found[0], cst.FunctionDef) or found[0].decorators:
+    if found is None or found[0].decorators:
         return None
     only = only_return(found[0], found[1])
     return None if only is None else (creator_of(only, found[1]), found[1])
@@ -211,7 +213,8 @@ def is_put_always(made: cst.CSTNode, put: cst.CSTNode, ctx: Context) -> bool:
 def made_in_branches(operand: cst.Name, put: cst.CSTNode, ctx: Context) -> list[cst.BaseExpression]:
     """Return what the branches just before a statement assign to a name, last of all they do.
 
-    Being put is all that becomes of these: no other use of the name is left, but to be put.
+    Where no branch may be taken, what the statement before them assigns to it is one more. Being
+    put is all that becomes of these: no other use of the name is left, but to be put.
     """
     line = ctx.statement_line(put)
     block = None if line is None else ctx.parent(line)
@@ -224,6 +227,8 @@ def made_in_branches(operand: cst.Name, put: cst.CSTNode, ctx: Context) -> list[
         (None if each is None else _last_assignment(each, operand.value))
         for each in _branches(chosen)
     ]
+    if None in found and place > 1 and isinstance(chosen, cst.If):
+        found[found.index(None)] = _assignment_of(lines[place - 2], operand.value)
     if not found or None in found or not isinstance(ctx.statement(put), cst.Assign | cst.Return):
         return []
     assignments = [each for each in found if each is not None]
@@ -259,7 +264,12 @@ def _branches(node: cst.CSTNode | None) -> list[cst.BaseSuite | None]:
 
 def _last_assignment(body: cst.BaseSuite, name: str) -> cst.Assign | None:
     last = body.body[-1] if isinstance(body, cst.IndentedBlock) and body.body else None
-    only = last.body[0] if isinstance(last, cst.SimpleStatementLine) else None
+    return _assignment_of(last, name)
+
+
+def _assignment_of(line: cst.CSTNode | None, name: str) -> cst.Assign | None:
+    """Return the assignment to a name that is all that a line does."""
+    only = line.body[0] if isinstance(line, cst.SimpleStatementLine) else None
     is_one = isinstance(only, cst.Assign) and len(only.targets) == 1
     return only if isinstance(only, cst.Assign) and is_one and _assigns(only, name) else None
 
