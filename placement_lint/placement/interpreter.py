@@ -175,7 +175,7 @@ class Program:
         uncalled = callers_first(self.modules, self.uncalled.functions(given))
         uncalled += (place for name in given for place in returned_lambdas(self.modules[name]))
         for waits in (True, False):
-            self.uncalled.run_functions(uncalled, waits=waits)
+            self.uncalled.run_functions(uncalled, waits=waits, begun=uses.begun)
         self.uncalled.trace_each(tracing, leading)
         while self.now.unconsumed:
             # Who consumes it is not known: it is taken to be done where it was made.
@@ -272,13 +272,16 @@ class Program:
         """Return what a variable of a module holds that was not assigned to since it was run."""
         return self.now.final.get(key) if key[0] in self.module_scopes else None
 
-    def outside(self, module: Module) -> State:
-        """Return the state in which code runs that is called from outside of the program."""
+    def outside(self, module: Module, *, begins: bool = False) -> State:
+        """Return the state in which code runs that is called from outside of the program, or that
+        one begins with, before any function can have set a default device.
+        """
         end = self._ends.get(module.name)
         variables = Variables(outside=self._bound_before)
+        base = None if begins else self._base_of_functions
         if end is None:
-            return State(self._base_of_functions or DefaultDevice(SYSTEM), (), variables)
-        base = self._base_of_functions or end.base
+            return State(base or DefaultDevice(SYSTEM), (), variables)
+        base = base or end.base
         return State(base, end.still_entered(), variables, meshes=end.meshes)
 
     def is_executed(self, function: Place) -> bool:

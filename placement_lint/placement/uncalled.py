@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
         def is_executed(self, function: Place) -> bool: ...
 
-        def outside(self, module: Module) -> State: ...
+        def outside(self, module: Module, *, begins: bool = False) -> State: ...
 
         def starting(self) -> AbstractContextManager[None]: ...
 
@@ -96,7 +96,7 @@ class UncalledCode:
             is_begun = isinstance(node, cst.FunctionDef) and node.name.value in begun
             starting = self.program.starting() if is_begun else contextlib.nullcontext()
             with interpreting(place.module), starting:
-                state = self.program.outside(module)
+                state = self.program.outside(module, begins=is_begun)
                 if self.program.is_executed(place) or (
                     waits and self.program.fixtures.typed.waits(module, node, state)
                 ):
