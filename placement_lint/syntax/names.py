@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from placement_lint.syntax.tree import Tree
 
 _BUILTINS = frozenset(dir(builtins))
+_ALWAYS_BUILTINS = frozenset({
+    "classmethod", "enumerate", "isinstance", "len", "property", "staticmethod", "super",
+})  # fmt: skip
+"""What no module gives another meaning, for a star import to bring."""
 _MAX_ATTRIBUTES = 100
 """Attributes of one another that a name is followed through."""
 _IMPORT_CALLS = frozenset({"importlib.import_module", "pytest.importorskip"})
@@ -334,6 +338,8 @@ class Names:
 
     def _star_exported(self, name: str) -> Resolution:
         """Resolve a name that nothing binds but, perhaps, `from … import *`; the last one does."""
+        if name in _ALWAYS_BUILTINS:
+            return Known(f"builtins.{name}")
         if self._exports is None or name.startswith("_"):
             return UNKNOWN
         for module in self.star_imports:
