@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,8 @@ from placement_lint.jaxmodel.platforms import PLACED_BY
 from placement_lint.jaxmodel.tracing import COMPILING
 from placement_lint.semantic.array_operators import operation_on_array, operations
 from placement_lint.semantic.compiled_functions import compiles
+from placement_lint.semantic.datasets import steps_of
+from placement_lint.semantic.elsewhere import effects_of
 from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.file_view import FileView
 from placement_lint.semantic.functions import function_handed_out, nodes_inside
@@ -21,8 +25,11 @@ from placement_lint.semantic.known_types import KnownTypes
 from placement_lint.semantic.method_uses import uses_of_method
 from placement_lint.semantic.module_summary import Kind
 from placement_lint.semantic.named_places import is_place, is_place_of_objects
+from placement_lint.semantic.object_classes import called_method
 from placement_lint.semantic.program_queries import (
+    ANY_KEY,
     GIVEN_BY_CALL,
+    IN_TABLE,
     ONLY_READS,
     UNUSED,
     CallsFromElsewhere,
@@ -31,6 +38,7 @@ from placement_lint.semantic.program_queries import (
     JaxCall,
 )
 from placement_lint.semantic.tracing import TracedFunctions
+from placement_lint.semantic.written_tables import items_at
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import (
     applied,
@@ -51,6 +59,8 @@ if TYPE_CHECKING:
 
 _MOST_STEPS = 8
 """Re-exports of one name, or bases of one class."""
+_MOST = 64
+"""Functions that one is put together of, or in one table."""
 _MOST_CALLS = 256
 """Calls of one function that are reported."""
 _PLACE_WORDS = tuple(name.rpartition(".")[2].encode() for name in PLACED_BY)
@@ -91,13 +101,14 @@ class FunctionsElsewhere:
         `files`: through how many files its functions are followed, its own included; `ONLY_READS`.
         """
         is_made = name.endswith(GIVEN_BY_CALL)
-        name = name.removesuffix(GIVEN_BY_CALL)
+        name, _, entry = name.removesuffix(GIVEN_BY_CALL).partition(IN_TABLE)
         located = (of, name) if of else self._project.module_of(path, name)
         for _ in range(_MOST_STEPS):
             if located is None or not located[1] or located[0] == path:
                 return None
             file, rest = located
-            key = (file, rest + GIVEN_BY_CALL if is_made else rest, files)
+            asked = f"{rest}{IN_TABLE}{entry}" if entry else rest
+            key = (file, asked + GIVEN_BY_CALL if is_made else asked, files)
             if key in self._known:
                 return self._known[key]
             # What leads back to it while it is looked at does nothing before that.
@@ -107,15 +118,46 @@ class FunctionsElsewhere:
                     return None
                 onward = reexported(facts, rest)
                 if onward is None:
-                    found = _function_named(facts, rest)
+                    found = None if entry else _function_named(facts, rest)
                     if found is not None and is_made:
                         found = function_handed_out(found, FileView(facts))
                     if found is not None:
                         self._known[key] = self._effects(found, facts, files)
+                    elif not is_made and files != ONLY_READS:
+                        self._known[key] = self._of_held(rest, entry, facts, files)
                     return self._known[key]
             del self._known[key]
             located = self._project.module_of(file, onward)
         return None
+
+    def _of_held(
+        self, name: str, entry: str, facts: ModuleFacts, files: int
+    ) -> FunctionEffects | None:
+        """Return what calling the object does that a variable of a file is, or what a table has.
+
+        That is what the functions do together of which `Compose(f, g)` makes one.
+        """
+        view = FileView(facts)
+        only = facts.names.module_scope.sole_binding(name)
+        held = None if only is None else only.value
+        if held is None:
+            return None
+        given: list[cst.BaseExpression] = [held] if isinstance(held, cst.Call) else []
+        if entry:
+            key = None if entry == ANY_KEY else ast.literal_eval(entry)
+            given = [each for each, _ in items_at(held, key, view)]
+        every: list[FunctionEffects] = []
+        for part in itertools.islice((p for each in given for p in steps_of(each, view)), _MOST):
+            function = function_of(part, facts.names) or called_method(part, view)
+            effects = (
+                effects_of(part, view, files - 1)
+                if function is None
+                else self._effects(function, facts, files)
+            )
+            every += [] if effects is None else [effects]
+        calls = [replace(call, path=call.path or e.path) for e in every for call in e.calls]
+        is_traced = any(each.is_traced for each in every)
+        return FunctionEffects(facts.path, tuple(calls), is_traced, None) if every else None
 
     def _effects(
         self, function: Function, facts: ModuleFacts, files: int

@@ -9,8 +9,8 @@ import libcst as cst
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.functions import calls_inside
 from placement_lint.semantic.own_attributes import own_attribute
-from placement_lint.semantic.written_tables import choices, is_taken, listed_items
-from placement_lint.syntax.calls import Arguments
+from placement_lint.semantic.written_tables import choices, is_taken, listed_items, registered
+from placement_lint.syntax.calls import Arguments, is_none
 from placement_lint.syntax.definitions import class_named, initializer, parameter_named
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ _OF_ITEMS = (
     "transforms",
 )  # fmt: skip
 """How parameters of a dataset that is not known end: what each item goes through, by convention."""
+_LISTING = frozenset({"builtins.list", "builtins.tuple"})
 _MOST = 16
 """Datasets and functions in one another."""
 
@@ -98,12 +99,15 @@ def applied_by(
     made = followed(dataset, view)
     if not isinstance(made, cst.Call):
         return
-    cls = class_named(made.func, view.names)
-    if cls is not None:
+    classes = [*classes_made_by(made, view)]
+    for cls, is_sure in classes:
         for each in _kept_and_called(made, cls, view):
-            yield from ((step, True) for step in _steps(each, view))
-        for each in _taken_and_called(cls, view):
-            yield from ((step, False) for step, _ in choices(each, view))
+            yield from ((step, is_sure) for step in steps_of(each, view))
+        for each in _own_and_called(made, cls, view):
+            is_own = is_sure and not is_taken(each)
+            for chosen, is_certain in choices(each, view):
+                yield from ((step, is_certain and is_own) for step in steps_of(chosen, view))
+    if classes:
         return
     for argument in made.args:
         if argument.keyword is None:
@@ -111,7 +115,24 @@ def applied_by(
         else:
             is_applied = _is_of_items(argument.keyword.value)
         if is_applied:
-            yield from ((step, False) for step in _steps(argument.value, view))
+            yield from ((step, False) for step in steps_of(argument.value, view))
+
+
+def classes_made_by(
+    made: cst.BaseExpression, view: FileView
+) -> Iterator[tuple[cst.ClassDef, bool]]:
+    """Yield the classes of this file of which a call makes an object, and whether that is certain:
+    it may be one of a table, `DATASETS[name](root)`.
+    """
+    if not isinstance(made, cst.Call):
+        return
+    for each, is_certain in choices(made.func, view):
+        cls = class_named(each, view.names)
+        if cls is not None:
+            yield cls, is_certain
+    for found in registered(made.func, view):
+        if isinstance(found, cst.ClassDef):
+            yield found, False
 
 
 def _is_of_items(parameter: str) -> bool:
@@ -126,7 +147,7 @@ def _is_of_steps(given: cst.BaseExpression, view: FileView) -> bool:
     return name is not None and (name in _IN_ORDER or name.rpartition(".")[2] in _OF_STEPS)
 
 
-def _steps(node: cst.BaseExpression, view: FileView) -> Iterator[cst.BaseExpression]:
+def steps_of(node: cst.BaseExpression, view: FileView) -> Iterator[cst.BaseExpression]:
     """Yield the functions of which one is put together: `Compose([f, Lambda(g)])`."""
     return _taken_apart(node, _parts_of_transform, view)
 
@@ -167,14 +188,31 @@ def _kept_and_called(
     yield from _kept_and_looped_over(made, cls, DATASET_METHODS, view)
 
 
-def _taken_and_called(cls: cst.ClassDef, view: FileView) -> Iterator[cst.BaseExpression]:
-    """Yield what a dataset takes from a table, as it is made, and its methods call."""
+def _own_and_called(
+    made: cst.Call, cls: cst.ClassDef, view: FileView
+) -> Iterator[cst.BaseExpression]:
+    """Yield what a dataset has of itself and its methods call: what it takes from a table, makes,
+    or has in place of an argument that is not given: `transform or DEFAULT`, or its default.
+    """
     for method in methods_of(cls, DATASET_METHODS):
         for call in calls_inside(method, view):
-            if isinstance(call.func, cst.Attribute):
-                kept = own_attribute(call.func, view)
-                if kept is not None and is_taken(kept):
-                    yield kept
+            kept = own_attribute(call.func, view) if isinstance(call.func, cst.Attribute) else None
+            either = [] if kept is None else alternatives(kept)
+            parameters = [p for each in either if (p := parameter_named(each, view.names))]
+            names = {parameter.name.value for parameter in parameters}
+            if names and any(_given_as(made, cls, names, view)):
+                continue
+            for each in either:
+                if is_taken(each) or isinstance(each, cst.Call) or len(either) > 1:
+                    yield each
+            yield from (p.default for p in parameters if p.default and not is_none(p.default))
+
+
+def alternatives(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """Return the two of `given or DEFAULT`, or of a conditional expression; else a node itself."""
+    if isinstance(node, cst.BooleanOperation) and isinstance(node.operator, cst.Or):
+        return [node.left, node.right]
+    return [node.body, node.orelse] if isinstance(node, cst.IfExp) else [node]
 
 
 def _kept_and_looped_over(
@@ -188,7 +226,20 @@ def _kept_and_looped_over(
         if _calls_each(loop, view) and (parameter := _kept_parameter(loop.iter, view)) is not None
     }
     lists = _given_as(made, cls, looped, view)
-    return [item for each in lists for item in listed_items(each, view)]
+    return [*_given_one_by_one(made, cls, looped, view)] + [
+        item for each in lists for item in listed_items(each, view)
+    ]
+
+
+def _given_one_by_one(
+    made: cst.Call, cls: cst.ClassDef, parameters: set[str], view: FileView
+) -> list[cst.BaseExpression]:
+    """Return what a call that makes an object gives for its `*steps`, if that is among them."""
+    function = initializer(cls, view.names)
+    more = None if function is None else function.params.star_arg
+    if function is None or not isinstance(more, cst.Param) or more.name.value not in parameters:
+        return []
+    return [*Arguments(made).positional[len(function.params.params) - 1 :]]
 
 
 def _given_as(
@@ -196,9 +247,10 @@ def _given_as(
 ) -> Iterator[cst.BaseExpression]:
     """Yield what a call that makes an object gives for these parameters."""
     arguments = Arguments(made)
-    for number, name in enumerate(_parameters(cls, view)):
+    names = _parameters(cls, view)
+    for number, name in enumerate(names):
         given = arguments.get(number, name) if name in parameters else None
-        if given is not None:
+        if given is not None and not is_none(given):
             yield given
 
 
@@ -229,10 +281,13 @@ def methods_of(cls: cst.ClassDef, names: tuple[str, ...]) -> Iterator[cst.Functi
 
 
 def _kept_parameter(node: cst.BaseExpression, view: FileView) -> str | None:
-    """Return the parameter of the initializer that an attribute of the object is, and no other."""
+    """Return the parameter of the initializer that an attribute of the object is, if given."""
     kept = own_attribute(node, view) if isinstance(node, cst.Attribute) else None
-    parameter = parameter_named(kept, view.names)
-    return None if parameter is None else parameter.name.value
+    if isinstance(kept, cst.Call) and view.called(kept) in _LISTING and len(kept.args) == 1:
+        kept = kept.args[0].value
+    every = () if kept is None else alternatives(kept)
+    found = (parameter_named(each, view.names) for each in every)
+    return next((each.name.value for each in found if each is not None), None)
 
 
 def _calls_each(loop: cst.For, view: FileView) -> bool:

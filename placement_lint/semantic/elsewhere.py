@@ -8,20 +8,25 @@ import libcst as cst
 
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.object_classes import class_of_object
-from placement_lint.semantic.program_queries import GIVEN_BY_CALL
+from placement_lint.semantic.program_queries import ANY_KEY, GIVEN_BY_CALL, IN_TABLE
+from placement_lint.semantic.written_tables import key_of, taken_from
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import PARTIAL, class_of_receiver
 
 if TYPE_CHECKING:
     from placement_lint.semantic.file_view import FileView
-    from placement_lint.semantic.program_queries import FunctionEffects
+    from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.semantic.program_queries import FunctionEffects, KnownType
 
 
-def effects_of(node: cst.BaseExpression, ctx: FileView, files: int = 1) -> FunctionEffects | None:
+def effects_of(
+    node: cst.BaseExpression, ctx: FileView, files: int = 1, *, any_key: bool = False
+) -> FunctionEffects | None:
     """Return what calling a function of another file does; None where it is none, or unknown.
 
     What an expression names, under `functools.partial` too, or a method of an object that a class
-    of another file made. `files`: through how many files its functions are followed.
+    of another file made. `files`: through how many files its functions are followed. `any_key`: of
+    a table of another file, what any of its functions does where the key is not written out.
     """
     node = followed(node, ctx)
     if isinstance(node, cst.Call) and ctx.called(node) == PARTIAL:
@@ -30,10 +35,22 @@ def effects_of(node: cst.BaseExpression, ctx: FileView, files: int = 1) -> Funct
     elif isinstance(node, cst.Call) and (maker := ctx.name(node.func)) is not None:
         # What a function of another file makes.
         return _called(maker + GIVEN_BY_CALL, ctx, files)
-    name = ctx.name(node)
+    name = _entry(node, ctx, any_key=any_key) or ctx.name(node)
     if name is None and isinstance(node, cst.Attribute):
         return method_effects(node.value, node.attr.value, ctx, files)
     return None if name is None else _called(name, ctx, files)
+
+
+def _entry(node: cst.BaseExpression, ctx: FileView, *, any_key: bool) -> str | None:
+    """Return what `table[key]` is called, where the table may be one of another file."""
+    taken = taken_from(node)
+    table = None if taken is None else ctx.name(taken[0])
+    if taken is None or table is None or table.startswith(("builtins.", "jax.", "numpy.")):
+        return None
+    key = key_of(taken[1])
+    if key is None and not any_key:
+        return None
+    return f"{table}{IN_TABLE}{ANY_KEY if key is None else repr(key)}"
 
 
 def method_effects(
@@ -56,6 +73,30 @@ def method_effects(
     if known is None or not known.path or known.path == ctx.module.path:
         return None
     return _called(f"{known.name}.{method}", ctx, files, known.path)
+
+
+def effects_of_method(
+    known: KnownType, method: str, ctx: FileView, files: int = 1
+) -> FunctionEffects | None:
+    """Return what a method does of the objects of a class of another file."""
+    return _called(f"{known.name}.{method}", ctx, files, known.path)
+
+
+def objects_in(loop: cst.For, ctx: FileView) -> list[KnownType]:
+    """Return the classes of the objects of the list that a loop goes through, as far as known."""
+    from placement_lint.semantic.known_types import KnownTypes
+
+    known = ctx.module.fact(_known_objects)
+    if id(loop) not in known:
+        held = ctx.module.fact(KnownTypes).of(loop.iter)
+        items = () if held is None else held.items
+        known[id(loop)] = [each for each in items if each is not None and each.path]
+    return known[id(loop)]
+
+
+def _known_objects(_facts: ModuleFacts) -> dict[int, list[KnownType]]:
+    """Make the store of one file: what each loop goes through."""
+    return {}
 
 
 def _inherited(cls: cst.ClassDef, method: str, ctx: FileView, files: int) -> FunctionEffects | None:

@@ -14,6 +14,7 @@ from placement_lint.semantic.array_operators import ON_ARRAYS, operation_on_arra
 from placement_lint.semantic.datasets import (
     DATASET_METHODS,
     applied_by,
+    classes_made_by,
     datasets_in,
     methods_of,
 )
@@ -24,10 +25,9 @@ from placement_lint.semantic.functions import made_function, nodes_inside
 from placement_lint.semantic.object_classes import called_method, class_called
 from placement_lint.semantic.program_queries import GivenTo
 from placement_lint.semantic.spread_options import AllArguments
-from placement_lint.semantic.written_tables import choices, listed_items
+from placement_lint.semantic.written_tables import choices, is_taken, listed_items, registered
 from placement_lint.syntax.calls import Arguments, integer_value, is_none, string_value
 from placement_lint.syntax.definitions import (
-    class_named,
     function_of,
     initializer,
     is_static,
@@ -133,6 +133,13 @@ def _of_callback(call: cst.Call, view: FileView) -> FirstComputation | None:
         found = _computation_of(each, call, view)
         if found is not None:
             return found if is_certain else replace(found, is_certain=False)
+    for function in registered(followed(callback, view), view):
+        if isinstance(function, cst.FunctionDef):
+            found = _first_in(
+                function, GivenTo.CALLBACK, call, view, runs_on_device, is_certain=False
+            )
+            if found is not None:
+                return found
     return None
 
 
@@ -146,7 +153,7 @@ def _computation_of(
         of = class_called(callback, view)
         return _first_in(function, GivenTo.CALLBACK, call, view, runs_on_device, of=of)
     for effects in (
-        effects_of(callback, view, _FILES),
+        effects_of(callback, view, _FILES, any_key=True),
         method_effects(callback, "__call__", view, _FILES),
     ):
         if effects is not None and effects.is_traced:
@@ -387,6 +394,8 @@ def _transforms(call: cst.Call, view: FileView) -> Iterator[cst.BaseExpression]:
 def _run_here(given: _Given, view: FileView) -> Iterator[tuple[Function, bool]]:
     """Yield the functions of this file that a loader's workers call, and if that is certain."""
     for each, is_certain in given.functions:
+        found = registered(followed(each, view), view)
+        yield from ((made, False) for made in found if isinstance(made, cst.FunctionDef))
         function = _function(each, view)
         if function is None:
             continue
@@ -395,7 +404,8 @@ def _run_here(given: _Given, view: FileView) -> Iterator[tuple[Function, bool]]:
         if not decorators or (len(decorators) == 1 and is_static(function, view.names)):
             yield function, is_certain
     for made, methods, is_certain in given.objects:
-        yield from ((method, is_certain) for method in _methods(made, methods, view))
+        for method, is_sure in _methods(made, methods, view):
+            yield method, is_certain and is_sure
 
 
 def _run_elsewhere(given: _Given, view: FileView) -> Iterator[tuple[FunctionEffects, bool]]:
@@ -403,7 +413,7 @@ def _run_elsewhere(given: _Given, view: FileView) -> Iterator[tuple[FunctionEffe
     for each, is_certain in given.functions:
         effects = _effects(each, view)
         if effects is not None:
-            yield effects, is_certain
+            yield effects, is_certain and not is_taken(followed(each, view))
     for made, methods, is_certain in given.objects:
         for method in methods:
             effects = method_effects(made, method, view, _FILES)
@@ -413,17 +423,18 @@ def _run_elsewhere(given: _Given, view: FileView) -> Iterator[tuple[FunctionEffe
 
 def _methods(
     node: cst.BaseExpression, names: tuple[str, ...], view: FileView
-) -> Iterator[cst.FunctionDef]:
-    """Yield the methods of these names that an object has from the class that makes it here."""
+) -> Iterator[tuple[cst.FunctionDef, bool]]:
+    """Yield the methods of these names that an object has from the class that makes it here, and
+    whether it is that class.
+    """
     maker = followed(node, view)
-    made = class_named(maker.func, view.names) if isinstance(maker, cst.Call) else None
-    if made is not None:
-        yield from methods_of(made, names)
+    for made, is_sure in classes_made_by(maker, view):
+        yield from ((method, is_sure) for method in methods_of(made, names))
 
 
 def _effects(function: cst.BaseExpression, view: FileView) -> FunctionEffects | None:
     """Return what calling something of another file does: a function, a method, an object."""
-    found = effects_of(function, view, _FILES)
+    found = effects_of(function, view, _FILES, any_key=True)
     return found or method_effects(function, "__call__", view, _FILES)
 
 

@@ -8,6 +8,9 @@ from typing import Protocol
 
 GIVEN_BY_CALL = "()"
 """Behind the name of a function: what calling that gives, if it is a function."""
+IN_TABLE = "["
+"""Behind the name of a table, before the key of a function in it: a literal, or `ANY_KEY`."""
+ANY_KEY = "*"
 ONLY_READS = 0
 """For the number of files: only what the function itself reads on the host is asked for."""
 
@@ -158,7 +161,7 @@ class KnownType:
     path: str = ""
     """The file of the run that defines the class."""
     items: tuple[KnownType | None, ...] = ()
-    """The types of the items of a tuple of fixed length."""
+    """The types of the items of a tuple of fixed length, or of those that a list begins with."""
 
 
 class RunView(Protocol):

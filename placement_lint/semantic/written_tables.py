@@ -9,11 +9,13 @@ import libcst as cst
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.own_attributes import class_variables, own_attribute
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
+from placement_lint.syntax.definitions import parameter_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.semantic.file_view import FileView
+    from placement_lint.semantic.model import ModuleFacts
 
 _MOST_STEPS = 4
 """Tables in tables."""
@@ -68,15 +70,15 @@ def choices(node: cst.BaseExpression, view: FileView) -> Iterator[tuple[cst.Base
         yield from choices(node.orelse, view)
     elif isinstance(loop, cst.For) and isinstance(loop.target, cst.Name):
         yield from ((each, True) for each in _items(loop.iter, view) or [asked])
-    elif (taken := _taken(node)) is None:
+    elif (taken := taken_from(node)) is None:
         held = [*class_variables(node, view)] if isinstance(node, cst.Attribute) else []
         yield from held or [(asked, True)]
     else:
         table, key = taken
-        yield from _under(table, key, view) or [(asked, True)]
+        yield from items_under(table, key, view) or [(asked, True)]
 
 
-def _taken(
+def taken_from(
     node: cst.BaseExpression,
 ) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
     """Return the table and the key of `table[key]` and of `table.get(key)`."""
@@ -91,23 +93,90 @@ def _taken(
 
 def is_taken(node: cst.BaseExpression) -> bool:
     """Return whether an expression is `table[key]` or `table.get(key)`."""
-    return _taken(node) is not None
+    return taken_from(node) is not None
 
 
-def _under(
+def items_under(
     table: cst.BaseExpression, key: cst.BaseExpression, view: FileView
 ) -> list[tuple[cst.BaseExpression, bool]]:
     """Return the items that may be under a key; none where the table is not written out."""
-    place, text = integer_value(key), string_value(key)
+    return items_at(table, key_of(key), view)
+
+
+def key_of(node: cst.BaseExpression) -> str | int | None:
+    """Return the key that an expression writes out; None for any other."""
+    place = integer_value(node)
+    return string_value(node) if place is None else place
+
+
+def items_at(
+    table: cst.BaseExpression, key: str | int | None, view: FileView
+) -> list[tuple[cst.BaseExpression, bool]]:
+    """Return what may be under a key of a table; without one, all that is in it."""
+    place = key if isinstance(key, int) else None
+    text = key if isinstance(key, str) else None
     items = _items(table, view)
     if items:
         if place is None:
             return [(each, False) for each in items]
         return [(items[place], True)] if -len(items) <= place < len(items) else []
     entries = entries_of(table, view) or {}
-    if text is None:
-        return [(each, False) for each in entries.values()]
-    return [(entries[text], True)] if text in entries else []
+    if text in entries:
+        return [(entries[text], True)]
+    stored = [(each, False) for each in _stored(table, view)]
+    return stored if text else [*((each, False) for each in entries.values()), *stored]
+
+
+def _stored(table: cst.BaseExpression, view: FileView) -> list[cst.BaseExpression]:
+    """Return what statements put into a table of the file: `TABLE["small"] = make`."""
+    bound = view.names.sole_binding(table) if isinstance(table, cst.Name) else None
+    return [] if bound is None else view.module.fact(_all_stored).expressions.get(id(bound), [])
+
+
+def registered(node: cst.BaseExpression, view: FileView) -> list[cst.ClassDef | cst.FunctionDef]:
+    """Return what may be under the key of a table, as decorators put there what they decorate:
+    `@register("small")`.
+    """
+    taken = taken_from(node)
+    table = None if taken is None else taken[0]
+    bound = view.names.sole_binding(table) if isinstance(table, cst.Name) else None
+    return [] if bound is None else view.module.fact(_all_stored).decorated.get(id(bound), [])
+
+
+class _AllStored:
+    """What is stored in each variable of a file after it is made, by the binding of that."""
+
+    def __init__(self, facts: ModuleFacts) -> None:
+        self.expressions: dict[int, list[cst.BaseExpression]] = {}
+        self.decorated: dict[int, list[cst.ClassDef | cst.FunctionDef]] = {}
+        names, tree = facts.names, facts.tree
+        storing: dict[int, int] = {}
+        for target in tree.every(cst.AssignTarget):
+            table, statement = target.target, tree.parent(target)
+            if not isinstance(table, cst.Subscript) or not isinstance(statement, cst.Assign):
+                continue
+            bound = names.sole_binding(table.value) if isinstance(table.value, cst.Name) else None
+            if bound is None:
+                continue
+            function = tree.around(statement, cst.FunctionDef)
+            if parameter_named(statement.value, names) is None:
+                self.expressions.setdefault(id(bound), []).append(statement.value)
+            elif isinstance(function, cst.FunctionDef):
+                # Of `def register(name): def wrap(made): …; return wrap`, the outer one has a name.
+                storing[id(tree.around(function, cst.FunctionDef) or function)] = id(bound)
+        for made in tree.every(cst.ClassDef, cst.FunctionDef) if storing else ():
+            if isinstance(made, cst.FunctionDef) and len(made.decorators) > 1:
+                # What another decorator makes of it may do anything.
+                continue
+            for each in made.decorators:
+                by = each.decorator.func if isinstance(each.decorator, cst.Call) else each.decorator
+                place = storing.get(id(names.sole_definition(by)))
+                if place is not None:
+                    self.decorated.setdefault(place, []).append(made)
+
+
+def _all_stored(facts: ModuleFacts) -> _AllStored:
+    return _AllStored(facts)
 
 
 def _items(node: cst.BaseExpression, view: FileView) -> list[cst.BaseExpression]:
