@@ -11,9 +11,10 @@ it may ask about other files.
   `set_attributes`, `spread_options`, `written_tables`.
 - What happens when: `execution_order`, of the events on `ways`, which `execution_steps` lead to;
   `local_functions` (that calls execute), `called_when_decorated` and `module_summary` (what
-  importing does), `enclosing` (what is around a node), `platform_pins`, `version_guards`.
+  importing does), `enclosing` (what is around a node), `first_process`, `platform_pins`,
+  `version_guards`.
 - What a loop waits for: `loops`, `host_reads` (what the host reads of the device), `kept_results`,
-  `tested_names`, `written_files`.
+  `passed_on`, `tested_names`, `written_files`.
 - Words, literals and arrays: `array_operators`, `expressed_words`, `written_arrays`.
 - Libraries: `datasets`, `tensorflow_use`.
 - Donated buffers: `donation`.

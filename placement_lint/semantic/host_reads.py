@@ -8,13 +8,22 @@ import libcst as cst
 
 from placement_lint.jaxmodel.donation import TREE_MAPS
 from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES
-from placement_lint.semantic.elsewhere import effects_of
+from placement_lint.semantic.elsewhere import effects_of, effects_of_method, objects_in
 from placement_lint.semantic.enclosing import ancestors_in_function
 from placement_lint.semantic.followed import assigned_value, bound_before
-from placement_lint.semantic.kept_results import CONVERTING, is_kept, makes_text
+from placement_lint.semantic.kept_results import CONVERTING, is_kept
+from placement_lint.semantic.loops import is_for_others, runs_in_first
+from placement_lint.semantic.passed_on import makes_text
+from placement_lint.semantic.program_queries import ONLY_READS
 from placement_lint.semantic.tested_names import names_tested
 from placement_lint.syntax.calls import Arguments, elements_or_self
-from placement_lint.syntax.definitions import class_of_method, is_generator, named_function
+from placement_lint.syntax.definitions import (
+    class_of_method,
+    is_generator,
+    method_of_class,
+    named_function,
+    parameter_named,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +52,10 @@ _SCALARS = frozenset(
 """What makes a number of its argument."""
 _TEXTS = frozenset({"builtins.format", "builtins.repr", "builtins.str"})
 _READING_METHODS = frozenset({"item", "tolist"})
+_MOST_MORE = 8
+"""Arguments that a function takes by `*values`, as far as they are counted."""
+_NOT_READ = "!"
+"""Before the names of parameters that do not get what else a call passes by name."""
 
 
 def is_formatting(node: cst.CSTNode) -> TypeGuard[cst.BinaryOperation]:
@@ -73,6 +86,7 @@ def read_here(node: Reading, ctx: FileView) -> Iterator[cst.BaseExpression]:
         yield from Arguments(node).values
     elif name == "builtins.print":
         yield from Arguments(node).positional
+        yield from (each.value for each in node.args if each.star == "*")
     elif name in TREE_MAPS and len(node.args) > 1 and _converts(node.args[0].value, ctx):
         yield node.args[1].value
     elif isinstance(node.func, cst.Attribute) and node.func.attr.value in _READING_METHODS:
@@ -143,12 +157,12 @@ def whose_items(node: cst.BaseExpression) -> cst.BaseExpression | None:
 
 
 def is_unconditional(node: cst.CSTNode, ctx: FileView, *, each_item: bool = False) -> bool:
-    """Return whether a function executes a node whenever it comes to its end.
+    """Return whether a function executes a node whenever it comes to its end, in the first process.
 
-    `each_item`: be it for each item of a dictionary.
+    `each_item`: be it for each item of a dictionary, or for each of the arguments.
     """
     return not any(
-        not (each_item and isinstance(around, cst.For) and goes_through_items(around))
+        not (each_item and isinstance(around, cst.For) and _goes_through_values(around, ctx))
         and isinstance(
             around,
             cst.BooleanOperation
@@ -160,7 +174,23 @@ def is_unconditional(node: cst.CSTNode, ctx: FileView, *, each_item: bool = Fals
             | cst.TryStar
             | cst.While,
         )
-        for _, around in ancestors_in_function(node, ctx)
+        and not runs_in_first(child, around, ctx)
+        for child, around in ancestors_in_function(node, ctx)
+    )
+
+
+def _goes_through_values(loop: cst.For, ctx: FileView) -> bool:
+    return goes_through_items(loop) or _is_parameter(loop.iter, ctx)
+
+
+def _is_of_arguments(node: cst.BaseExpression, ctx: FileView) -> bool:
+    """Return whether a name stands for the `*values` of a function."""
+    bound = ctx.names.sole_definition(node) if isinstance(node, cst.Name) else None
+    function = ctx.function(node)
+    return (
+        isinstance(function, cst.FunctionDef)
+        and bound is not None
+        and (function.params.star_arg is bound)
     )
 
 
@@ -174,23 +204,28 @@ def _kept_parameters(function: cst.FunctionDef, ctx: FileView) -> set[str]:
             for each in ctx.tree.every(
                 cst.BinaryOperation, cst.Call, cst.FormattedStringExpression, below=function.body
             )
-            if ctx.tree.index(each) < before and ctx.function(each) is function
+            if ctx.tree.index(each) <= before and ctx.function(each) is function
             if not isinstance(each, cst.BinaryOperation) or is_formatting(each)
             for what in read_here(each, ctx)
             if is_unconditional(each, ctx, each_item=True) and is_kept(each, function, ctx)
-            if (name := root_name(_drawn_from(what, ctx))) and not _is_rebound(name, each, ctx)
+            if (name := root_name(_drawn_from(what, each, ctx)))
+            and not _is_rebound(name, each, ctx)
         }
         known[id(function)] = kept - names_tested(function, ctx)
     return known[id(function)]
 
 
-def parameters_read(function: Function, ctx: FileView) -> frozenset[int | str]:
+def parameters_read(
+    function: Function, ctx: FileView, *, drawn: bool = False
+) -> frozenset[int | str]:
     """Return how calls pass what a function always reads on the host, to keep or to show it: by
-    position, the object of a method left out, and by name.
+    position, the object of a method left out, and by name; see `is_passed_to`.
+
+    `drawn`: of a generator, all that it gives is drawn.
     """
     if not isinstance(function, cst.FunctionDef) or function.decorators:
         return frozenset()
-    if function.asynchronous is not None or is_generator(function, ctx.names):
+    if function.asynchronous is not None or is_generator(function, ctx.names) is not drawn:
         return frozenset()
     kept = _kept_parameters(function, ctx)
     passed = [*function.params.posonly_params, *function.params.params]
@@ -199,14 +234,49 @@ def parameters_read(function: Function, ctx: FileView) -> frozenset[int | str]:
     names = [each.name.value for each in passed]
     positions = {position for position, name in enumerate(names) if name in kept}
     by_name = {*names, *(each.name.value for each in function.params.kwonly_params)}
-    return frozenset(positions | (kept & by_name))
+    read: set[int | str] = positions | (kept & by_name)
+    more, named = function.params.star_arg, function.params.star_kwarg
+    if isinstance(more, cst.Param) and more.name.value in kept:
+        read |= {*range(len(names), len(names) + _MOST_MORE), *(() if names else ("*",))}
+    if named is not None and named.name.value in kept:
+        read |= {"**", *(f"{_NOT_READ}{name}" for name in by_name - kept)}
+    return frozenset(read)
+
+
+def read_by_each(func: cst.BaseExpression, ctx: FileView) -> Iterator[frozenset[int | str]]:
+    """Yield what a method reads that a loop calls on each object of a list, by their classes:
+    `for callback in self.callbacks: callback.on_step(step)`. See `parameters_read`.
+    """
+    if not isinstance(func, cst.Attribute) or not isinstance(func.value, cst.Name):
+        return
+    only = ctx.names.sole_binding(func.value)
+    if only is None or not isinstance(only.node, cst.For):
+        return
+    for known in objects_in(only.node, ctx):
+        if known.path != ctx.module.path:
+            effects = effects_of_method(known, func.attr.value, ctx, ONLY_READS)
+            yield frozenset() if effects is None else effects.reads
+            continue
+        bound = ctx.names.module_scope.sole_binding(known.name)
+        cls = None if bound is None else bound.node
+        if isinstance(cls, cst.ClassDef):
+            method = method_of_class(cls, func.attr.value, ctx.names)
+            yield frozenset() if method is None else parameters_read(method, ctx)
+
+
+def is_passed_to(read: frozenset[int | str], passed_as: int | str) -> bool:
+    """Return whether what a call passes so is among what `parameters_read` says is read."""
+    if passed_as in read:
+        return True
+    is_named = isinstance(passed_as, str) and not passed_as.startswith("*")
+    return is_named and "**" in read and f"{_NOT_READ}{passed_as}" not in read
 
 
 def _first_return(function: cst.FunctionDef, ctx: FileView) -> int:
-    """Return the place of the first `return` of a function, or else of its end."""
+    """Return the place behind the first `return` of a function, or else of its end."""
     for each in ctx.tree.every(cst.Return, below=function.body):
-        if ctx.function(each) is function:
-            return ctx.tree.index(each)
+        if ctx.function(each) is function and not is_for_others(each, ctx):
+            return ctx.tree.ends[ctx.tree.index(each)]
     return ctx.tree.ends[ctx.tree.index(function)]
 
 
@@ -229,12 +299,32 @@ def _known_readers(_facts: ModuleFacts) -> dict[int, set[str]]:
     return {}
 
 
-def _drawn_from(node: cst.BaseExpression, ctx: FileView) -> cst.BaseExpression:
-    """Return the `metrics` of a `value` that is drawn from `metrics.items()`, or a node itself."""
+def _drawn_from(node: cst.BaseExpression, read: cst.CSTNode, ctx: FileView) -> cst.BaseExpression:
+    """Return the `metrics` of a `value` that is drawn from `metrics.items()`, or a node itself.
+
+    What a number is made of is no key: it may be drawn from `metrics` itself.
+    """
     only = ctx.names.sole_binding(node) if isinstance(node, cst.Name) else None
     if only is None or not isinstance(only.node, cst.For | cst.CompFor):
         return node
-    return whose_items(only.node.iter) or node
+    drawn = only.node.iter
+    if _is_of_arguments(drawn, ctx) or (_is_parameter(drawn, ctx) and _is_number(read, ctx)):
+        return drawn
+    return whose_items(drawn) or node
+
+
+def _is_number(read: cst.CSTNode, ctx: FileView) -> bool:
+    """Return whether what is read is made a number, or a text that has a number's format."""
+    if isinstance(read, cst.FormattedStringExpression):
+        return read.format_spec is not None
+    if not isinstance(read, cst.Call):
+        return False
+    is_item = isinstance(read.func, cst.Attribute) and read.func.attr.value in _READING_METHODS
+    return is_item or ctx.called(read) in CONVERTING
+
+
+def _is_parameter(node: cst.BaseExpression, ctx: FileView) -> bool:
+    return parameter_named(node, ctx.names) is not None
 
 
 def root_name(node: cst.BaseExpression) -> str | None:

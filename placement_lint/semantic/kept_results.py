@@ -8,6 +8,7 @@ import libcst as cst
 
 from placement_lint.semantic.followed import assigned_value
 from placement_lint.semantic.loops import loop_around, runs_in_each_iteration
+from placement_lint.semantic.passed_on import PASSING_ON, is_used_up, makes_text
 from placement_lint.semantic.tested_names import is_done_sometimes, names_tested
 from placement_lint.semantic.written_files import is_file
 from placement_lint.syntax.dotted import dotted, whole_of
@@ -40,15 +41,6 @@ _SHOWING = frozenset({
     "tqdm.tqdm.write", "wandb.log",
 })  # fmt: skip
 _LOGGING = ("absl.logging.", "logging.", "loguru.logger.")
-_PASSING_ON = frozenset({
-    "builtins.dict", "builtins.float", "builtins.format", "builtins.int", "builtins.max",
-    "builtins.min", "builtins.round", "builtins.str", "json.dumps", "math.exp", "math.log",
-    "math.log10", "math.log2", "math.sqrt", "numpy.array", "numpy.asarray",
-    "numpy.clip", "numpy.concatenate", "numpy.exp", "numpy.expand_dims", "numpy.log", "numpy.max",
-    "numpy.mean", "numpy.median", "numpy.min", "numpy.reshape", "numpy.sqrt", "numpy.squeeze",
-    "numpy.stack", "numpy.std", "numpy.sum", "numpy.transpose",
-})  # fmt: skip
-_TEXT_METHODS = ("format", "join")
 _MORE_OF_NUMPY = frozenset(
     "astype copy flatten item max mean min ravel round squeeze std sum tolist".split()
 )
@@ -56,7 +48,10 @@ _MORE_OF_NUMPY = frozenset(
 
 
 def is_kept(node: cst.CSTNode, loop: Around, ctx: FileView, depth: int = 3) -> bool:
-    """Return whether what an expression gives is surely only kept or shown."""
+    """Return whether what an expression gives is surely only kept or shown.
+
+    Of a function, also whether it is only returned, or yielded: then it is up to who calls it.
+    """
     if depth == 0:
         return False
     child = node
@@ -65,13 +60,15 @@ def is_kept(node: cst.CSTNode, loop: Around, ctx: FileView, depth: int = 3) -> b
             return isinstance(parent, cst.ListComp | cst.DictComp)
         if isinstance(parent, cst.Expr):
             return _keeps(child, ctx)
+        if isinstance(parent, cst.Return | cst.Yield):
+            return isinstance(loop, cst.FunctionDef)
         if isinstance(parent, cst.Call) and parent.func is not child:
             filled = _filled_dict(parent, ctx)
             if filled is not None:
                 return _container_is_kept(filled, loop, ctx)
             if _keeps(parent, ctx) or _collects(parent, loop, ctx):
                 return isinstance(ctx.parent(parent), cst.Expr) and _is_added(parent, loop, ctx)
-            if ctx.called(parent) not in _PASSING_ON and not makes_text(parent):
+            if ctx.called(parent) not in PASSING_ON and not makes_text(parent):
                 return False
         elif isinstance(parent, cst.Attribute):
             if parent.attr.value not in _MORE_OF_NUMPY:
@@ -90,7 +87,7 @@ def is_kept(node: cst.CSTNode, loop: Around, ctx: FileView, depth: int = 3) -> b
             if child is parent.test:
                 return False
         elif isinstance(parent, cst.GeneratorExp):
-            if not _is_used_up(parent, ctx):
+            if not is_used_up(parent, ctx):
                 return False
         elif not isinstance(
             parent,
@@ -117,13 +114,6 @@ def is_kept(node: cst.CSTNode, loop: Around, ctx: FileView, depth: int = 3) -> b
     return False
 
 
-def _is_used_up(node: cst.GeneratorExp, ctx: FileView) -> bool:
-    """Return whether a generator is given to what draws all of it at once: `", ".join(…)`."""
-    argument = ctx.parent(node)
-    call = ctx.parent(argument) if isinstance(argument, cst.Arg) else None
-    return call is not None and (ctx.called(call) in _PASSING_ON or makes_text(call))
-
-
 def _is_read_too(node: cst.BaseExpression, loop: Around, ctx: FileView) -> bool:
     """Return whether an expression, or what a loop has bound to a name, was read by the host."""
     if not isinstance(node, cst.Name):
@@ -147,18 +137,6 @@ def _keeps(call: cst.CSTNode, ctx: FileView) -> bool:
     if name is not None:
         return name in _SHOWING or name.startswith(_LOGGING)
     return isinstance(call.func, cst.Attribute) and call.func.attr.value in _KEEPING_METHODS
-
-
-def makes_text(node: cst.CSTNode, *methods: str) -> bool:
-    """Return whether a call makes a text by a method of one that is written out:
-    `"{:.3f}".format(loss)`. `methods`: only by one of these; `", ".join(…)` reads no arrays.
-    """
-    return (
-        isinstance(node, cst.Call)
-        and isinstance(node.func, cst.Attribute)
-        and isinstance(node.func.value, cst.SimpleString | cst.ConcatenatedString)
-        and node.func.attr.value in (methods or _TEXT_METHODS)
-    )
 
 
 def _is_added(call: cst.Call, loop: Around, ctx: FileView) -> bool:
@@ -268,7 +246,7 @@ def is_only_called(receiver: cst.BaseExpression, loop: Around, ctx: FileView) ->
         uses = (
             each
             for each in ctx.tree.every(cst.Attribute, cst.Name, below=loop)
-            if dotted(each) == name and not isinstance(ctx.parent(each), cst.NameItem)
+            if dotted(each) == name and not isinstance(ctx.parent(each), cst.NameItem | cst.For)
         )
         known[key] = head not in names_tested(loop, ctx) - {"self"} and all(
             isinstance(ctx.statement(each), cst.Expr) for each in uses

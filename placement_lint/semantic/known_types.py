@@ -65,6 +65,9 @@ _METHOD_DECORATORS = (
 )
 
 
+_LISTING = frozenset({"builtins.list", "builtins.tuple"})
+
+
 @dataclass(frozen=True)
 class _Field:
     """A parameter, or a field of a class."""
@@ -97,12 +100,15 @@ class KnownTypes:
         if isinstance(node, cst.IfExp):
             return self._common((node.body, node.orelse), steps)
         if isinstance(node, cst.BooleanOperation) and isinstance(node.operator, cst.Or):
-            return self._common((node.left, node.right), steps)
-        if isinstance(node, cst.Tuple):
+            # `callbacks or []`
+            either = (node.left, node.right)
+            return self._common([each for each in either if not _is_empty(each)], steps)
+        if isinstance(node, cst.Tuple | cst.List):
             parts = [each.value for each in node.elements]
             if any(isinstance(each, cst.StarredElement) for each in node.elements):
                 return None
-            return KnownType("builtins.tuple", items=tuple(self.of(x, steps - 1) for x in parts))
+            kind = "builtins.tuple" if isinstance(node, cst.Tuple) else "builtins.list"
+            return KnownType(kind, items=tuple(self.of(x, steps - 1) for x in parts))
         return None
 
     def exported(self, name: str, *, called: bool) -> KnownType | None:
@@ -365,6 +371,8 @@ class KnownTypes:
             return known or self._of_attribute(func, steps, called=True)
         if not isinstance(func, cst.Name):
             return None
+        if self._names.qualified(func) in _LISTING and len(node.args) == 1:
+            return self.of(node.args[0].value, steps - 1)
         cls = self._class_named(func)
         if cls is not None:
             return self._class(cls)
@@ -569,6 +577,10 @@ class KnownTypes:
         if isinstance(bound.node, cst.ClassDef) and not rest:
             return self._class(bound.node)
         return None
+
+
+def _is_empty(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Tuple | cst.List) and not node.elements
 
 
 @dataclass

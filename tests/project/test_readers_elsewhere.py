@@ -214,3 +214,89 @@ def test_readers_of_other_files(tmp_path_factory: pytest.TempPathFactory) -> Non
     assert [(Path(each.path).name, each.span.line) for each in found] == [
         ("train.py", number) for number in due
     ]
+
+
+CALLBACKS = """
+import jax
+
+
+class History:
+    def on_step(self, number, metrics):
+        self.rows.append(metrics)
+
+
+class Printer(History):
+    def on_step(self, number, metrics):
+        print(number, float(metrics["loss"]))
+
+
+def log(number, **values):
+    if jax.process_index() == 0:
+        print(number, {name: float(value) for name, value in values.items()})
+
+
+def show(*values):
+    print(*[f"{float(value):.3f}" for value in values])
+"""
+TRAINER = """
+import jax
+
+from callbacks import History, log, show
+
+
+class Trainer:
+    def __init__(self, callbacks=()):
+        self.callbacks = list(callbacks)
+        self.step = jax.jit(lambda state, batch: (state, {"loss": batch.sum()}))
+
+    def fit(self, state, batches):
+        for number, batch in enumerate(batches):
+            state, metrics = self.step(state, batch)
+            for callback in self.callbacks:
+                callback.on_step(number, metrics)  # waits
+        for number, batch in enumerate(batches):
+            state, metrics = self.step(state, batch)
+            log(number, **metrics)  # waits
+        for number, batch in enumerate(batches):
+            state, metrics = self.step(state, batch)
+            log(metrics["loss"].shape, number=number)
+        for number, batch in enumerate(batches):
+            state, metrics = self.step(state, batch)
+            show(number, metrics["loss"])  # waits
+        return state
+
+
+class Quiet:
+    def __init__(self, callbacks):
+        self.callbacks = [*callbacks]
+        self.kept = callbacks or [History()]
+        self.step = jax.jit(lambda state, batch: (state, {"loss": batch.sum()}))
+
+    def fit(self, state, batches):
+        for number, batch in enumerate(batches):
+            state, metrics = self.step(state, batch)
+            for callback in self.callbacks:
+                callback.on_step(number, metrics)
+            for callback in self.kept:
+                callback.on_step(number, metrics)
+        return state
+"""
+MAIN = """
+from callbacks import History, Printer
+from trainer import Quiet, Trainer
+
+Trainer([History(), Printer()]).fit(0.0, [])
+Quiet([History()]).fit(0.0, [])
+"""
+
+
+def test_callbacks_of_a_list_and_arguments_by_stars(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    files = {"callbacks.py": CALLBACKS, "trainer.py": TRAINER, "main.py": MAIN}
+    paths = write(tmp_path_factory.mktemp("run"), files)
+    found = Linter(lambda _: Settings(select=("JDP405",))).check(paths).findings
+    due = [number for number, line in enumerate(TRAINER.splitlines(), 1) if MARK in line]
+    assert [(Path(each.path).name, each.span.line) for each in found] == [
+        ("trainer.py", number) for number in due
+    ]

@@ -15,25 +15,25 @@ from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import in_host_block, is_pinned_to_cpu
 from placement_lint.rules.transfers.compiled_values import is_compiled_elsewhere
 from placement_lint.rules.transfers.jitted_calls import jitted
-from placement_lint.semantic.elsewhere import effects_of
+from placement_lint.semantic.elsewhere import effects_of, objects_in
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.functions import only_return
 from placement_lint.semantic.host_reads import (
     goes_through_items,
     is_formatting,
+    is_passed_to,
     is_unconditional,
     parameters_read,
     parts_of,
+    read_by_each,
     read_here,
     root_name,
     whose_items,
 )
-from placement_lint.semantic.kept_results import (
-    is_kept,
-    is_only_called,
-)
+from placement_lint.semantic.kept_results import is_kept, is_only_called
 from placement_lint.semantic.loops import loop_around, runs_in_each_iteration
 from placement_lint.semantic.object_classes import called_method
+from placement_lint.semantic.passed_on import is_used_up
 from placement_lint.semantic.program_queries import ONLY_READS
 from placement_lint.semantic.tested_names import names_tested
 from placement_lint.semantic.tracing import TracedFunctions
@@ -81,7 +81,8 @@ class HostSyncInLoop(Rule):
     which always reads its argument, only to keep or to show it. The compiled function may come from
     another file, be one of several that a function of the file returns, be an attribute of an
     object, be called by one that hands its result back, or be what all callers pass for a
-    parameter.
+    parameter. The method that reads may be that of one of the objects in a list
+    (`for callback in self.callbacks: callback.on_step(step, metrics)`).
 
     ## Why is this bad?
     JAX dispatches work to the device and returns at once, so that the host prepares the next step
@@ -127,7 +128,8 @@ class HostSyncInLoop(Rule):
     No fix: only the author knows when the value is needed.
 
     ## What it does not flag
-    A value that is read under an `if`, after a `continue`, or after the loop. A value that the host
+    A value that is read under an `if`, unless the first process always comes to it
+    (`if jax.process_index() == 0:`), after a `continue`, or after the loop. A value that the host
     needs to continue: in a condition on it or on another result of the same call, unless only some
     iterations come to that (`if step % 100 == 0:`); as an argument of an unknown call; yielded; or
     used by the next iteration. What is kept in a list, a dictionary or an array of NumPy with which
@@ -225,11 +227,16 @@ def _may_read(node: cst.CSTNode) -> TypeGuard[Reading]:
 def _runs_each_time(node: cst.CSTNode, loop: Loop, ctx: Context) -> bool:
     """Return whether a node runs in each iteration, be it for each item of a dictionary there."""
     inner = loop_around(node, ctx)
-    while inner is not None and inner is not loop and goes_through_items(inner):
+    while inner is not None and inner is not loop and _goes_through_some(inner, ctx):
         if not runs_in_each_iteration(node, inner, ctx):
             return False
         node, inner = inner, loop_around(inner, ctx)
     return inner is loop and runs_in_each_iteration(node, loop, ctx)
+
+
+def _goes_through_some(loop: Loop, ctx: Context) -> bool:
+    """Return whether a loop has an item: of a dictionary, or a known object of a list."""
+    return goes_through_items(loop) or (isinstance(loop, cst.For) and bool(objects_in(loop, ctx)))
 
 
 def _called_either_way(loop: Loop, ctx: Context) -> list[cst.Call]:
@@ -342,35 +349,40 @@ def _read(node: Reading, ctx: Context) -> Iterator[cst.BaseExpression]:
 
 
 def _read_by_callee(node: cst.Call, ctx: Context) -> Iterator[cst.BaseExpression]:
-    """Yield what a call as a statement gives to a function that only keeps or shows it."""
-    if not isinstance(ctx.parent(node), cst.Expr) or ctx.called(node) is not None:
+    """Yield what a call gives to a function that only keeps or shows it, or makes a text of it."""
+    if ctx.called(node) is not None:
         return
     function = function_of(node.func, ctx.names) or called_method(node.func, ctx)
     if function is None:
         return
-    read = parameters_read(function, ctx)
-    yield from (value for value, passed_as in _passed(node) if passed_as in read)
+    read = parameters_read(function, ctx) or (
+        parameters_read(function, ctx, drawn=True) if is_used_up(node, ctx) else frozenset()
+    )
+    yield from (value for value, passed_as in _passed(node) if is_passed_to(read, passed_as))
 
 
 def _passed(node: cst.Call) -> Iterator[tuple[cst.BaseExpression, int | str]]:
     """Yield what a call passes, the values of a dictionary that is written out one by one, each
-    with its position or its name.
+    with its position or its name, or with the stars before it.
     """
     is_counted = True
     for position, argument in enumerate(node.args):
+        if argument.star:
+            yield whose_items(argument.value) or argument.value, argument.star
         is_counted &= not argument.star
         passed_as = position if argument.keyword is None else argument.keyword.value
-        if is_counted or argument.keyword is not None:
-            yield from ((value, passed_as) for value in parts_of(argument.value))
+        if not argument.star and (is_counted or argument.keyword is not None):
+            parts = parts_of(argument.value)
+            yield from ((whose_items(value) or value, passed_as) for value in parts)
 
 
 def _passed_elsewhere(
     node: Reading, ctx: Context
 ) -> Iterator[tuple[cst.BaseExpression, int | str]]:
-    """Yield what a call as a statement passes to a function of another file, or to a method of an
-    object of a class there, which may read it.
+    """Yield what a call passes to a function of another file, or to a method of an object of a
+    class there, which may read it.
     """
-    if not isinstance(node, cst.Call) or not isinstance(ctx.parent(node), cst.Expr):
+    if not isinstance(node, cst.Call):
         return
     if not isinstance(node.func, cst.Attribute | cst.Name):
         return
@@ -385,7 +397,8 @@ def _is_read_as(passed_as: int | str | None, node: Reading, ctx: Context) -> boo
     if passed_as is None or not isinstance(node, cst.Call):
         return passed_as is None
     effects = effects_of(node.func, ctx, ONLY_READS)
-    return effects is not None and passed_as in effects.reads
+    every = read_by_each(node.func, ctx) if effects is None else (effects.reads,)
+    return any(is_passed_to(each, passed_as) for each in every)
 
 
 def _step_of(
@@ -536,7 +549,7 @@ def _is_kept_by_callee(node: cst.CSTNode, loop: Loop, ctx: Context) -> bool:
     """Return whether what a call's own function reads decides nothing in the loop, in which its
     object may only be called in statements.
     """
-    if not isinstance(node, cst.Call):
+    if not isinstance(node, cst.Call) or not isinstance(ctx.parent(node), cst.Expr):
         return False
     if next(_read_by_callee(node, ctx), None) is None and not any(_passed_elsewhere(node, ctx)):
         return False
