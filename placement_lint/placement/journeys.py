@@ -26,6 +26,7 @@ from placement_lint.placement.domain.values import (
     Partial,
 )
 from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.collection_methods import STORING
 from placement_lint.syntax.definitions import class_of_receiver
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.names import BindingKind
@@ -44,9 +45,6 @@ _MOST_PLACES = 1_000
 """Expressions that the search for one way visits: beyond them, the way is not known."""
 _MOST_KNOWN = 32
 """Places of which is kept where each expression has their arrays from."""
-_STORING_METHODS = frozenset({
-    "add", "append", "appendleft", "extend", "insert", "put", "put_nowait", "setdefault", "update",
-})  # fmt: skip
 _RUNNING_LATER = (Coroutine, Future, Generator, Lazy)
 
 
@@ -441,7 +439,7 @@ def _stored_through(use: cst.Name, module: Module) -> Iterator[cst.CSTNode]:
         statement = module.tree.parent(parent)
         if isinstance(statement, cst.Assign):
             yield statement.value
-    elif isinstance(parent, cst.Attribute) and parent.attr.value in _STORING_METHODS:
+    elif isinstance(parent, cst.Attribute) and parent.attr.value in STORING:
         call = module.tree.parent(parent)
         if isinstance(call, cst.Call) and call.func is parent:
             yield from Arguments(call).values

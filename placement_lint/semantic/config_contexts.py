@@ -19,6 +19,7 @@ from placement_lint.syntax.definitions import (
     class_of_method,
     function_of,
     method_of_class,
+    returns_of,
 )
 from placement_lint.syntax.dotted import dotted
 
@@ -238,7 +239,7 @@ def _entered_by_function(
     decorators = [view.name(each.decorator) for each in function.decorators]
     own = view.names.scope(function.body)
     yields = [
-        node for node in view.tree.every(cst.Yield, below=function) if _is_in(node, own, view)
+        node for node in view.tree.every(cst.Yield, below=function) if view.names.scope(node) is own
     ]
     if yields:
         if len(decorators) != 1 or decorators[0] not in _GENERATORS:
@@ -249,16 +250,9 @@ def _entered_by_function(
         return None
     last = function.body.body[-1]
     statement = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else None
-    returns = [
-        node for node in view.tree.every(cst.Return, below=function) if _is_in(node, own, view)
-    ]
-    if not isinstance(statement, cst.Return) or returns != [statement]:
+    if not isinstance(statement, cst.Return) or returns_of(function, view.names) != [statement]:
         return None
     return None if statement.value is None else _context_of(statement.value, view, managers)
-
-
-def _is_in(node: cst.CSTNode, scope: object, view: FileView) -> bool:
-    return view.names.scope(node) is scope
 
 
 def _held_at(

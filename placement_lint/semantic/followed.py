@@ -37,9 +37,10 @@ def value_for(name: str, assignment: cst.Assign, ctx: FileView) -> cst.BaseExpre
     known = ctx.module.fact(_unpacked)
     if id(assignment) not in known:
         known[id(assignment)] = {
-            name: value
+            target.value: value
             for each in assignment.targets
-            for name, value in _parts(each.target, assignment.value)
+            for target, value in assigned_parts(each.target, assignment.value)
+            if isinstance(target, cst.Name)
         }
     return known[id(assignment)].get(name)
 
@@ -49,19 +50,22 @@ def _unpacked(_facts: ModuleFacts) -> dict[int, dict[str, cst.BaseExpression]]:
     return {}
 
 
-def _parts(
+def assigned_parts(
     target: cst.BaseExpression, value: cst.BaseExpression
-) -> Iterator[tuple[str, cst.BaseExpression]]:
-    """Yield the names in a target, each with the part of the value that is assigned to it."""
-    if isinstance(target, cst.Name):
-        yield target.value, value
-    elif isinstance(target, cst.Tuple | cst.List) and isinstance(value, cst.Tuple | cst.List):
+) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    """Yield the targets in a target, each with the part of the value that is assigned to it.
+
+    A tuple is a target as a whole where it is not written out what each part of it is given.
+    """
+    if isinstance(target, cst.Tuple | cst.List) and isinstance(value, cst.Tuple | cst.List):
         parts = (*target.elements, *value.elements)
         if len(target.elements) == len(value.elements) and not any(
             isinstance(part, cst.StarredElement) for part in parts
         ):
             for each, part in zip(target.elements, value.elements, strict=True):
-                yield from _parts(each.value, part.value)
+                yield from assigned_parts(each.value, part.value)
+            return
+    yield target, value
 
 
 def followed(node: cst.BaseExpression, ctx: FileView) -> cst.BaseExpression:

@@ -11,6 +11,7 @@ from placement_lint.semantic.loops import loop_around, runs_in_each_iteration
 from placement_lint.semantic.passed_on import PASSING_ON, is_used_up, makes_text
 from placement_lint.semantic.tested_names import is_done_sometimes, names_tested
 from placement_lint.semantic.written_files import is_file
+from placement_lint.syntax.definitions import assigned_by
 from placement_lint.syntax.dotted import dotted, whole_of
 
 if TYPE_CHECKING:
@@ -287,7 +288,7 @@ def _target_is_kept(
         for each in ctx.names.uses(target.value, ctx.names.scope(target))
         if ctx.tree.is_inside(each, loop)
         and not ctx.tree.is_inside(each, statement)
-        and not is_target(each, ctx)
+        and assigned_by(each, ctx.tree) is None
         and not isinstance(ctx.statement(each), cst.Del)
         and (is_tested or not is_done_sometimes(each, loop, ctx))
         and not _is_of_another(each, statement, loop, ctx)
@@ -333,7 +334,7 @@ def _attribute_is_kept(
         for each in ctx.tree.every(cst.Attribute, below=loop)
         if dotted(each) == name
         and not ctx.tree.is_inside(each, statement)
-        and not is_target(each, ctx)
+        and assigned_by(each, ctx.tree) is None
     )
 
 
@@ -348,18 +349,4 @@ def _is_tested(name: str, loop: Around, ctx: FileView) -> bool:
             is_part = isinstance(parent, cst.Attribute) and parent.value is part
             if not is_part or (isinstance(around, cst.Call) and around.func is parent):
                 return True
-    return False
-
-
-def is_target(name: cst.Name | cst.Attribute, ctx: FileView) -> bool:
-    """Return whether a name is assigned to here: by `+=`, or in an unpacking."""
-    child: cst.CSTNode = name
-    for parent in ctx.ancestors(name):
-        if isinstance(parent, cst.AugAssign):
-            return parent.target is child
-        if isinstance(parent, cst.AssignTarget):
-            return True
-        if not isinstance(parent, cst.Tuple | cst.List | cst.Element):
-            return False
-        child = parent
     return False

@@ -19,10 +19,12 @@ from placement_lint.syntax.definitions import (
     PARTIAL,
     PROPERTIES,
     applied,
+    assigned_by,
     class_of_receiver,
     is_generator,
     keeps_fields,
     only_says_type,
+    returns_of,
 )
 from placement_lint.syntax.names import BindingKind
 
@@ -412,12 +414,8 @@ class KnownTypes:
                 return said
         if is_generator(function, self._names):
             return None
-        scope = self._names.scope(function.body)
-        given = [
-            each.value
-            for each in self._tree.every(cst.Return, below=function)
-            if each.value is not None and self._names.scope(each) is scope
-        ]
+        returned = returns_of(function, self._names)
+        given = [each.value for each in returned if each.value is not None]
         return self._common(given, steps - 1) if len(given) <= _MOST_PLACES else None
 
     def _class(self, cls: cst.ClassDef) -> KnownType | None:
@@ -651,17 +649,7 @@ def _is_of_class(name: cst.Name, cls: cst.ClassDef, facts: ModuleFacts) -> bool:
 
 def _is_bound(node: cst.Attribute, parent: cst.CSTNode | None, facts: ModuleFacts) -> bool:
     """Return whether an attribute is bound in another way than by an assignment of its own."""
-    if isinstance(parent, cst.Element):
-        return _is_target(parent, facts)
-    is_target = isinstance(parent, cst.AugAssign | cst.For | cst.CompFor) and parent.target is node
-    return is_target or isinstance(parent, cst.AsName)
-
-
-def _is_target(element: cst.CSTNode, facts: ModuleFacts) -> bool:
-    """Return whether a part of a tuple is assigned to."""
-    for node in facts.tree.ancestors(element):
-        if isinstance(node, cst.AssignTarget):
-            return True
-        if not isinstance(node, cst.Tuple | cst.List | cst.Element | cst.StarredElement):
-            return isinstance(node, cst.For | cst.CompFor)
-    return False
+    by = assigned_by(node, facts.tree)
+    return by is not None and not (
+        by is parent and isinstance(by, cst.AssignTarget | cst.AnnAssign)
+    )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.semantic.object_classes import class_of_object, method_of_object
+from placement_lint.semantic.own_attributes import derived_classes
 from placement_lint.semantic.written_tables import choices
 from placement_lint.syntax.definitions import (
     class_named,
@@ -27,7 +28,7 @@ class LocalFunctions:
     """The functions of one file that calls in it lead to."""
 
     def __init__(self, facts: ModuleFacts) -> None:
-        self.tree = facts.tree
+        self._facts = facts
         self.names = facts.names
         # Rules import this module where LibCST may not be needed; a view of a file loads it.
         from placement_lint.semantic.file_view import FileView
@@ -68,12 +69,7 @@ class LocalFunctions:
 
     def is_derived_from(self, cls: cst.ClassDef) -> bool:
         """Return whether a class of the file derives from another one of it."""
-        uses = self.names.uses(cls.name.value, self.names.module_scope)
-        given = (self.tree.parent(use) for use in uses)
-        return any(
-            isinstance(each, cst.Arg) and isinstance(self.tree.parent(each), cst.ClassDef)
-            for each in given
-        )
+        return id(cls) in self._facts.fact(derived_classes)
 
     def is_plain(self, function: cst.FunctionDef) -> bool:
         """Return whether calling a function executes its body, and nothing else."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.syntax.definitions import class_named, class_of_receiver, classes_below
+from placement_lint.syntax.definitions import class_named, class_of_receiver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -147,7 +147,13 @@ def _derived(cls: cst.ClassDef, ctx: FileView) -> Iterator[cst.ClassDef]:
 
 def derived_classes(facts: ModuleFacts) -> dict[int, list[cst.ClassDef]]:
     """Return the classes of a file that derive from each one of it, by its `id`."""
-    return classes_below(facts.names)
+    found: dict[int, list[cst.ClassDef]] = {}
+    for cls in facts.tree.every(cst.ClassDef):
+        for base in cls.bases:
+            above = class_named(base.value, facts.names)
+            if above is not None:
+                found.setdefault(id(above), []).append(cls)
+    return found
 
 
 def attributes_by_name(facts: ModuleFacts) -> dict[str, list[cst.Attribute]]:

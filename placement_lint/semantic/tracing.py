@@ -14,13 +14,14 @@ import libcst as cst
 
 from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS
 from placement_lint.jaxmodel.tracing import COMPILING, LIFTING, TRACINGS, TraceKind, Tracing
+from placement_lint.semantic.own_attributes import derived_classes
 from placement_lint.syntax.calls import Arguments, elements_or_self
 from placement_lint.syntax.definitions import (
     PARTIAL,
     applied,
-    classes_below,
     function_of,
     named_function,
+    returns_of,
 )
 from placement_lint.syntax.lifted_classes import lifted_methods
 
@@ -60,6 +61,7 @@ class TracedFunctions:
     """The functions of one file that are surely traced, from their decorators and by calls."""
 
     def __init__(self, facts: ModuleFacts) -> None:
+        self._facts = facts
         self.tree: Tree = facts.tree
         self.names: Names = facts.names
         self._by_id: dict[int, list[TracedBy]] = {}
@@ -241,13 +243,8 @@ class TracedFunctions:
         maker = named_function(node.func, self.names) if isinstance(node, cst.Call) else None
         if not isinstance(maker, cst.FunctionDef) or maker.decorators or maker.asynchronous:
             return None
-        scope = self.names.scope(maker.body)
-        returned = [
-            each.value
-            for each in self.tree.every(cst.Return, below=maker.body)
-            if self.names.scope(each) is scope
-        ]
-        made = named_function(returned[0], self.names) if len(returned) == 1 else None
+        returned = returns_of(maker, self.names)
+        made = named_function(returned[0].value, self.names) if len(returned) == 1 else None
         if not isinstance(made, cst.FunctionDef) or not self.tree.is_inside(made, maker):
             return None
         if any(self.tree.around(use, cst.Return) is None for use in self._uses(made)):
@@ -286,7 +283,7 @@ class TracedFunctions:
             return
         pending, seen = [cls], {id(cls)}
         while pending:
-            for derived in self._derived.get(id(pending.pop()), ()):
+            for derived in self._facts.fact(derived_classes).get(id(pending.pop()), ()):
                 if id(derived) in seen:
                     continue
                 seen.add(id(derived))
@@ -295,10 +292,6 @@ class TracedFunctions:
                 made = bindings.get(function.name.value, [])
                 if len(made) == 1 and isinstance(made[0].node, cst.FunctionDef):
                     yield made[0].node
-
-    @cached_property
-    def _derived(self) -> dict[int, list[cst.ClassDef]]:
-        return classes_below(self.names)
 
     def _other_uses(self, node: Function) -> bool | None:
         """Return whether a function has uses that may call it as it is; None: it is so called.

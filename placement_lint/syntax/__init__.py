@@ -7,7 +7,8 @@
 - The tree: `tree` (the walk), `node_types`, `positions`, `marimo_cells`, `programs`.
 - Names: `names` (scopes and what a name stands for), `definitions`, `dotted`, `spelling`,
   `imports`, `import_statements`, `lifted_classes`.
-- Expressions: `calls`, `guards`, `environ`. Tests: `pytest_fixtures`, `expected_failures`.
+- Expressions: `calls`, `collection_methods`, `guards`, `environ`. Tests: `pytest_fixtures`,
+  `expected_failures`.
 - Text without a tree: `code_text`, `code_digest`, `brackets_text`, `bindings_text`; with that of
   Python alone: `set_meshes`.
 - Edits: `edits`, `wrapping`.

@@ -57,15 +57,33 @@ def class_named(node: cst.CSTNode | None, names: Names) -> cst.ClassDef | None:
     return bound if isinstance(bound, cst.ClassDef) else None
 
 
-def classes_below(names: Names) -> dict[int, list[cst.ClassDef]]:
-    """Return, for classes of a file, by `id`: those of the file that name them as a base."""
-    found: dict[int, list[cst.ClassDef]] = {}
-    for cls in names.tree.every(cst.ClassDef):
-        for base in cls.bases:
-            above = class_named(base.value, names)
-            if above is not None:
-                found.setdefault(id(above), []).append(cls)
-    return found
+def returns_of(function: cst.FunctionDef, names: Names) -> list[cst.Return]:
+    """Return the `return` statements of a function itself, not of functions that it defines."""
+    scope = names.scope(function.body)
+    every = names.tree.every(cst.Return, below=function.body)
+    return [each for each in every if names.scope(each) is scope]
+
+
+Assigning: TypeAlias = (
+    "cst.AsName | cst.AssignTarget | cst.AnnAssign | cst.AugAssign | cst.CompFor | cst.For"
+    " | cst.NamedExpr"
+)
+
+
+def assigned_by(node: cst.CSTNode, tree: Tree) -> Assigning | None:
+    """Return what assigns to an expression, alone or as one of several; None: it is only read."""
+    child = node
+    for parent in tree.ancestors(node):
+        if isinstance(parent, cst.AsName | cst.AssignTarget):
+            return parent
+        if isinstance(
+            parent, cst.AnnAssign | cst.AugAssign | cst.CompFor | cst.For | cst.NamedExpr
+        ):
+            return parent if parent.target is child else None
+        if not isinstance(parent, cst.Element | cst.List | cst.StarredElement | cst.Tuple):
+            return None
+        child = parent
+    return None
 
 
 def texts_of(node: cst.Name, names: Names) -> list[str]:

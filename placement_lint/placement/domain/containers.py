@@ -31,7 +31,6 @@ from placement_lint.placement.domain.values import (
 
 MAX_ITEMS = 128
 """Items of one container that are distinguished, where not each is written in a literal."""
-EXTENDING = frozenset({"extend", "extendleft", "update"})
 """Methods of lists, dicts and sets that take all that an iterable gives."""
 
 if TYPE_CHECKING:

@@ -50,6 +50,7 @@ from placement_lint.placement.engine.executions import NO_OBJECTS, NO_SITES, Exe
 from placement_lint.placement.engine.frames import Frame
 from placement_lint.placement.engine.statements import Statements
 from placement_lint.placement.facts.decorators import makes_context
+from placement_lint.syntax.collection_methods import CHANGING
 from placement_lint.syntax.definitions import is_left_open
 from placement_lint.syntax.names import BindingKind
 
@@ -69,10 +70,6 @@ _MAX_DEPTH = 400
 """Calls inside one another, after which a result is unknown."""
 _MAX_CONSUMED = 3
 """Iterators of one expression that are consumed inside of one another."""
-_CHANGING_METHODS = frozenset({
-    "append", "clear", "extend", "insert", "pop", "popitem", "remove", "reverse", "setdefault",
-    "sort", "update",
-})  # fmt: skip
 _STORING = (cst.AssignTarget, cst.AugAssign, cst.Call, cst.Del)
 _COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
 
@@ -478,7 +475,7 @@ def _stored_into(node: cst.CSTNode) -> cst.Name | None:
     if isinstance(node, cst.AssignTarget | cst.AugAssign | cst.Del):
         target = node.target if isinstance(node.target, cst.Subscript) else None
     elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-        is_change = node.func.attr.value in _CHANGING_METHODS
+        is_change = node.func.attr.value in CHANGING
         target = node.func.value if is_change else None
     while isinstance(target, cst.Subscript):
         target = target.value

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain.containers import EXTENDING, of_site, view_of
+from placement_lint.placement.domain.containers import of_site, view_of
 from placement_lint.placement.domain.contents import (
     arrays,
     is_placed,
@@ -47,6 +47,7 @@ from placement_lint.placement.domain.values import (
 )
 from placement_lint.placement.engine.pytrees import has_object
 from placement_lint.syntax.calls import integer_value
+from placement_lint.syntax.collection_methods import EXTENDING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

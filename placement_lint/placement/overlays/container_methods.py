@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain.containers import (
-    EXTENDING,
     Change,
     emptied,
     loosened,
@@ -40,11 +39,9 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.arguments import sort_arguments
-from placement_lint.placement.overlays.tree_methods import (
-    ADDING,
-    walks_down,
-)
+from placement_lint.placement.overlays.tree_methods import walks_down
 from placement_lint.syntax.calls import Arguments, integer_value
+from placement_lint.syntax.collection_methods import ADDING, EXTENDING, REORDERING_OR_REMOVING
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.program_values import Instance
@@ -52,8 +49,6 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.values import Container
     from placement_lint.placement.engine.arguments import Operand
     from placement_lint.placement.engine.protocols import Evaluator
-
-_REMOVING = frozenset({"discard", "popleft", "remove", "reverse", "rotate", "sort"})
 
 
 class ContainerMethods:
@@ -110,7 +105,7 @@ class ContainerMethods:
                 known = element_of(value(container), key)
                 return with_item(container, key, join(known, default))
 
-        elif name in _REMOVING or (name in {"pop", "popitem"} and self._pops(held)):
+        elif name in REORDERING_OR_REMOVING or (name in {"pop", "popitem"} and self._pops(held)):
             named = None if first is None else self.on.subscripts.key(first, operands[0][1])
             taken: Key | None = None if self.on.repeats else named
             if name in {"pop", "popleft"} and first is None and not self.on.repeats:
@@ -223,7 +218,7 @@ class ContainerMethods:
             return join(*every)
         if name == "copy":
             return value(replace(atom, site=self.on.targets.made(node)))
-        if name in ADDING or name in EXTENDING or name in _REMOVING or name == "clear":
+        if name in ADDING or name in EXTENDING or name in REORDERING_OR_REMOVING or name == "clear":
             return PLAIN
         return UNKNOWN
 

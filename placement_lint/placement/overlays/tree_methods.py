@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
-from placement_lint.placement.domain.containers import EXTENDING, view_of
+from placement_lint.placement.domain.containers import view_of
 from placement_lint.placement.domain.contents import arrays
 from placement_lint.placement.domain.values import (
     PLAIN,
@@ -19,6 +19,7 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.syntax.collection_methods import STORING
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from placement_lint.placement.engine.protocols import Evaluator
     from placement_lint.syntax.tree import Tree
 
-ADDING = frozenset({"add", "append", "appendleft", "insert", "put", "put_nowait"})
 _OF_ARRAYS = (
     transfer.COMPUTING_METHODS | transfer.IDENTITY_METHODS | transfer.SAME_WHEN_EQUAL_METHODS
 )
@@ -75,7 +75,7 @@ def tree_method(
     if name == "setdefault" and len(operands) == 2 and not any(arrays(operands[1][1])):
         return join(held, operands[1][1])
     on.escapes(held, state)
-    if name in ADDING or name in EXTENDING or name in {"pop", "popitem", "setdefault"}:
+    if name in STORING or name in {"pop", "popitem"}:
         on.targets.loosen(receiver, state)
     return UNKNOWN
 

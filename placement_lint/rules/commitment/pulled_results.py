@@ -14,6 +14,7 @@ from placement_lint.placement.domain.places import (
     Place,
 )
 from placement_lint.rules.commitment.loop_copies import elements_of
+from placement_lint.syntax.collection_methods import STORING
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -33,9 +34,7 @@ _FOLLOWED = (
     program_values.Class, program_values.Function, program_values.Instance, values.Computation,
     values.Method, values.Partial,
 )  # fmt: skip
-_GROWING = frozenset(
-    "add append appendleft extend get insert items pop put setdefault update values".split()
-)
+_KEEPING = STORING | {"get", "items", "pop", "values"}
 """Methods of containers: what they are given, or hold, is still the same array."""
 _WHERE_IT_IS = frozenset({"committed", "device", "sharding"})
 """Attributes that a program reads to see where an array is: then that is known to its author."""
@@ -118,7 +117,7 @@ def _takes(call: cst.Call, ctx: Context) -> bool:
         return False
     if isinstance(call.func, cst.Attribute):
         receiver = ctx.flow.value(call.func.value)
-        if call.func.attr.value in _GROWING and any(
+        if call.func.attr.value in _KEEPING and any(
             isinstance(atom, values.Sequence | values.Mapping) for atom in receiver
         ):
             return False

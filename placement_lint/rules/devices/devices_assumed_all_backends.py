@@ -18,6 +18,7 @@ from placement_lint.rules.devices.queries import (
 )
 from placement_lint.semantic.followed import assigned_value
 from placement_lint.syntax.calls import string_value
+from placement_lint.syntax.collection_methods import ADDING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +32,6 @@ _LISTING = (
     "{}() lists the devices of the default backend only: no CPU is found in it on a machine with "
     "an accelerator"
 )
-_KEEPERS = frozenset({"add", "append", "appendleft", "insert"})
 _EQUAL_ASSERTIONS = frozenset({"assertEqual", "assertEquals", "assertIs"})
 
 
@@ -291,7 +291,7 @@ def _keeps(body: cst.BaseSuite, name: str, ctx: Context) -> bool:
         elif (
             isinstance(node, cst.Call)
             and isinstance(node.func, cst.Attribute)
-            and node.func.attr.value in _KEEPERS
+            and node.func.attr.value in ADDING
             and node.args
         ):
             kept = node.args[-1].value

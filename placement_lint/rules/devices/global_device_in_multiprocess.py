@@ -20,6 +20,7 @@ from placement_lint.syntax.calls import Arguments, integer_value, is_none, strin
 from placement_lint.syntax.definitions import (
     function_of,
     own_method,
+    returns_of,
 )
 
 if TYPE_CHECKING:
@@ -322,8 +323,7 @@ def _returned(function: Function | None, ctx: Context) -> cst.BaseExpression | N
     """Return the only value that a function returns, or returns unless it returns None."""
     if not isinstance(function, cst.FunctionDef):
         return None
-    found = ctx.tree.every(cst.Return, below=function.body)
-    values = [each.value for each in found if ctx.function(each) is function]
+    values = [each.value for each in returns_of(function, ctx.names)]
     some = [each for each in values if each is not None and not is_none(each)]
     return some[0] if len(some) == 1 else None
 

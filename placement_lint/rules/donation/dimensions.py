@@ -12,6 +12,7 @@ import libcst as cst
 from placement_lint.rules.commitment.mixtures import calls_by_name
 from placement_lint.semantic.followed import assigned_value
 from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.syntax.definitions import returns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -211,11 +212,7 @@ class _Shapes:
         if found is None:
             return False
         function, there = found
-        returned = [
-            each.value
-            for each in there.tree.every(cst.Return, below=function)
-            if there.function(each) is function
-        ]
+        returned = [each.value for each in returns_of(function, there.names)]
         return bool(returned) and all(self.are_known(value, there) for value in returned)
 
     def _is_bound(self, node: cst.Name, ctx: Context) -> bool:

@@ -14,6 +14,7 @@ from placement_lint.semantic.beside import definition_beside
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.written_tables import entries_of
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
+from placement_lint.syntax.definitions import assigned_by
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.program_values import Instance
@@ -170,9 +171,7 @@ def _only_looks(use: cst.BaseExpression, ctx: Context, depth: int) -> bool:
     parent = ctx.parent(use)
     while depth and isinstance(parent, cst.Subscript) and parent.value is use:
         use, parent, depth = parent, ctx.parent(parent), depth - 1
-        if isinstance(parent, cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.Del):
-            return False
-        if isinstance(parent, cst.Element | cst.For | cst.CompFor) and _is_target(use, ctx):
+        if isinstance(parent, cst.Del) or assigned_by(use, ctx.tree) is not None:
             return False
     around = None if parent is None else ctx.parent(parent)
     if not depth:
@@ -195,18 +194,6 @@ def _only_looks(use: cst.BaseExpression, ctx: Context, depth: int) -> bool:
         | cst.For
         | cst.FormattedStringExpression,
     )
-
-
-def _is_target(node: cst.BaseExpression, ctx: Context) -> bool:
-    """Return whether something is assigned to an item: by a tuple, or a loop."""
-    for around in ctx.ancestors(node):
-        if isinstance(around, cst.AssignTarget):
-            return True
-        if isinstance(around, cst.For | cst.CompFor):
-            return around.target is node or ctx.tree.is_inside(node, around.target)
-        if not isinstance(around, cst.Element | cst.List | cst.Tuple):
-            return False
-    return False
 
 
 def _field(node: cst.Attribute, ctx: Context) -> tuple[cst.BaseExpression, Context] | None:

@@ -15,6 +15,7 @@ from placement_lint.syntax.definitions import (
     class_of_receiver,
     is_generator,
     parameter_named,
+    returns_of,
 )
 
 if TYPE_CHECKING:
@@ -224,11 +225,7 @@ class _Sources:
     def _is_property(self, function: cst.FunctionDef, there: Context) -> bool:
         """Return whether all that a property gives differs."""
         decorators = [there.name(each.decorator) for each in function.decorators]
-        returned = [
-            each.value
-            for each in there.tree.every(cst.Return, below=function)
-            if there.function(each) is function
-        ]
+        returned = [each.value for each in returns_of(function, there.names)]
         is_property = len(decorators) == 1 and decorators[0] in _PROPERTIES
         return (
             is_property

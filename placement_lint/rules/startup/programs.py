@@ -10,6 +10,7 @@ import libcst as cst
 from placement_lint.files.script_cells import has_cells
 from placement_lint.files.test_paths import is_module_path
 from placement_lint.semantic.module_summary import import_of_jax
+from placement_lint.syntax.collection_methods import CHANGING
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.guards import is_main_guard
 from placement_lint.syntax.import_statements import imported_names
@@ -26,10 +27,7 @@ _RUNNING = frozenset({
 })  # fmt: skip
 _RUNNING_METHODS = frozenset({"parse_args", "parse_known_args", "savefig", "show"})
 # What a loop at the top of a module calls to fill tables and classes.
-_SETTING = frozenset({
-    "add", "append", "delattr", "discard", "extend", "insert", "pop", "remove", "setattr",
-    "setdefault", "update",
-})  # fmt: skip
+_SETTING = CHANGING | {"delattr", "setattr"}
 # What the functions are called that a program begins with.
 _ENTRIES = frozenset({"cli", "main", "main_cli", "run_main"})
 

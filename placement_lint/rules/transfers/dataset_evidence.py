@@ -13,11 +13,11 @@ import libcst as cst
 from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES
 from placement_lint.rules.transfers.compiled_values import is_compiled_elsewhere
 from placement_lint.rules.transfers.jitted_calls import jitted
-from placement_lint.semantic.followed import assigned_value
-from placement_lint.semantic.kept_results import is_target
+from placement_lint.semantic.followed import assigned_parts, assigned_value
 from placement_lint.semantic.own_attributes import attributes_by_name, own_attribute
 from placement_lint.syntax.calls import string_value
 from placement_lint.syntax.definitions import (
+    assigned_by,
     class_of_receiver,
     is_generator,
     parameter_named,
@@ -227,22 +227,18 @@ def _targets(call: cst.CSTNode, ctx: Context) -> list[cst.BaseExpression]:
         return [
             part
             for each in statement.targets
-            for part in _parts(each.target, statement.value, call, ctx)
+            for target, value in assigned_parts(each.target, statement.value)
+            if ctx.tree.is_inside(call, value)
+            for part in _parts(target)
         ]
     return [statement.target] if isinstance(statement, cst.AnnAssign) else []
 
 
-def _parts(
-    target: cst.BaseExpression, value: cst.BaseExpression, call: cst.CSTNode, ctx: Context
-) -> list[cst.BaseExpression]:
-    """Return the parts of a target that what a call gives, in a value, may be assigned to."""
-    if not isinstance(target, cst.Tuple | cst.List):
-        return [target]
-    targets = [part.value for part in target.elements]
-    if isinstance(value, cst.Tuple | cst.List) and len(value.elements) == len(targets):
-        pairs = zip(targets, value.elements, strict=True)
-        return [each for each, part in pairs if ctx.tree.is_inside(call, part)]
-    return targets
+def _parts(target: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """Return the parts of a target of which it is not written out what each is given."""
+    if isinstance(target, cst.Tuple | cst.List):
+        return [part.value for part in target.elements]
+    return [target]
 
 
 def _keeper(call: cst.CSTNode, ctx: Context) -> cst.ClassDef | None:
@@ -358,7 +354,8 @@ def _is_taken_whole(name: str, call: cst.BaseExpression, ctx: Context) -> bool:
     taken = 0
     for use in uses:
         parent = ctx.parent(use)
-        is_set = not isinstance(parent, cst.AugAssign) and is_target(use, ctx)
+        by = assigned_by(use, ctx.tree)
+        is_set = by is not None and not isinstance(by, cst.AugAssign)
         if is_set or _tells_shape(use, ctx):
             continue
         if isinstance(parent, cst.Subscript) and parent.value is use:

@@ -10,10 +10,10 @@ import libcst as cst
 from placement_lint.placement.domain import contents, values
 from placement_lint.rules.transfers.put_trees import is_named
 from placement_lint.rules.transfers.putting_functions import function_called
-from placement_lint.semantic.followed import value_for
+from placement_lint.semantic.followed import assigned_parts, value_for
 from placement_lint.semantic.functions import only_return
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import named_function
+from placement_lint.syntax.definitions import assigned_by, named_function
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -310,7 +310,7 @@ def is_put_later(made: cst.Call, ctx: Context) -> bool:
         statement = ctx.statement(statement)
     if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
         return False
-    name = _name_given(whole, statement, ctx)
+    name = _name_given(whole, statement)
     if name is None:
         return False
     uses = ctx.names.uses(name, ctx.names.scope(made))
@@ -334,14 +334,11 @@ def is_put_later(made: cst.Call, ctx: Context) -> bool:
     return False
 
 
-def _name_given(value: cst.CSTNode, assignment: cst.Assign, ctx: Context) -> str | None:
+def _name_given(value: cst.CSTNode, assignment: cst.Assign) -> str | None:
     """Return the name that an assignment to one target gives a value, alone or among others."""
-    target = assignment.targets[0].target
-    parts: list[cst.BaseExpression] = [target]
-    if isinstance(target, cst.Tuple | cst.List):
-        parts = [part.value for part in target.elements]
-    names = (part.value for part in parts if isinstance(part, cst.Name))
-    return next((name for name in names if value_for(name, assignment, ctx) is value), None)
+    parts = assigned_parts(assignment.targets[0].target, assignment.value)
+    names = (name for name, part in parts if part is value)
+    return next((name.value for name in names if isinstance(name, cst.Name)), None)
 
 
 def _is_bound_first(
@@ -370,11 +367,7 @@ def _asks_for_shape(use: cst.Name, ctx: Context) -> bool:
 
 def is_assigned(use: cst.Name, ctx: Context) -> bool:
     """Return whether a name is on the left of an assignment, alone or as one of several."""
-    target = ctx.parent(use)
-    display = ctx.parent(target) if isinstance(target, cst.Element) else None
-    if display is not None:
-        return isinstance(ctx.parent(display), cst.AssignTarget)
-    return isinstance(target, cst.AssignTarget | cst.AnnAssign)
+    return isinstance(assigned_by(use, ctx.tree), cst.AssignTarget | cst.AnnAssign)
 
 
 def _first_from_inside(name: cst.Name, ctx: Context) -> int:

@@ -12,6 +12,7 @@ import libcst as cst
 
 from placement_lint.semantic.donation.buffers import Surety
 from placement_lint.semantic.donation.parts import LAST
+from placement_lint.syntax.collection_methods import CHANGING
 from placement_lint.syntax.definitions import class_named, class_of_receiver, initializer
 
 if TYPE_CHECKING:
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
     from placement_lint.semantic.model import ModuleFacts
 
 _SETTING = (cst.AnnAssign, cst.AsName, cst.AssignTarget, cst.AugAssign, cst.Del)
-_CHANGING = frozenset({
-    "__setitem__", "add", "append", "appendleft", "clear", "extend", "extendleft", "insert", "pop",
-    "popleft", "put", "remove", "reverse", "rotate", "setdefault", "sort", "update",
-})  # fmt: skip
 _PLAIN_BASES = frozenset({"abc.ABC", "builtins.object", "typing.Generic", "typing.Protocol"})
 _BY_NAME = ("__dict__", "delattr", "setattr", "vars(")
 
@@ -110,5 +107,5 @@ def _may_change(attribute: cst.Attribute, facts: ModuleFacts) -> bool:
         return parent.target is part
     is_called = isinstance(parent, cst.Call) and parent.func is part
     if is_called and isinstance(part, cst.Attribute):
-        return part.attr.value in _CHANGING
+        return part.attr.value in CHANGING
     return isinstance(parent, _SETTING)

@@ -15,7 +15,7 @@ from placement_lint.jaxmodel.donation import TREE_MAPS
 from placement_lint.semantic.donation.callables import parameters_of
 from placement_lint.semantic.donation.replaced_names import is_replaced
 from placement_lint.syntax.calls import Arguments, elements_or_self, updated_array
-from placement_lint.syntax.definitions import class_named, is_left_open, keeps_fields
+from placement_lint.syntax.definitions import class_named, is_left_open, keeps_fields, returns_of
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -135,12 +135,8 @@ class DonationOutputs:
     def _returned(self, function: Function) -> list[cst.BaseExpression]:
         if isinstance(function, cst.Lambda):
             return [function.body]
-        scope = self._names.scope(function.body)
-        return [
-            each.value
-            for each in self._tree.every(cst.Return, below=function)
-            if each.value is not None and self._names.scope(each) is scope
-        ]
+        returned = returns_of(function, self._names)
+        return [each.value for each in returned if each.value is not None]
 
     def _outputs(self, function: Function) -> Iterator[_Like]:
         if is_left_open(function):
