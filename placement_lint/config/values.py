@@ -16,7 +16,7 @@ from placement_lint.config.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 VERSION = re.compile(r"v?[0-9]+(\.[0-9]+)*((a|b|rc|\.?dev|\.post|\+[A-Za-z0-9])[A-Za-z0-9_.]*)?")
 """What is taken for a version; the JSON schema has it too."""
@@ -118,61 +118,107 @@ def _known(key: str, where: str) -> Option:
     raise SettingsError(message, key=key)
 
 
+_NOT_THIS = object()
+"""What a check returns for a value of another type."""
+
+
 def _check(option: Option, value: object, where: str) -> object:
-    if option.kind is OptionKind.BOOLEAN:
-        if isinstance(value, bool):
-            return value
-    elif option.kind is OptionKind.STRINGS:
-        strings = _strings(value)
-        if strings is not None:
-            return strings
-    elif option.kind is OptionKind.MAP:
-        if isinstance(value, dict):
-            entries = {key: _strings(entry) for key, entry in value.items()}
-            table = {key: entry for key, entry in entries.items() if entry is not None}
-            if len(table) == len(entries):
-                return table
-    elif option.kind is OptionKind.LEVELS:
-        if isinstance(value, dict) and all(level in SEVERITIES for level in value.values()):
-            return value
-    elif option.kind is OptionKind.MODELS:
-        if isinstance(value, dict):
-            return {name: _model(name, model, where) for name, model in value.items()}
-    elif option.kind is OptionKind.VERSIONS:
-        if isinstance(value, str):
-            if VERSIONS.fullmatch(value):
-                return value
-            message = f"{where}: `{option.name}` must be {option.kind.value}, not `{value}`"
-            raise SettingsError(message, key=value)
-    elif option.kind is OptionKind.PATH:
-        if isinstance(value, str) and value:
-            if "\0" in value:
-                message = f"{where}: `{option.name}` is not a path: it holds a null character"
-                raise SettingsError(message, key=option.name)
-            return value
-    elif option.kind is OptionKind.VERSION:
-        if isinstance(value, str):
-            if value == "auto" or VERSION.fullmatch(value):
-                return value
-            hint = version_hint(value)
-            message = f"{where}: `{option.name}` must be {option.kind.value}, not `{value}`{hint}"
-            raise SettingsError(message, key=value or option.name)
-    elif option.kind is OptionKind.NUMBER:
-        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-            if value > MOST:
-                message = f"{where}: `{option.name}` may be {MOST:,} at most"
-                raise SettingsError(message, key=option.name)
-            return value
-    elif isinstance(value, str):
-        value = option.aliases.get(value, value)
-        if value in option.choices:
-            return value
-        hint = _hint(value, option.choices)
-        choices = ", ".join(f"`{choice}`" for choice in option.choices)
-        message = f"{where}: `{option.name}` must be one of {choices}, not `{value}`{hint}"
+    """Return the value of an option as it is used. Raises SettingsError for what is none."""
+    found = _CHECKS[option.kind](option, value, where)
+    if found is _NOT_THIS:
+        message = f"{where}: `{option.name}` must be {option.kind.value}, not {_describe(value)}"
         raise SettingsError(message, key=option.name)
-    message = f"{where}: `{option.name}` must be {option.kind.value}, not {_describe(value)}"
+    return found
+
+
+def _boolean(_option: Option, value: object, _where: str) -> object:
+    return value if isinstance(value, bool) else _NOT_THIS
+
+
+def _listed(_option: Option, value: object, _where: str) -> object:
+    strings = _strings(value)
+    return _NOT_THIS if strings is None else strings
+
+
+def _map(_option: Option, value: object, _where: str) -> object:
+    if not isinstance(value, dict):
+        return _NOT_THIS
+    entries = {key: _strings(entry) for key, entry in value.items()}
+    return _NOT_THIS if None in entries.values() else entries
+
+
+def _levels(_option: Option, value: object, _where: str) -> object:
+    is_table = isinstance(value, dict) and all(level in SEVERITIES for level in value.values())
+    return value if is_table else _NOT_THIS
+
+
+def _models(_option: Option, value: object, where: str) -> object:
+    if not isinstance(value, dict):
+        return _NOT_THIS
+    return {name: _model(name, model, where) for name, model in value.items()}
+
+
+def _versions(option: Option, value: object, where: str) -> object:
+    if not isinstance(value, str):
+        return _NOT_THIS
+    if VERSIONS.fullmatch(value):
+        return value
+    message = f"{where}: `{option.name}` must be {option.kind.value}, not `{value}`"
+    raise SettingsError(message, key=value)
+
+
+def _path(option: Option, value: object, where: str) -> object:
+    if not isinstance(value, str) or not value:
+        return _NOT_THIS
+    if "\0" in value:
+        message = f"{where}: `{option.name}` is not a path: it holds a null character"
+        raise SettingsError(message, key=option.name)
+    return value
+
+
+def _version(option: Option, value: object, where: str) -> object:
+    if not isinstance(value, str):
+        return _NOT_THIS
+    if value == "auto" or VERSION.fullmatch(value):
+        return value
+    hint = version_hint(value)
+    message = f"{where}: `{option.name}` must be {option.kind.value}, not `{value}`{hint}"
+    raise SettingsError(message, key=value or option.name)
+
+
+def _number(option: Option, value: object, where: str) -> object:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        return _NOT_THIS
+    if value > MOST:
+        message = f"{where}: `{option.name}` may be {MOST:,} at most"
+        raise SettingsError(message, key=option.name)
+    return value
+
+
+def _choice(option: Option, value: object, where: str) -> object:
+    if not isinstance(value, str):
+        return _NOT_THIS
+    value = option.aliases.get(value, value)
+    if value in option.choices:
+        return value
+    hint = _hint(value, option.choices)
+    choices = ", ".join(f"`{choice}`" for choice in option.choices)
+    message = f"{where}: `{option.name}` must be one of {choices}, not `{value}`{hint}"
     raise SettingsError(message, key=option.name)
+
+
+_CHECKS: dict[OptionKind, Callable[[Option, object, str], object]] = {
+    OptionKind.BOOLEAN: _boolean,
+    OptionKind.STRINGS: _listed,
+    OptionKind.MAP: _map,
+    OptionKind.LEVELS: _levels,
+    OptionKind.MODELS: _models,
+    OptionKind.VERSIONS: _versions,
+    OptionKind.PATH: _path,
+    OptionKind.VERSION: _version,
+    OptionKind.NUMBER: _number,
+    OptionKind.CHOICE: _choice,
+}
 
 
 def _model(name: str, model: object, where: str) -> dict[str, str]:

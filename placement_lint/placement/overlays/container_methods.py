@@ -71,57 +71,7 @@ class ContainerMethods:
 
         `kept`: the objects of the program that are such containers.
         """
-        change: Change | None = None
-        arguments = Arguments(node)
-        first = arguments.get(0)
-        if name in ADDING and operands:
-            new = operands[0 if name.startswith("put") else -1][1]
-            at = {"append": -1, "appendleft": 0}.get(name)
-            if name == "insert" and first is not None:
-                at = integer_value(first)
-                at = None if at is not None and at < 0 else at
-
-            def change(container: Container) -> Container:
-                more = None if self.on.repeats else (new,)
-                return with_more(container, more, new, at)
-
-        elif name in EXTENDING and (operands or arguments.keywords):
-            change = self._extension(node, name, operands, state)
-        elif name == "clear":
-            change = emptied
-        elif name == "setdefault" and walks_down(node, receiver, self.on.tree):
-            tree = value(AnyTree(NOTHING))
-
-            def change(container: Container) -> Container:
-                return with_item(container, None, tree)
-
-        elif name == "setdefault" and len(arguments.positional) == 2:
-            key = None if first is None else self.on.subscripts.key(first, operands[0][1])
-            default = operands[-1][1]
-
-            def change(container: Container) -> Container:
-                if isinstance(container, Mapping) and key in dict(container.items):
-                    return container
-                known = element_of(value(container), key)
-                return with_item(container, key, join(known, default))
-
-        elif name in REORDERING_OR_REMOVING or (name in {"pop", "popitem"} and self._pops(held)):
-            named = None if first is None else self.on.subscripts.key(first, operands[0][1])
-            taken: Key | None = None if self.on.repeats else named
-            if name in {"pop", "popleft"} and first is None and not self.on.repeats:
-                taken = -1 if name == "pop" else 0
-
-            def change(container: Container) -> Container:
-                at = named if isinstance(container, Mapping) else taken
-                at = None if name not in {"pop", "popitem", "popleft"} else at
-                return without_item(container, at, reverse=name == "reverse")
-
-        elif name == "__setitem__" and len(operands) == 2:
-            at_key = self.on.subscripts.key(node.args[0].value, operands[0][1])
-
-            def change(container: Container) -> Container:
-                return with_assigned(container, at_key, operands[1][1])
-
+        change = self._change_by(node, receiver, held, name, operands, state)
         if change is not None and kept:
             self.on.targets.change_items(kept, change, state)
         elif change is not None:
@@ -129,6 +79,79 @@ class ContainerMethods:
                 # An argument may have changed it already.
                 held = self.on.evaluate(receiver, state)
             self.on.targets.change(receiver, held, change, state)
+
+    def _change_by(
+        self,
+        node: cst.Call,
+        receiver: cst.BaseExpression,
+        held: Value,
+        name: str,
+        operands: list[Operand],
+        state: State,
+    ) -> Change | None:
+        """Return what a method does to each container that the receiver may be; None: nothing."""
+        arguments = Arguments(node)
+        if name in ADDING and operands:
+            return self._addition(name, arguments, operands)
+        if name in EXTENDING and (operands or arguments.keywords):
+            return self._extension(node, name, operands, state)
+        if name == "clear":
+            return emptied
+        if name == "setdefault" and walks_down(node, receiver, self.on.tree):
+            tree = value(AnyTree(NOTHING))
+            return lambda container: with_item(container, None, tree)
+        if name == "setdefault" and len(arguments.positional) == 2:
+            return self._default(arguments, operands)
+        if name in REORDERING_OR_REMOVING or (name in {"pop", "popitem"} and self._pops(held)):
+            return self._removal(name, arguments, operands)
+        if name == "__setitem__" and len(operands) == 2:
+            key = self.on.subscripts.key(node.args[0].value, operands[0][1])
+            return lambda container: with_assigned(container, key, operands[1][1])
+        return None
+
+    def _addition(self, name: str, arguments: Arguments, operands: list[Operand]) -> Change:
+        """Return what `xs.append(x)`, `xs.insert(0, x)` and `queue.put(x)` do."""
+        first = arguments.get(0)
+        new = operands[0 if name.startswith("put") else -1][1]
+        at = {"append": -1, "appendleft": 0}.get(name)
+        if name == "insert" and first is not None:
+            at = integer_value(first)
+            at = None if at is not None and at < 0 else at
+
+        def change(container: Container) -> Container:
+            more = None if self.on.repeats else (new,)
+            return with_more(container, more, new, at)
+
+        return change
+
+    def _default(self, arguments: Arguments, operands: list[Operand]) -> Change:
+        """Return what `d.setdefault(key, x)` does."""
+        first = arguments.get(0)
+        key = None if first is None else self.on.subscripts.key(first, operands[0][1])
+        default = operands[-1][1]
+
+        def change(container: Container) -> Container:
+            if isinstance(container, Mapping) and key in dict(container.items):
+                return container
+            known = element_of(value(container), key)
+            return with_item(container, key, join(known, default))
+
+        return change
+
+    def _removal(self, name: str, arguments: Arguments, operands: list[Operand]) -> Change:
+        """Return what `xs.pop()`, `d.pop(key)` and `xs.reverse()` do."""
+        first = arguments.get(0)
+        named = None if first is None else self.on.subscripts.key(first, operands[0][1])
+        taken: Key | None = None if self.on.repeats else named
+        if name in {"pop", "popleft"} and first is None and not self.on.repeats:
+            taken = -1 if name == "pop" else 0
+
+        def change(container: Container) -> Container:
+            at = named if isinstance(container, Mapping) else taken
+            at = None if name not in {"pop", "popitem", "popleft"} else at
+            return without_item(container, at, reverse=name == "reverse")
+
+        return change
 
     def _pops(self, held: Value) -> bool:
         """Return whether a container has items whose place or key is known."""

@@ -233,6 +233,17 @@ class MethodCalls:
         state: State,
     ) -> Value:
         """Call a method of one thing that a value may be, which is no array."""
+        known = self._method_of_data(node, atom, name, operands, state)
+        if known is None:
+            known = self._method_of_context(node, receiver, held, atom, name, operands, state)
+        if known is None:
+            known = self._method_of_others(node, receiver, held, atom, name, operands, state)
+        return known
+
+    def _method_of_data(
+        self, node: cst.Call, atom: Atom, name: str, operands: list[Operand], state: State
+    ) -> Value | None:
+        """Call a method of something with data, or of a container; None: it is none of these."""
         if isinstance(atom, Host) and atom.from_file and name in {"item", "tolist"}:
             # An array of objects, which may be arrays of JAX.
             return UNKNOWN
@@ -263,8 +274,19 @@ class MethodCalls:
                 return value(Host(is_tensor=atom.is_torch))
             self.on.record.saw_read(atom.site, self.on.module.place(node))
             return self.on.operations.created(self.on.index(node), state)
-        if isinstance(atom, Future):
-            return of_future(atom, name)
+        return of_future(atom, name) if isinstance(atom, Future) else None
+
+    def _method_of_context(
+        self,
+        node: cst.Call,
+        receiver: cst.BaseExpression,
+        held: Value,
+        atom: Atom,
+        name: str,
+        operands: list[Operand],
+        state: State,
+    ) -> Value | None:
+        """Call a method that enters or leaves a context; None: it does neither."""
         if isinstance(atom, ExitStack):
             return self.of_contexts.of_exit_stack(node, atom, name, operands, state)
         if name in ENTERING and isinstance(atom, Anything):
@@ -275,6 +297,19 @@ class MethodCalls:
             return value(atom)
         if isinstance(atom, DefaultDeviceContext | PlainContext) and name in BY_HAND:
             return self.of_contexts.by_hand(receiver, held, name, state)
+        return None
+
+    def _method_of_others(
+        self,
+        node: cst.Call,
+        receiver: cst.BaseExpression,
+        held: Value,
+        atom: Atom,
+        name: str,
+        operands: list[Operand],
+        state: State,
+    ) -> Value:
+        """Call a method of a tree, or of a thing of which nothing is known."""
         unfollowed = is_unfollowed(atom)
         program = self.on.program
         if ((unfollowed or name in _MAKING) and chosen_defaults(state)) or (

@@ -183,17 +183,7 @@ class DonationLibraries(DonationExpressions):
             # Of the other trees it takes what the first one leaves out.
             return self._unknown(node, given[:1])
         if name in SHARING and first:
-            if name == "jax.block_until_ready":
-                self.read(given[0].node, first, deep=True)
-            if name != "jax.numpy.asarray":
-                return first
-            nature = self.nature(first)
-            if len(given) > 1 or nature is Nature.DATA:
-                return self.fresh(Nature.ARRAY)
-            if nature is Nature.UNKNOWN:
-                # To call it says that it may be NumPy's.
-                return either(first, self.fresh(Nature.ARRAY))
-            return self._shared(first)
+            return self._sharing(name, given, first)
         if name == "flax.nnx.split" and len(given) == 1:
             part = self.root(Nature.TREE)
             self.state.parts[part.root] = {("[0]",): DATA, ("[1]",): first}
@@ -206,45 +196,63 @@ class DonationLibraries(DonationExpressions):
             made = self._regrouped(given)
             self.update_items(made, given[1:])
             return made
-        if name == "builtins.vars" and first:
-            return frozenset(
-                attribute_dict(each) if isinstance(each, BufferPart) else each for each in first
-            )
-        if name in {"builtins.setattr", "builtins.object.__setattr__"} and first:
-            self._set_by_name(first, given[1:], is_item=False)
-            return DATA
-        if name == "copy.copy" and first:
-            self.read(given[0].node, first, Surety.LIKELY)
-            if self.nature(first) is Nature.ARRAY:
-                return self.fresh(Nature.ARRAY)
-            return self._inside_copy(first)
         if name in {"builtins.next", "builtins.iter"}:
             return self.fresh(is_foreign=True)
-        if name == "dataclasses.replace" and first:
-            return self._replaced(first, given[1:])
+        if first and (of_object := self._of_object(name, given, first)) is not None:
+            return of_object
         if name in MAKING_RECORDS:
             return self.record(given)
         if name in WITHOUT_DATA:
             return DATA if name.startswith(("builtins.", "numpy.")) else self._array(name, last)
         if name in READING_FUNCTIONS or name.startswith(READING):
-            for each in given:
-                self.read(
-                    each.node,
-                    each.things,
-                    deep=name == "builtins.sum" or not name.startswith("builtins."),
-                )
-            if name in {"numpy.asarray", "numpy.array", "jax.device_get"}:
-                # The CPU lends NumPy its buffers, and keeps them for as long.
-                roots = {each.root for each in first if isinstance(each, BufferPart)}
-                self.state.viewed |= roots
-            if name.startswith("numpy.") or name in {"jax.device_get", "builtins.float"}:
-                return DATA
-            return self._array(name, last)
+            return self._reading(name, given, first)
         if name.startswith("builtins."):
             return DATA if last in {"range", "len", "str", "open", "print"} else self.fresh()
         if name.startswith("jax.experimental.multihost_utils."):
             return self.fresh()
         return self._unknown(node, given)
+
+    def _sharing(self, name: str, given: Sequence[Given], first: Things) -> Things:
+        """Call a function that gives its first argument, or what shares its buffers."""
+        if name == "jax.block_until_ready":
+            self.read(given[0].node, first, deep=True)
+        if name != "jax.numpy.asarray":
+            return first
+        nature = self.nature(first)
+        if len(given) > 1 or nature is Nature.DATA:
+            return self.fresh(Nature.ARRAY)
+        if nature is Nature.UNKNOWN:
+            # To call it says that it may be NumPy's.
+            return either(first, self.fresh(Nature.ARRAY))
+        return self._shared(first)
+
+    def _of_object(self, name: str, given: Sequence[Given], first: Things) -> Things | None:
+        """Call a function that reads, sets or copies the attributes of an object; None: another."""
+        if name == "builtins.vars":
+            return frozenset(
+                attribute_dict(each) if isinstance(each, BufferPart) else each for each in first
+            )
+        if name in {"builtins.setattr", "builtins.object.__setattr__"}:
+            self._set_by_name(first, given[1:], is_item=False)
+            return DATA
+        if name == "copy.copy":
+            self.read(given[0].node, first, Surety.LIKELY)
+            is_array = self.nature(first) is Nature.ARRAY
+            return self.fresh(Nature.ARRAY) if is_array else self._inside_copy(first)
+        return self._replaced(first, given[1:]) if name == "dataclasses.replace" else None
+
+    def _reading(self, name: str, given: Sequence[Given], first: Things) -> Things:
+        """Call a function that reads its arguments."""
+        is_deep = name == "builtins.sum" or not name.startswith("builtins.")
+        for each in given:
+            self.read(each.node, each.things, deep=is_deep)
+        if name in {"numpy.asarray", "numpy.array", "jax.device_get"}:
+            # The CPU lends NumPy its buffers, and keeps them for as long.
+            roots = {each.root for each in first if isinstance(each, BufferPart)}
+            self.state.viewed |= roots
+        if name.startswith("numpy.") or name in {"jax.device_get", "builtins.float"}:
+            return DATA
+        return self._array(name, name.rpartition(".")[2])
 
     def _array(self, name: str, last: str) -> Things:
         if name.startswith("jax.numpy.") and last in ARRAYS:
