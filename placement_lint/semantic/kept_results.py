@@ -69,50 +69,50 @@ def is_kept(node: cst.CSTNode, loop: Around, ctx: FileView, depth: int = 3) -> b
                 return _container_is_kept(filled, loop, ctx)
             if _keeps(parent, ctx) or _collects(parent, loop, ctx):
                 return isinstance(ctx.parent(parent), cst.Expr) and _is_added(parent, loop, ctx)
-            if ctx.called(parent) not in PASSING_ON and not makes_text(parent):
-                return False
-        elif isinstance(parent, cst.Attribute):
-            if parent.attr.value not in _MORE_OF_NUMPY:
-                return False
         elif isinstance(parent, cst.AugAssign):
             return _target_is_kept(parent.target, parent, loop, ctx, depth)
         elif isinstance(parent, cst.Assign):
-            return all(
-                _target_is_kept(each.target, parent, loop, ctx, depth) for each in parent.targets
-            )
-        elif isinstance(parent, cst.Subscript) and child is not parent.value:
-            # A mask takes a part of what was read with it; an index may choose what to do next.
-            if not _is_read_too(parent.value, loop, ctx):
-                return False
-        elif isinstance(parent, cst.IfExp):
-            if child is parent.test:
-                return False
-        elif isinstance(parent, cst.GeneratorExp):
-            if not is_used_up(parent, ctx):
-                return False
-        elif not isinstance(
-            parent,
-            cst.Arg
-            | cst.BinaryOperation
-            | cst.Call
-            | cst.Comparison
-            | cst.ComparisonTarget
-            | cst.Dict
-            | cst.DictComp
-            | cst.DictElement
-            | cst.Element
-            | cst.FormattedString
-            | cst.FormattedStringExpression
-            | cst.Index
-            | cst.List
-            | cst.ListComp
-            | cst.Subscript
-            | cst.SubscriptElement
-            | cst.Tuple,
-        ):
+            targets = (each.target for each in parent.targets)
+            return all(_target_is_kept(each, parent, loop, ctx, depth) for each in targets)
+        if not _passes_on(parent, child, loop, ctx):
             return False
         child = parent
     return False
+
+
+def _passes_on(parent: cst.CSTNode, child: cst.CSTNode, loop: Around, ctx: FileView) -> bool:
+    """Return whether what a part of an expression gives is of no use but for what is around it."""
+    if isinstance(parent, cst.Call) and parent.func is not child:
+        return ctx.called(parent) in PASSING_ON or makes_text(parent)
+    if isinstance(parent, cst.Attribute):
+        return parent.attr.value in _MORE_OF_NUMPY
+    if isinstance(parent, cst.Subscript) and child is not parent.value:
+        # A mask takes a part of what was read with it; an index may choose what to do next.
+        return _is_read_too(parent.value, loop, ctx)
+    if isinstance(parent, cst.IfExp):
+        return child is not parent.test
+    if isinstance(parent, cst.GeneratorExp):
+        return is_used_up(parent, ctx)
+    return isinstance(
+        parent,
+        cst.Arg
+        | cst.BinaryOperation
+        | cst.Call
+        | cst.Comparison
+        | cst.ComparisonTarget
+        | cst.Dict
+        | cst.DictComp
+        | cst.DictElement
+        | cst.Element
+        | cst.FormattedString
+        | cst.FormattedStringExpression
+        | cst.Index
+        | cst.List
+        | cst.ListComp
+        | cst.Subscript
+        | cst.SubscriptElement
+        | cst.Tuple,
+    )
 
 
 def _is_read_too(node: cst.BaseExpression, loop: Around, ctx: FileView) -> bool:

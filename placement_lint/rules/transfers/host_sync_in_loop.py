@@ -44,7 +44,7 @@ from placement_lint.syntax.definitions import (
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from placement_lint.rules.context import Context
     from placement_lint.semantic.loops import Loop
@@ -412,55 +412,57 @@ def _step_of(
     """Return the jitted call of the same iteration that an expression is a result of, or a
     part of. `loop`: that, or a function.
     """
-    while True:
+    inner: cst.BaseExpression | None = what
+    while inner is not None:
+        what = inner
         if isinstance(what, cst.Attribute) and what.attr.value in METADATA_ATTRIBUTES:
             return None
         if isinstance(what, cst.Attribute) and (kept := _assigned(what, read, loop, ctx)):
             return kept if id(kept) in steps else None
-        if isinstance(what, cst.Subscript | cst.Attribute):
-            what = what.value
-        elif isinstance(what, cst.Call) and _is_computation(what, ctx):
-            given = Arguments(what).values
-            found = (_step_of(each, read, loop, steps, ctx, names) for each in given)
+        operands = _operands(what, ctx)
+        if operands is not None:
+            found = (_step_of(each, read, loop, steps, ctx, names) for each in operands)
             return next((step for step in found if step is not None), None)
-        elif isinstance(what, cst.BinaryOperation | cst.Comparison):
-            if isinstance(what, cst.Comparison):
-                others = [each.comparator for each in what.comparisons]
-            else:
-                others = [what.right]
-            sides = (what.left, *others)
-            found = (_step_of(each, read, loop, steps, ctx, names) for each in sides)
-            return next((step for step in found if step is not None), None)
-        elif isinstance(what, cst.UnaryOperation):
-            what = what.expression
-        elif isinstance(what, cst.Call) and id(what) not in steps:
-            is_method = isinstance(what.func, cst.Attribute) and ctx.called(what) is None
-            if not is_method or not isinstance(what.func, cst.Attribute):
-                return None
-            if what.func.attr.value not in _COMPUTING_METHODS:
-                return None
-            what = what.func.value
-        else:
-            break
+        inner = _in_part_of(what, steps, ctx)
     if isinstance(what, cst.Call):
         return what if id(what) in steps else None
     if not isinstance(what, cst.Name):
         return None
-    bound = [
-        binding.node
-        for binding in ctx.names.bindings(what)
-        if ctx.tree.contains(binding.node)
-        and ctx.tree.is_inside(binding.node, loop)
-        and (
-            isinstance(binding.node, cst.CompFor)
-            or (
-                ctx.tree.index(binding.node) < ctx.tree.index(read)
-                and (
-                    isinstance(binding.node, cst.For) or not ctx.tree.is_inside(read, binding.node)
-                )
-            )
-        )
-    ]
+    return _step_of_name(what, read, loop, steps, ctx, names)
+
+
+def _operands(what: cst.BaseExpression, ctx: Context) -> Sequence[cst.BaseExpression] | None:
+    """Return what an expression computes with, of which one may be a result; None: it does not."""
+    if isinstance(what, cst.Call) and _is_computation(what, ctx):
+        return Arguments(what).values
+    if isinstance(what, cst.BinaryOperation):
+        return [what.left, what.right]
+    if isinstance(what, cst.Comparison):
+        return [what.left, *(each.comparator for each in what.comparisons)]
+    return None
+
+
+def _in_part_of(
+    what: cst.BaseExpression, steps: set[int], ctx: Context
+) -> cst.BaseExpression | None:
+    """Return what an expression takes a part of, or computes with alone; None: of nothing."""
+    if isinstance(what, cst.Subscript | cst.Attribute):
+        return what.value
+    if isinstance(what, cst.UnaryOperation):
+        return what.expression
+    if not isinstance(what, cst.Call) or id(what) in steps:
+        return None
+    is_method = isinstance(what.func, cst.Attribute) and ctx.called(what) is None
+    if not is_method or not isinstance(what.func, cst.Attribute):
+        return None
+    return what.func.value if what.func.attr.value in _COMPUTING_METHODS else None
+
+
+def _step_of_name(
+    what: cst.Name, read: cst.CSTNode, loop: cst.CSTNode, steps: set[int], ctx: Context, names: int
+) -> cst.CSTNode | None:
+    """Return the jitted call that a name stands for, by what binds it last before it is read."""
+    bound = _bound_before(what, read, loop, ctx)
     last = max(bound, key=ctx.tree.index, default=None)
     drawn = last.iter if isinstance(last, cst.For | cst.CompFor) else None
     of = None if drawn is None or last is loop else whose_items(drawn)
@@ -476,6 +478,25 @@ def _step_of(
     if not all(isinstance(each.target, cst.Name | cst.Tuple) for each in last.targets):
         return None
     return _step_of(value, last, loop, steps, ctx, names - 1)
+
+
+def _bound_before(
+    what: cst.Name, read: cst.CSTNode, loop: cst.CSTNode, ctx: Context
+) -> list[cst.CSTNode]:
+    """Return what binds a name in a loop before it is read there."""
+
+    def is_before(node: cst.CSTNode) -> bool:
+        if isinstance(node, cst.CompFor):
+            return True
+        is_around = ctx.tree.is_inside(read, node) and not isinstance(node, cst.For)
+        return ctx.tree.index(node) < ctx.tree.index(read) and not is_around
+
+    nodes = (binding.node for binding in ctx.names.bindings(what))
+    return [
+        node
+        for node in nodes
+        if ctx.tree.contains(node) and ctx.tree.is_inside(node, loop) and is_before(node)
+    ]
 
 
 def _is_bound_either_way(
