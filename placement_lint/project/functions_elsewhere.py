@@ -122,7 +122,9 @@ class FunctionsElsewhere:
                     if found is not None and is_made:
                         found = function_handed_out(found, FileView(facts))
                     if found is not None:
-                        self._known[key] = self._effects(found, facts, files)
+                        self._known[key] = self._effects(
+                            found, facts, files, _class_at_top(facts, rest)
+                        )
                     elif not is_made and files != ONLY_READS:
                         self._known[key] = self._of_held(rest, entry, facts, files)
                     return self._known[key]
@@ -160,8 +162,13 @@ class FunctionsElsewhere:
         return FunctionEffects(facts.path, tuple(calls), is_traced, None) if every else None
 
     def _effects(
-        self, function: Function, facts: ModuleFacts, files: int
+        self,
+        function: Function,
+        facts: ModuleFacts,
+        files: int,
+        of: cst.ClassDef | None = None,
     ) -> FunctionEffects | None:
+        """Return what a function does; `of`: the class of the object whose method it is."""
         view = FileView(facts)
         traced = facts.fact(TracedFunctions)
         is_traced = any(each.is_certain for each in traced.of(function))
@@ -180,7 +187,9 @@ class FunctionsElsewhere:
             return FunctionEffects(facts.path, (), is_traced, None, is_compiled, reads)
         # What a cache keeps may have been computed before, by another call.
         is_cached = len(others) < len(decorators)
-        inside = () if is_cached else nodes_inside(function, view, operations(), traced=False)
+        inside = (
+            () if is_cached else nodes_inside(function, view, operations(), traced=False, of=of)
+        )
         for call in inside:
             operation = operation_on_array(call, view)
             if operation is not None:
@@ -425,6 +434,13 @@ def _function_named(facts: ModuleFacts, name: str) -> Function | None:
     if isinstance(made, cst.FunctionDef):
         return made
     return function_of(only.value, facts.names)
+
+
+def _class_at_top(facts: ModuleFacts, name: str) -> cst.ClassDef | None:
+    """Return the class of the file whose method a dotted name is."""
+    only = facts.names.module_scope.sole_binding(name.partition(".")[0])
+    made = None if only is None else only.node
+    return made if isinstance(made, cst.ClassDef) else None
 
 
 def _method(cls: cst.ClassDef, name: str, facts: ModuleFacts) -> cst.FunctionDef | None:

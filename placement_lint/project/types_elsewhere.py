@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from placement_lint.project.functions_elsewhere import reexported
+from placement_lint.semantic.array_operators import defines_array
 from placement_lint.semantic.file_view import FileView
 from placement_lint.semantic.known_types import KnownTypes
+from placement_lint.semantic.program_queries import ARRAY
 from placement_lint.semantic.version_guards import exports_version
 from placement_lint.syntax.deep_stack import run_deep
 
@@ -89,4 +91,7 @@ class TypesElsewhere:
 
 
 def _exported(facts: ModuleFacts, name: str, called: bool) -> KnownType | None:
-    return facts.fact(KnownTypes).exported(name, called=called)
+    known = facts.fact(KnownTypes).exported(name, called=called)
+    if known is None and defines_array(name, FileView(facts), called=called):
+        return ARRAY
+    return known

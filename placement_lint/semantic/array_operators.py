@@ -22,10 +22,14 @@ from placement_lint.jaxmodel.transfer import (
     Gives,
 )
 from placement_lint.semantic.followed import bound_before, followed
+from placement_lint.semantic.functions import only_return
+from placement_lint.semantic.program_queries import ARRAY
 from placement_lint.syntax.calls import is_none, text_at_end, updated_array
+from placement_lint.syntax.definitions import named_function, only_caches
 
 if TYPE_CHECKING:
     from placement_lint.semantic.file_view import FileView
+    from placement_lint.syntax.definitions import Function
 
 
 @functools.cache
@@ -98,8 +102,36 @@ def is_array(node: cst.BaseExpression, view: FileView, steps: int = _MOST_STEPS)
         return bool(either) and all(is_array(each, view, steps - 1) for each in either)
     if isinstance(node, cst.Call):
         return _gives_array(node, view, steps)
+    if isinstance(node, cst.Name | cst.Attribute) and _is_elsewhere(node, view, called=False):
+        return True
     operands, name = _operation(node, view)
     return name is not None and any(is_array(each, view, steps - 1) for each in operands)
+
+
+def defines_array(name: str, view: FileView, *, called: bool) -> bool:
+    """Return whether what a file binds to a name is an array, or what calling it gives."""
+    only = view.names.module_scope.sole_binding(name)
+    made = None if only is None else only.value
+    if called:
+        function = None if only is None else only.node
+        made = _returned(function, view) if isinstance(function, cst.FunctionDef) else None
+    return made is not None and is_array(made, view)
+
+
+def _returned(function: Function | None, view: FileView) -> cst.BaseExpression | None:
+    """Return the only value that a function returns, if nothing but a cache is around it."""
+    if not isinstance(function, cst.FunctionDef) or function.asynchronous is not None:
+        return None
+    is_plain = all(only_caches(each, view.names) for each in function.decorators)
+    return only_return(function, view) if is_plain else None
+
+
+def _is_elsewhere(node: cst.BaseExpression, view: FileView, *, called: bool) -> bool:
+    """Return whether a name is that of an array of another file, or of what gives one."""
+    name = view.name(node)
+    if name is None or name.startswith(("builtins.", "jax.", "numpy.")):
+        return False
+    return view.module.run.object_type(view.module.path, name, called=called) == ARRAY
 
 
 def _value(node: cst.BaseExpression, view: FileView) -> cst.BaseExpression:
@@ -123,14 +155,16 @@ def _gives_array(call: cst.Call, view: FileView, steps: int) -> bool:
         return bool(call.args) and text_at_end(call.args[0].value).endswith(".npy")
     if name is not None:
         row = TABLE.get(name)
-        return (
+        is_jax = (
             row is not None
             and name.startswith("jax.")
             and row.gives is Gives.ARRAY
             and row.effect in _MAKING
         )
+        return is_jax or _is_elsewhere(call.func, view, called=True)
     if not isinstance(call.func, cst.Attribute):
-        return False
+        returned = _returned(named_function(call.func, view.names), view)
+        return returned is not None and is_array(returned, view, steps - 1)
     updated = updated_array(call.func)
     if updated is not None:
         return is_array(updated, view, steps - 1)

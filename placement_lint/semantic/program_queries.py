@@ -164,6 +164,10 @@ class KnownType:
     """The types of the items of a tuple of fixed length, or of those that a list begins with."""
 
 
+ARRAY = KnownType("jax.Array")
+"""Of what another file certainly makes; elsewhere an array has no type."""
+
+
 class RunView(Protocol):
     """The files of the run, as far as one of them, at a path, has to do with the others.
 
