@@ -45,7 +45,7 @@ _UNREAD_FILES = ("setup.cfg", "tox.ini")
 _UNREAD_SECTION = re.compile(rb"^\[(tool:)?placement[-_]lint", re.MULTILINE)
 
 # Naming rules with --select is a fresh start: what a file adds or leaves out goes with its own.
-_SET_ASIDE_BY_SELECT = ("select", "extend_select", "ignore", "extend_ignore")
+_REPLACED_BY_SELECT = ("select", "extend_select", "ignore", "extend_ignore")
 _EXTENDING = (
     *("extend_select", "extend_ignore", "extend_exclude", "extend_per_file_ignores"),
     *("extend_safe_fixes", "extend_unsafe_fixes"),
@@ -163,7 +163,7 @@ class SettingsLoader:
                 root = common
         merged = {**values, **inline}
         if "select" in options:
-            merged = {k: v for k, v in merged.items() if k not in _SET_ASIDE_BY_SELECT}
+            merged = {k: v for k, v in merged.items() if k not in _REPLACED_BY_SELECT}
         for key, value in options.items():
             merged[key] = _added(merged.get(key), value) if key in _ADDING else value
         return Settings(**merged, root=root, source=source, project=project)
@@ -261,7 +261,7 @@ def _extended(
         root = common
     merged = dict(base)
     if "select" in own:
-        merged = {key: value for key, value in merged.items() if key not in _SET_ASIDE_BY_SELECT}
+        merged = {key: value for key, value in merged.items() if key not in _REPLACED_BY_SELECT}
     for key, value in own.items():
         merged[key] = _added(merged.get(key), value) if key in _EXTENDING else value
     return merged, root

@@ -446,7 +446,7 @@ class Analysis:
             every += complaints(suppressions, self.editor, self.rules, self.options.sight)
         for finding in every:
             span, cell = self.place(finding.span)
-            fix = None if finding.fix is None else self._told(finding.fix)
+            fix = None if finding.fix is None else self._placed_fix(finding.fix)
             advice = "" if fix is not None else _ADVICE.get(finding.code, "")
             placed = replace(finding, span=span, cell=cell, fix=fix, advice=advice)
             if not suppressions.covers(placed):
@@ -544,7 +544,7 @@ class Analysis:
                 return replace(finding, fix=fix, advice="")
         return finding
 
-    def _told(self, fix: Fix) -> Fix | None:
+    def _placed_fix(self, fix: Fix) -> Fix | None:
         from placement_lint.lint.fixes.finalize import placed
 
         return placed(fix, self.editor) if self._may_be_fixed else None

@@ -27,12 +27,12 @@ from placement_lint.lint.results import FixMode, Outcome
 from placement_lint.lint.schedule import (
     Components,
     FileChecker,
+    cached_component,
     check_all,
     check_task,
     component_task,
     incomplete,
     ran_out,
-    recall_component,
     take_up,
 )
 from placement_lint.lint.select_files import Selection
@@ -197,7 +197,7 @@ class _Pass:
             whole = selection.attempt(functools.partial(component_task, component, selection), None)
             if whole is None:
                 continue
-            recall = functools.partial(recall_component, whole, selection, project)
+            recall = functools.partial(cached_component, whole, selection, project)
             found = selection.attempt(recall, None)
             if found is None:
                 self.components.append(whole)

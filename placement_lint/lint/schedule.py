@@ -286,7 +286,7 @@ class FileChecker:
         collect_if_many()
         beside, out = self._beside()
         if any(finding.code == IoError.code for finding in checked.result.findings):
-            self.project.start_afresh()
+            self.project.forget_results()
         if not beside:
             return checked
         return replace(checked, beside=(*checked.beside, *beside), out=out, answers=None)
@@ -432,7 +432,7 @@ def component_task(component: Component, selection: Selection) -> ComponentTask:
     )
 
 
-def recall_component(
+def cached_component(
     task: ComponentTask, selection: Selection, project: Project
 ) -> dict[str, CheckedFile] | None:
     """Return what is found in a component, if that is known from the last run."""
@@ -469,7 +469,7 @@ def check_component(
 ) -> dict[str, CheckedFile]:
     """Check the files of a component here and now, if it is not known what is found in them."""
     task = component_task(component, selection)
-    known = recall_component(task, selection, project)
+    known = cached_component(task, selection, project)
     if known is not None:
         return known
     program = Components.of([component], selection)
@@ -523,7 +523,7 @@ class _Attempts:
             bar(stopped)
             free()
             # Work was broken off, and some of it may be half done.
-            project.start_afresh()
+            project.forget_results()
             if stopped.path not in component.paths:
                 self._leave_out(first, type(stopped)(first))
                 break

@@ -320,7 +320,7 @@ class Selection:
         """Add the files that could hold a finding by what they import from other files."""
         project = self.project
         is_worth_it = self.attempt(
-            lambda: bool(self._donating or self._giving) or project.hands_names_on, False
+            lambda: bool(self._donating or self._giving) or project.exports_roots, False
         )
         for task in self._undecided if is_worth_it else ():
             if not self._may_gain(task.path, project):

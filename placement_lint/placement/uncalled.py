@@ -18,7 +18,7 @@ from placement_lint.placement.domain.state import (
     variable,
 )
 from placement_lint.placement.domain.values import UNKNOWN, Value, join, value
-from placement_lint.placement.engine.pytree_classes import takes_apart
+from placement_lint.placement.engine.pytree_classes import is_flatten_method
 from placement_lint.placement.facts.compiled import PUTTING, callers_of
 from placement_lint.placement.facts.functions_text import (
     plain_functions,
@@ -256,7 +256,7 @@ class UncalledCode:
             before.add(function)
             self.unasked.add(function)
             branch = state.copy()
-            if takes_apart(self.program.node(function)):
+            if is_flatten_method(self.program.node(function)):
                 # JAX takes objects apart to put others in their place.
                 _, branch = self._as_made(receiver.cls, self.program.now, each=True)
             self._call_method(function, receiver, branch)
@@ -264,7 +264,7 @@ class UncalledCode:
         if later.variables.differences(state.variables):
             # Who calls them may call them again, after one another.
             for function in functions:
-                if not takes_apart(self.program.node(function)):
+                if not is_flatten_method(self.program.node(function)):
                     self._call_method(function, receiver, later.copy())
         return later
 

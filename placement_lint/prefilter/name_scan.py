@@ -56,7 +56,7 @@ _PART_OF_NAME = re.compile(r"[\w.]*")
 _BY_TEXT = ("import_module", "importorskip")
 """Functions that import what a string names."""
 
-_TOLD_BY_EXPORTS = (
+_FROM_EXPORTS = (
     "_bound",
     "above",
     "called",
@@ -90,7 +90,7 @@ class Mentions:
         """Return the same names with what names in other files stand for."""
         mentions = copy.copy(self)
         mentions._exports = exports
-        for name in _TOLD_BY_EXPORTS:
+        for name in _FROM_EXPORTS:
             vars(mentions).pop(name, None)
         return mentions
 

@@ -18,7 +18,7 @@ from placement_lint.semantic.datasets import steps_of
 from placement_lint.semantic.elsewhere import effects_of
 from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.file_view import FileView
-from placement_lint.semantic.functions import function_handed_out, nodes_inside
+from placement_lint.semantic.functions import nodes_inside, returned_function
 from placement_lint.semantic.given_functions import called_or_mapped
 from placement_lint.semantic.host_reads import parameters_read
 from placement_lint.semantic.known_types import KnownTypes
@@ -120,7 +120,7 @@ class FunctionsElsewhere:
                 if onward is None:
                     found = None if entry else _function_named(facts, rest)
                     if found is not None and is_made:
-                        found = function_handed_out(found, FileView(facts))
+                        found = returned_function(found, FileView(facts))
                     if found is not None:
                         self._known[key] = self._effects(
                             found, facts, files, _class_at_top(facts, rest)

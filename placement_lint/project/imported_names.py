@@ -25,7 +25,7 @@ def filter_text(source: Source, project: Modules) -> FileText:
 
 def with_imports(text: FileText, path: str, project: Modules) -> FileText:
     """Add to the text of a file what comes by imports from other files of the run."""
-    if not project.hands_names_on:
+    if not project.exports_roots:
         return with_meanings(text, {}, path, project)
     imported = imported_names(text, project.facts_by_file[path])
     if imported is not None:
@@ -52,7 +52,7 @@ def with_meanings(
 
 def naming_text(source: Source, project: Modules) -> FileText:
     """Return what tells which names a file may use, of which it has the last part itself."""
-    may_be = project.candidates(source.path) if project.hands_names_on else None
+    may_be = project.candidates(source.path) if project.exports_roots else None
     return text_of_source(source).knowing("", may_be)
 
 

@@ -101,9 +101,9 @@ class Modules:
         self.donating = frozenset(donating)
         self.giving = frozenset(giving)
         self._given = frozenset(vars(self))
-        self._know_nothing()
+        self._make_caches()
 
-    def _know_nothing(self) -> None:
+    def _make_caches(self) -> None:
         self.places = ModulePlaces(self._paths, self._mentioning)
         self._ended: dict[_NameIn, tuple[set[str], set[str]]] = {}
         self._ways: dict[str, dict[str, list[Way]]] = {}
@@ -115,11 +115,11 @@ class Modules:
         paths = (self._paths, self._mentioning, None, None, frozenset(self.expenses.exhausted))
         return type(self), (*paths, self.store, self.donating, self.giving)
 
-    def start_afresh(self) -> None:
+    def forget_results(self) -> None:
         """Forget what was found out: work was broken off, and some of it may be half done."""
         for name in vars(self).keys() - self._given - {"_given"}:
             delattr(self, name)
-        self._know_nothing()
+        self._make_caches()
         self.store.free()
 
     def fact(self, work: Callable[[Modules], T]) -> T:
@@ -215,7 +215,7 @@ class Modules:
         return functools.partial(self._candidates, path)
 
     @functools.cached_property
-    def hands_names_on(self) -> bool:
+    def exports_roots(self) -> bool:
         """Whether any file of the run has a name of the roots that another one could import."""
         return any(
             not way.is_import or way.target.partition(".")[0] in ROOTS

@@ -133,7 +133,7 @@ def _before(
         child = ancestor
 
 
-def names_a_word(test: cst.CSTNode, words: Collection[str], ctx: FileView) -> bool:
+def mentions_word(test: cst.CSTNode, words: Collection[str], ctx: FileView) -> bool:
     """Return whether a name or an attribute in a condition has one of these words in it."""
     return any(word in said(node).lower() for node in ctx.tree.names_in(test) for word in words)
 

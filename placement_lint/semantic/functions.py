@@ -75,10 +75,10 @@ def made_function(node: cst.BaseExpression, ctx: FileView) -> Function | None:
     """
     node = followed(node, ctx)
     maker = function_of(node.func, ctx.names) if isinstance(node, cst.Call) else None
-    return None if maker is None else function_handed_out(maker, ctx)
+    return None if maker is None else returned_function(maker, ctx)
 
 
-def function_handed_out(maker: Function, ctx: FileView) -> Function | None:
+def returned_function(maker: Function, ctx: FileView) -> Function | None:
     """Return the function that calling another one gives, which defines it or has it."""
     if isinstance(maker, cst.Lambda):
         return function_of(maker.body, ctx.names)

@@ -259,7 +259,7 @@ def _static_method(node: cst.Attribute, names: Names) -> cst.FunctionDef | None:
     return method if method is not None and is_static(method, names) else None
 
 
-def handed_back(call: cst.Call, names: Names) -> tuple[cst.Call, int] | None:
+def delegated_call(call: cst.Call, names: Names) -> tuple[cst.Call, int] | None:
     """Return the call that a function of this file does nothing but hand back the result of.
 
     With the place of the argument, in the call of the function, that the inner one is given first:

@@ -228,14 +228,14 @@ def _run(beside: cst.Import | cst.ImportFrom, editor: Editor) -> list[cst.Simple
         return [line]
     body = list(block.body)
     first = last = body.index(line)
-    while first > 0 and _stands_close(body[first]) and _is_import(body[first - 1]):
+    while first > 0 and _has_no_gap_above(body[first]) and _is_import(body[first - 1]):
         first -= 1
-    while last + 1 < len(body) and _stands_close(body[last + 1]) and _is_import(body[last + 1]):
+    while last + 1 < len(body) and _has_no_gap_above(body[last + 1]) and _is_import(body[last + 1]):
         last += 1
     return [each for each in body[first : last + 1] if isinstance(each, cst.SimpleStatementLine)]
 
 
-def _stands_close(line: cst.CSTNode) -> bool:
+def _has_no_gap_above(line: cst.CSTNode) -> bool:
     return isinstance(line, cst.SimpleStatementLine) and not line.leading_lines
 
 

@@ -55,7 +55,7 @@ def main(folder: str, request: dict[str, Any]) -> None:
         frames.leave_out(str(Path(jax.__file__).parent))
         ledger.write("jax", version=jax.__version__)
         try:
-            recorder = Recorder(ledger, frames, reached.came_to)
+            recorder = Recorder(ledger, frames, reached.note_use)
             install(recorder)
             recorders.append(recorder)
             if request["devices"] == "virtual":

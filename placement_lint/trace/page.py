@@ -104,7 +104,7 @@ def _sections(joined: Joined, look: TextStyle) -> list[str]:
         _section("Did not move", found(FindingState.REACHED), anchors),
         _section("Not seen to run", found(FindingState.UNKNOWN), anchors),
         _section("Not reached", found(FindingState.NOT_REACHED), anchors),
-        _listed("Also ran on the host", text.aside(joined, look)),
+        _listed("Also ran on the host", text.other_host_runs(joined, look)),
         _listed("Compiled again", text.recompiled(joined, look)),
         _listed("Outside of the scope of the rules", text.beside(joined, look)),
     ]

@@ -43,7 +43,7 @@ class Reached:
             self._tracer = _Tracer(self._frames, self._ledger, self._note)
             self._tracer.start()
 
-    def came_to(self, site: Site) -> None:
+    def note_use(self, site: Site) -> None:
         """Note that JAX is used from a place for the first time."""
         self._note(site.path, site.line)
         if self._tracer is not None:

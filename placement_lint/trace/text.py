@@ -96,7 +96,7 @@ def full(joined: Joined, look: TextStyle, run: float | None = None) -> str:
     blocks += [full_line(line, look) for line in joined.judged(Judgement.NOT_FLAGGED)]
     blocks += [full_run(run, look) for run in joined.on_host(Judgement.NOT_FLAGGED)]
     for name, lines in (
-        ("Also ran on the host:", aside(joined, look)),
+        ("Also ran on the host:", other_host_runs(joined, look)),
         ("Compiled again:", recompiled(joined, look)),
         ("Outside of the scope of the rules:", beside(joined, look)),
     ):
@@ -107,7 +107,7 @@ def full(joined: Joined, look: TextStyle, run: float | None = None) -> str:
     return "\n".join("\n".join(block) + "\n" for block in blocks)
 
 
-def aside(joined: Joined, look: TextStyle) -> list[str]:
+def other_host_runs(joined: Joined, look: TextStyle) -> list[str]:
     """Return a line for each place at which something ran on the host that no rule is about."""
     runs = joined.on_host(Judgement.BESIDE)
     return [f"{at(run.site, look)}: {_ran_and_copied(run, look)}" for run in runs]

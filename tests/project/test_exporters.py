@@ -132,7 +132,7 @@ def test_more_files_take_their_share(tmp_path: Path) -> None:
         paths = write(tmp_path / str(size), monorepo(size))
         project = project_of(paths)
         with counted() as calls:
-            assert project.hands_names_on
+            assert project.exports_roots
             assert sum(map(project.may_bring_names, paths)) == 2
             assert len(project.imports) > size
         made.append(calls.made)

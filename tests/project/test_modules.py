@@ -220,7 +220,7 @@ def test_the_roots_are_not_looked_into(tmp_path: Path) -> None:
 def test_project_without_jax_asks_nothing(tmp_path: Path) -> None:
     paths = write(tmp_path, {"a.py": "import os as x\n", "t.py": "from a import x\n"})
     nothing = project(paths)
-    assert not nothing.hands_names_on
+    assert not nothing.exports_roots
     assert nothing.reexported(paths[1], "from a import x\n") == ""
     assert nothing.resolver(paths[1])("a.x") is None
 

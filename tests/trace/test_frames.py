@@ -130,5 +130,5 @@ def test_the_lines_that_ran(tmp_path: Path, count: int) -> None:
 def test_a_new_place_is_noted(tmp_path: Path) -> None:
     reached = Reached(Frames(), TraceLedger(tmp_path))
     for _ in range(2):
-        reached.came_to(Site("/a.py", 3, 3, 0, 1, "f"))
+        reached.note_use(Site("/a.py", 3, 3, 0, 1, "f"))
     assert dict(read(tmp_path).lines) == {"/a.py": {3}}

@@ -53,7 +53,7 @@ class Scheduler:
 
     def _pause_is_over(self) -> None:
         self._timer = None
-        self._look_on()
+        self._keep_checking()
 
     async def current(self) -> SnapshotResult:
         """Return what is seen of everything as it is now, or is a little later.
@@ -65,7 +65,7 @@ class Scheduler:
             if self._failed >= wanted:
                 raise JsonRpcInternalError("the analysis failed: see the log")
             # Whoever asked may be gone by then; others may wait for the same.
-            await asyncio.shield(self._look_on())
+            await asyncio.shield(self._keep_checking())
         return self._seen
 
     async def ask(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -73,7 +73,7 @@ class Scheduler:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, lambda: function(*args, **kwargs))
 
-    def _look_on(self) -> asyncio.Task[None]:
+    def _keep_checking(self) -> asyncio.Task[None]:
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._look())
         return self._task

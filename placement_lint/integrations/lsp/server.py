@@ -33,7 +33,7 @@ from placement_lint.integrations.lsp.protocol import Protocol
 from placement_lint.integrations.lsp.publish import Publisher, every
 from placement_lint.integrations.lsp.rule_pages import RulePages, listed, page_of
 from placement_lint.integrations.lsp.scheduler import Scheduler
-from placement_lint.integrations.lsp.settings import EditorSettings, is_told, read_settings
+from placement_lint.integrations.lsp.settings import EditorSettings, has_settings, read_settings
 from placement_lint.integrations.lsp.text_documents import Notebook, Text
 from placement_lint.integrations.lsp.uris import path_of, uri_of
 from placement_lint.integrations.lsp.workspace import Workspace
@@ -211,7 +211,7 @@ class Server:
         except JsonRpcException:
             return  # an editor that has none to give
         table = _plain(told[0]) if told else None
-        if is_told(table):
+        if has_settings(table):
             self._new_settings(table)
 
     def _new_settings(self, told: Any) -> None:
@@ -225,7 +225,7 @@ class Server:
 
     async def _settings_changed(self, params: types.DidChangeConfigurationParams) -> None:
         told = _plain(params.settings)
-        if is_told(told):
+        if has_settings(told):
             self._new_settings(told)
         else:
             await self._ask_for_settings()
@@ -289,7 +289,7 @@ class Server:
     # -- diagnostics ----------------------------------------------------------------------------
 
     def _tell(self, seen: SnapshotResult) -> None:
-        told = self._told(seen)
+        told = self._converter(seen)
         if self.capabilities.pulls:
             self.publishing.refresh_where_needed(told)
         else:
@@ -311,7 +311,7 @@ class Server:
         self, params: types.DocumentDiagnosticParams
     ) -> types.RelatedFullDocumentDiagnosticReport | types.RelatedUnchangedDocumentDiagnosticReport:
         uri = params.text_document.uri
-        told = self._told(await self.scheduler.current())
+        told = self._converter(await self.scheduler.current())
         path = self.workspace.path_of(uri)
         if path is None:
             return types.RelatedFullDocumentDiagnosticReport([])
@@ -326,7 +326,7 @@ class Server:
         before = {each.uri: each.value for each in params.previous_result_ids}
         while True:
             news = self._news
-            told = self._told(await self.scheduler.current())
+            told = self._converter(await self.scheduler.current())
             items: list[Any] = []
             told_now = set()
             is_new = False
@@ -354,7 +354,7 @@ class Server:
             # The editor asks again at once: it is answered when there is something to say.
             await news.wait()
 
-    def _told(self, seen: SnapshotResult) -> DiagnosticConverter:
+    def _converter(self, seen: SnapshotResult) -> DiagnosticConverter:
         return DiagnosticConverter(
             seen,
             self.workspace.encoding,
@@ -370,7 +370,7 @@ class Server:
         path = self.workspace.path_of(uri)
         if path is None:
             return []
-        told = self._told(seen)
+        told = self._converter(seen)
         writer = self._writer(told)
         only = params.context.only
         actions: list[types.CodeAction] = []
@@ -410,7 +410,7 @@ class Server:
         if path not in seen.snapshot.documents:
             return None
         fixes = await self.scheduler.ask(self.scheduler.analysis.fixes, seen, path)
-        return self._writer(self._told(seen)).of_changes(fixes)
+        return self._writer(self._converter(seen)).of_changes(fixes)
 
     async def _apply_all(self, uri: str) -> bool:
         """Have the editor apply all safe fixes of a document; return whether it applied any."""

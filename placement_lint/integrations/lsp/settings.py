@@ -59,7 +59,7 @@ def read_settings(told: object) -> EditorSettings:
     return EditorSettings(options, inlay_hints, mode == _MODES[1])
 
 
-def is_told(told: object) -> bool:
+def has_settings(told: object) -> bool:
     """Return whether an editor says anything of its settings at all."""
     return isinstance(told, dict) and bool(_section(told))
 

@@ -82,7 +82,7 @@ class Cells:
                 return None
             by_cell.setdefault(cell, []).append(moved)
             placed.append(moved)
-        if not all(self._stands_alone(cell, own, len(by_cell)) for cell, own in by_cell.items()):
+        if not all(self._is_valid_alone(cell, own, len(by_cell)) for cell, own in by_cell.items()):
             return None
         return placed
 
@@ -119,7 +119,7 @@ class Cells:
                 return False
         return not text.is_python or text.is_python_after(edits)
 
-    def _stands_alone(self, cell: Cell, edits: Sequence[Edit], count: int) -> bool:
+    def _is_valid_alone(self, cell: Cell, edits: Sequence[Edit], count: int) -> bool:
         """Return whether a cell is Python after some edits, and the same of it is masked as before.
 
         `count`: how many cells are edited.

@@ -225,11 +225,11 @@ class Commitments:
             supposed.escaped(held)
         for held in program.left():
             supposed.left(held)
-        loses_sight = _loses_sight(self._program, program)
-        if self._program.is_tampered or loses_sight:
+        has_lost_track = _has_lost_track(self._program, program)
+        if self._program.is_tampered or has_lost_track:
             for place in self._committed:
                 supposed.note(Consequence.UNSEEN, frozenset({place}))
-        trial = _Trial(supposed, loses_sight=loses_sight)
+        trial = _Trial(supposed, has_lost_track=has_lost_track)
         self._trials.append(trial)
         return trial
 
@@ -237,8 +237,8 @@ class Commitments:
 class _Trial:
     """What came of one thing that was supposed."""
 
-    def __init__(self, supposed: Supposition, *, loses_sight: bool) -> None:
-        self._loses_sight = loses_sight
+    def __init__(self, supposed: Supposition, *, has_lost_track: bool) -> None:
+        self._has_lost_track = has_lost_track
         self._met = supposed.met
         self._found = supposed.found
         self._served = supposed.served
@@ -280,7 +280,7 @@ class _Trial:
 
     def is_apart(self, place: Place) -> bool:
         """Return whether an expression's arrays met none of another one that is committed."""
-        return place not in self._met and not self._loses_sight
+        return place not in self._met and not self._has_lost_track
 
     def group(self, places: frozenset[Place]) -> frozenset[Place]:
         """Return what has to be committed together with what expressions make."""
@@ -356,7 +356,7 @@ def _commit_places(use: Use) -> set[Place]:
     return {array.origin.commit_at for array in use.moved if array.origin is not None}
 
 
-def _loses_sight(before: ExecutedProgram, after: ExecutedProgram) -> bool:
+def _has_lost_track(before: ExecutedProgram, after: ExecutedProgram) -> bool:
     """Return whether less was seen in the second of two executions, or something that is not
     explained by what was supposed.
     """

@@ -178,12 +178,12 @@ def bind_parameters(
 
 def _makes_meshes(module: Module, node: cst.FunctionDef | cst.Lambda) -> bool:
     """Return whether a function may make a mesh of a number that it is given, or its object may."""
-    if module.speaks_of_meshes(node):
+    if module.mentions_meshes(node):
         return True
     if not isinstance(node, cst.FunctionDef) or node.name.value != "__init__":
         return False
     around = module.tree.around(node, cst.ClassDef)
-    return around is not None and module.speaks_of_meshes(around)
+    return around is not None and module.mentions_meshes(around)
 
 
 def without_numbers(held: Value) -> Value:

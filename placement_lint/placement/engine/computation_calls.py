@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Left:
+class UnusedArguments:
     """The places of the arguments that a computation leaves where they are."""
 
     surely: set[int] = field(default_factory=set)
@@ -59,7 +59,7 @@ def computed(
     node: cst.CSTNode,
     atom: Computation,
     given: LaidOut | GivenArguments,
-    left: Left,
+    left: UnusedArguments,
     state: State,
 ) -> Value:
     """Return what a computation gives, and note what calling it copies."""
@@ -137,13 +137,13 @@ def _placed_by_caller(
     return UNKNOWN if said is None else placed_results(trace, results, said)
 
 
-def left_aside(on: Evaluator, node: cst.Call, computation: Computation) -> Left:
+def unused_arguments(on: Evaluator, node: cst.Call, computation: Computation) -> UnusedArguments:
     """Return the places of arguments that a computation leaves where they are, and parts.
 
     Perhaps so what is collected, of which it may take some.
     """
     usage = computation.usage
-    left = Left()
+    left = UnusedArguments()
     if usage is None:
         return left
     names_unknown = usage.keywords is None

@@ -412,7 +412,7 @@ class Expressions:
             if (
                 owner is None
                 or linking.attribute_of_module(self.module, owner) is None
-                or linking.hands_module_on(self.module, owner)
+                or linking.reexports_module(self.module, owner)
             ):
                 return linking.imported(self.module, qualified, state)
         held = self.evaluate(node.value, state)

@@ -217,7 +217,7 @@ class Linking:
             held = self._program.classes.attribute(held, attribute, state)
         return held
 
-    def hands_module_on(self, module: Module, qualified: str) -> bool:
+    def reexports_module(self, module: Module, qualified: str) -> bool:
         """Return whether a qualified name is of a module by the name that another one gives it."""
         found = self.found(module, qualified)
         target = None if found is None else self._program.modules.get(found[0])

@@ -43,11 +43,11 @@ class Literals:
         """
         reach = self.on.program.reach
         if not isinstance(node, cst.Integer) or not (
-            reach.speaks_of_meshes or reach.keeps_positions
+            reach.mentions_meshes or reach.keeps_positions
         ):
             return PLAIN
         number = integer_value(node)
-        is_known = number is not None and (reach.speaks_of_meshes or number < _MOST_POSITIONS)
+        is_known = number is not None and (reach.mentions_meshes or number < _MOST_POSITIONS)
         return value(Plain(number=number)) if is_known else PLAIN
 
     def string(self, node: cst.CSTNode, state: State) -> Value:

@@ -68,7 +68,11 @@ from placement_lint.placement.engine.arguments import (
     CallArguments,
     with_defaults,
 )
-from placement_lint.placement.engine.computation_calls import Left, computed, left_aside
+from placement_lint.placement.engine.computation_calls import (
+    UnusedArguments,
+    computed,
+    unused_arguments,
+)
 from placement_lint.placement.engine.getters import got
 from placement_lint.placement.engine.operand_layouts import GivenArguments, LaidOut
 from placement_lint.placement.engine.super_calls import SuperCalls
@@ -106,7 +110,7 @@ class ObjectCalls(SuperCalls):
                     (at, with_replaced_modules(each)) for at, each in laid_out.operands
                 ]
             for atom in in_order(computations):
-                left = left_aside(self.on, node, atom)
+                left = unused_arguments(self.on, node, atom)
                 found |= computed(self.on, node, atom, laid_out, left, state)
         methods = {atom: method for atom in held if (method := self._library_method(atom, held))}
         for called in in_order(methods):
@@ -130,7 +134,7 @@ class ObjectCalls(SuperCalls):
         if is_followed or atom.donates or atom.changes_objects or atom.places_arguments:
             passed = CallArguments([held for _, held in operands])
             return self.called_with(node, value(atom), passed, state)
-        left = Left(is_certain=atom.usage is None)
+        left = UnusedArguments(is_certain=atom.usage is None)
         return computed(self.on, node, atom, GivenArguments.at(operands), left, state)
 
     def _loosen_modules(self, node: cst.Call, state: State) -> None:
@@ -212,7 +216,7 @@ class ObjectCalls(SuperCalls):
                 return self._method_called(function, value(atom), passed, state, node)
         if isinstance(atom, Computation) and (program.is_tracing or program.follows_compiled_calls):
             # Following it shows which arguments it leaves: their places are not known here.
-            left = Left(is_certain=atom.usage is None)
+            left = UnusedArguments(is_certain=atom.usage is None)
             return computed(
                 self.on, node, atom, GivenArguments(self.on.index(node), passed), left, state
             )

@@ -133,7 +133,7 @@ class Pytrees:
         return False
 
 
-def takes_apart(node: cst.CSTNode) -> bool:
+def is_flatten_method(node: cst.CSTNode) -> bool:
     """Return whether a method takes an object apart for JAX."""
     return isinstance(node, cst.FunctionDef) and node.name.value.startswith("tree_flatten")
 

@@ -62,9 +62,9 @@ class Reach:
         self._attributes: dict[Place, frozenset[str]] = {}
 
     @functools.cached_property
-    def speaks_of_meshes(self) -> bool:
+    def mentions_meshes(self) -> bool:
         """Whether any module of the program has a name of meshes in it: then numbers may matter."""
-        return any(module.speaks_of_meshes() for module in [*self._program.modules.values()])
+        return any(module.mentions_meshes() for module in [*self._program.modules.values()])
 
     @functools.cached_property
     def keeps_positions(self) -> bool:

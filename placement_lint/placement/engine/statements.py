@@ -451,7 +451,7 @@ class Statements:
                 and (ends or not loop.breaks)
                 and (joined.base, joined.blocks, joined.meshes)
                 == (head.base, head.blocks, head.meshes)
-                and not self._hands_on(node, joined.variables.differences(head.variables))
+                and not self._is_carried(node, joined.variables.differences(head.variables))
             ):
                 head = joined
                 break
@@ -483,10 +483,10 @@ class Statements:
             normal = self.suite(orelse.body, normal)
         return meet([normal, *loop.breaks])
 
-    def _hands_on(self, loop: cst.For | cst.While, changed: list[Variable]) -> bool:
+    def _is_carried(self, loop: cst.For | cst.While, changed: list[Variable]) -> bool:
         """Return whether an iteration may read one of the variables that another one changed."""
         found = self.module.carried(loop)
-        return found is None or any(map(found.hands_on, changed))
+        return found is None or any(map(found.is_carried, changed))
 
     def _head_of(self, body: cst.BaseSuite, entered: State) -> State:
         """Return what holds at the head of a loop: what did in the round before, too."""

@@ -122,7 +122,7 @@ class Subscripts:
         others = held - of_program
         is_text = self._is_text(node)
         if is_text:
-            named, others = _asked_for_by_text(others)
+            named, others = _named_by_text(others)
             found |= named
             own = [atom for atom in others if isinstance(atom, Array)]
         files = self._files_in(node, others, state, is_text=is_text)
@@ -321,7 +321,7 @@ def _items(rows: Value) -> Value:
     return frozenset(found)
 
 
-def _asked_for_by_text(held: Value) -> tuple[Value, Value]:
+def _named_by_text(held: Value) -> tuple[Value, Value]:
     """Return the trees, and the rest, of what may be asked for an item by a text.
 
     That is a dict, where there may be one, and no array.

@@ -106,7 +106,7 @@ class Trace:
         self._originals: dict[Array, Atom] = {}
         self.pins: list[Value] = []
         """What stands for the meshes that the body holds the compiled program on."""
-        self.handed_back: set[Array] = set()
+        self.returned_arrays: set[Array] = set()
         """Tracers that come out of a compiled program as results of it."""
 
     # -- tracers ----------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ class Trace:
             return value(AnyTree(value(COMPUTED))) if step.is_staged else UNKNOWN
         if step.is_staged:
             every = {a for leaf in self.leaves(made) for a in arrays(leaf)}
-            self.handed_back.update(every)
+            self.returned_arrays.update(every)
             # A program that gives nothing but derivatives may take nothing of what is committed.
             if every == {_GRADIENT}:
                 return made
@@ -273,7 +273,7 @@ class Trace:
         known = self._originals.get(array)
         if known is None or array.origin is None:
             return array
-        is_used = array in self.handed_back or self.program.is_touched(array.origin.created)
+        is_used = array in self.returned_arrays or self.program.is_touched(array.origin.created)
         return known if is_used else Plain()
 
     def given(self, made: Value, placed: Value) -> Value:

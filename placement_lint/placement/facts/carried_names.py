@@ -40,7 +40,7 @@ class Carried:
     later: frozenset[str]
     """Of the names, those that other bodies read, which may have those of comprehensions too."""
 
-    def hands_on(self, variable: tuple[object, str]) -> bool:
+    def is_carried(self, variable: tuple[object, str]) -> bool:
         """Return whether an iteration may read what a variable held at the end of another one."""
         owner, name = variable
         if owner == self.scope:

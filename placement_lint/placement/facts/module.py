@@ -129,7 +129,7 @@ class Module:
     def _placing_words(self) -> Sequence[int]:
         return placing_words(self.tree)
 
-    def speaks_of_meshes(self, function: cst.CSTNode | None = None) -> bool:
+    def mentions_meshes(self, function: cst.CSTNode | None = None) -> bool:
         """Return whether a function has a name of meshes in it, or anything in the file has."""
         return self.tree.has_below(self._words_of_meshes, function or self.tree.module)
 

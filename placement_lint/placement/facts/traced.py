@@ -266,18 +266,18 @@ def usage_of(
     function: cst.FunctionDef | cst.Lambda,
     names: Names,
     *,
-    handed_back: bool = False,
+    ignores_returned: bool = False,
     keeps_arguments: bool = True,
 ) -> Usage | None:
     """Return of which of its arguments a function touches the data; None: of all of them.
 
     It does not name the others, or takes only their metadata, or makes others like them: JAX then
     leaves such arguments where they are (measured on all versions; what `*` and `**` collect, too).
-    `handed_back`: nor does it touch what it only returns. `keeps_arguments` False: the keywords
-    are not those of its parameters.
+    `ignores_returned`: nor does it touch what it only returns. `keeps_arguments` False: the
+    keywords are not those of its parameters.
     """
     params = function.params
-    touched, partly = _touched(function, names, handed_back=handed_back)
+    touched, partly = _touched(function, names, ignores_returned=ignores_returned)
 
     def used(param: cst.Param) -> bool:
         return param.name.value in touched
@@ -304,7 +304,7 @@ def usage_of(
 
 
 def _touched(
-    function: cst.FunctionDef | cst.Lambda, names: Names, *, handed_back: bool
+    function: cst.FunctionDef | cst.Lambda, names: Names, *, ignores_returned: bool
 ) -> tuple[set[str], set[str]]:
     """Return the names of which a function touches the data, and those of which it takes parts."""
     touched: set[str] = set()
@@ -312,13 +312,13 @@ def _touched(
     pending: list[cst.CSTNode] = [function.body]
     star = function.params.star_arg
     collecting = star.name.value if isinstance(star, cst.Param) else None
-    if handed_back and isinstance(function, cst.Lambda):
+    if ignores_returned and isinstance(function, cst.Lambda):
         pending = _computed(function.body)
     while pending:
         node = pending.pop()
         if type(node) not in _LOOKED_AT:
             pending += children(node)
-        elif handed_back and isinstance(node, cst.Return):
+        elif ignores_returned and isinstance(node, cst.Return):
             pending += _computed(node.value)
         elif isinstance(node, cst.Name):
             touched.add(node.value)

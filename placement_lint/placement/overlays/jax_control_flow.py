@@ -266,7 +266,7 @@ class _Tracing:
         perhaps = {array for tree in self._unknown(before) for array in arrays(tree.leaf)}
         # With what becomes another one a loop begins; of branches, one hands it back.
         for leaf in (*self.trace.leaves(before), *self.trace.leaves(after)):
-            self.trace.handed_back.update(set(arrays(leaf)) - same)
+            self.trace.returned_arrays.update(set(arrays(leaf)) - same)
 
         def kept(leaf: Value) -> Value:
             return computed(leaf) | {
@@ -300,7 +300,7 @@ class _Tracing:
         for leaf in () if rows is None else self.trace.leaves(rows):
             every.update(arrays(leaf))
         for leaf in self.trace.leaves(made):
-            self.trace.handed_back.update(set(arrays(leaf)) - every)
+            self.trace.returned_arrays.update(set(arrays(leaf)) - every)
         return self.trace.rebuilt(
             made, lambda leaf: computed(leaf) | {atom for atom in leaf if atom in every}
         )
@@ -308,7 +308,7 @@ class _Tracing:
     def is_used(self, tree: Value) -> None:
         """Note that all of a tree is taken, whatever the functions do with it."""
         for leaf in self.trace.leaves(tree):
-            self.trace.handed_back.update(arrays(leaf))
+            self.trace.returned_arrays.update(arrays(leaf))
 
     def result(self, made: Value | None, *, certain: bool = True) -> Value:
         """Return what the call gives, which the functions give for tracers."""
@@ -322,7 +322,7 @@ class _Tracing:
         ]
         if is_known and self._perhaps:
             for (place, held), tracers in zip(self._spread, self._tracers, strict=True):
-                unsure = self._perhaps.intersection(arrays(tracers)) - self.trace.handed_back
+                unsure = self._perhaps.intersection(arrays(tracers)) - self.trace.returned_arrays
                 if unsure:
                     self._on.operations.may_compute(
                         self._on.index(self._node),

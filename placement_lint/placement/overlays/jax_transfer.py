@@ -522,7 +522,7 @@ def transform(call: LibraryCall) -> Value:
     if function is not None:
         # `vmap` runs the operations one by one: what is only handed back meets none.
         usage = usage_of(
-            function, names, handed_back=call.name == "jax.vmap",
+            function, names, ignores_returned=call.name == "jax.vmap",
             keeps_arguments=call.name in KEEPING_ARGUMENTS and place is not None,
         )  # fmt: skip
         usage = usage.bound() if is_bound and usage is not None else usage

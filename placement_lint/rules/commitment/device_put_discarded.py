@@ -23,7 +23,7 @@ from placement_lint.rules.commitment.writing import (
 from placement_lint.rules.notebooks import is_shown_or_measured
 from placement_lint.semantic.enclosing import failure_is_expected, is_tried
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import PARTIAL, handed_back
+from placement_lint.syntax.definitions import PARTIAL, delegated_call
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _check(call: cst.Call, node: cst.Expr, ctx: Context) -> None:
         operand, what = Arguments(call).get(1, "tree"), "putting each leaf"
     elif (
         not is_tried(node, ctx)
-        and (inner := handed_back(call, ctx.names))
+        and (inner := delegated_call(call, ctx.names))
         and ctx.is_call(inner[0], "jax.device_put")
     ):
         operand, what = (

@@ -197,10 +197,10 @@ def _holds(function: cst.FunctionDef, ctx: Context) -> bool:
         last = made.value if isinstance(made, cst.Name) else last
         if any(word in last for word in _HOLDING_WORDS):
             return True
-    return is_generator(function, ctx.names) and _nobody_runs_between(function, ctx)
+    return is_generator(function, ctx.names) and _runs_without_pause(function, ctx)
 
 
-def _nobody_runs_between(function: cst.FunctionDef, ctx: Context) -> bool:
+def _runs_without_pause(function: cst.FunctionDef, ctx: Context) -> bool:
     """Return whether a generator is given to `contextmanager(…)`, or always run to its end at once.
 
     The second only where all of its uses are in sight: it is private, or in another function.

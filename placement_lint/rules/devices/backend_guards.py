@@ -44,7 +44,7 @@ def is_guarded(call: cst.Call, platform: str, ctx: Context) -> bool:
     """
     if is_caught(call, ctx, _CAUGHT) or is_asserted_to_fail(call, ctx):
         return True
-    return _Guards(backend_of(platform), ctx).stand_around(call)
+    return _Guards(backend_of(platform), ctx).are_around(call)
 
 
 class _Guards:
@@ -56,7 +56,7 @@ class _Guards:
 
     # -- where ------------------------------------------------------------------------------
 
-    def stand_around(self, node: cst.CSTNode) -> bool:
+    def are_around(self, node: cst.CSTNode) -> bool:
         child = node
         for ancestor in self.ctx.ancestors(node):
             if isinstance(ancestor, cst.Lambda) and child is ancestor.body:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.semantic.enclosing import names_a_word, passed_exits
+from placement_lint.semantic.enclosing import mentions_word, passed_exits
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments, integer_value
 
@@ -122,4 +122,4 @@ def _asks(test: cst.CSTNode, ctx: Context) -> bool:
     for node in (test, *ctx.tree.descendants(test)):
         if isinstance(node, cst.Call) and ctx.called(node) in _QUESTIONS:
             return True
-    return names_a_word(test, _WORDS, ctx)
+    return mentions_word(test, _WORDS, ctx)

@@ -19,7 +19,7 @@ from placement_lint.semantic.enclosing import (
     failure_is_expected,
     is_caught,
     is_in_test,
-    names_a_word,
+    mentions_word,
     passed_exits,
 )
 from placement_lint.semantic.tracing import TracedFunctions
@@ -184,7 +184,7 @@ def _asks_for_mesh(node: cst.CSTNode, ctx: Context) -> bool:
     )
     above = (each.test for each in passed_exits(node, ctx))
     return any(
-        names_a_word(test, _ASKING, ctx) and not _only_divides(test) for test in (*around, *above)
+        mentions_word(test, _ASKING, ctx) and not _only_divides(test) for test in (*around, *above)
     )
 
 

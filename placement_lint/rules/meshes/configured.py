@@ -125,9 +125,9 @@ def _is_kept(name: str, made: cst.BaseExpression, ctx: Context, depth: int) -> b
             there = ctx.beside(facts.path) if facts is not ctx.module else None
             if there is None or not facts.says(name.encode()):
                 continue
-            if not all(_only_looks_there(use, there, depth) for use in _called(name, facts)):
+            if not all(_only_reads_elsewhere(use, there, depth) for use in _called(name, facts)):
                 return False
-    return all(_only_looks(use, ctx, depth) for use in ctx.names.uses(name, scope))
+    return all(_only_reads(use, ctx, depth) for use in ctx.names.uses(name, scope))
 
 
 def _kept(_facts: ModuleFacts) -> dict[tuple[int, int], bool]:
@@ -155,15 +155,15 @@ def _by_text(facts: ModuleFacts) -> dict[str, list[cst.CSTNode]]:
     return found
 
 
-def _only_looks_there(node: cst.CSTNode, ctx: Context, depth: int) -> bool:
+def _only_reads_elsewhere(node: cst.CSTNode, ctx: Context, depth: int) -> bool:
     """Return whether what has the name of a dict of another file only looks into it."""
     if not isinstance(node, cst.Attribute | cst.Name):
         return False
     is_bound = isinstance(ctx.parent(node), cst.AssignTarget | cst.AnnAssign)
-    return not is_bound and _only_looks(node, ctx, depth)
+    return not is_bound and _only_reads(node, ctx, depth)
 
 
-def _only_looks(use: cst.BaseExpression, ctx: Context, depth: int) -> bool:
+def _only_reads(use: cst.BaseExpression, ctx: Context, depth: int) -> bool:
     """Return whether a use of a dict binds it, or takes or shows what is in it.
 
     `depth`: it is a dict of dicts, of so many in one another; what is taken must be none of these.

@@ -231,7 +231,7 @@ def depends_on_tracing(node: cst.CSTNode, ctx: Context) -> bool:
     """Return whether a condition around a node may ask whether it is traced; or a handler is."""
     from placement_lint.semantic.enclosing import (
         ancestors_in_function,
-        names_a_word,
+        mentions_word,
         passed_exits,
     )
 
@@ -241,10 +241,10 @@ def depends_on_tracing(node: cst.CSTNode, ctx: Context) -> bool:
         if (
             isinstance(ancestor, cst.If | cst.IfExp)
             and child is not ancestor.test
-            and names_a_word(ancestor.test, _ASKING, ctx)
+            and mentions_word(ancestor.test, _ASKING, ctx)
         ):
             return True
-    return any(names_a_word(each.test, _ASKING, ctx) for each in passed_exits(node, ctx))
+    return any(mentions_word(each.test, _ASKING, ctx) for each in passed_exits(node, ctx))
 
 
 def name_at(node: cst.CSTNode, ctx: Context, held: Value | None) -> str | None:

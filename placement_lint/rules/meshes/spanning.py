@@ -15,7 +15,7 @@ from placement_lint.semantic.enclosing import (
     failure_is_expected,
     is_caught,
     is_in_test,
-    names_a_word,
+    mentions_word,
     passed_asserts,
     passed_exits,
 )
@@ -116,7 +116,7 @@ def _excuses(test: cst.BaseExpression, ctx: Context, *, truth: bool) -> bool:
             parts += [(part.left, is_true), (part.right, is_true)]
         else:
             said = followed(part, ctx)
-            is_about_processes = any(names_a_word(each, _WORDS, ctx) for each in (part, said))
+            is_about_processes = any(mentions_word(each, _WORDS, ctx) for each in (part, said))
             if is_about_processes and not has_several_processes(said, ctx, truth=is_true):
                 return True
     return False

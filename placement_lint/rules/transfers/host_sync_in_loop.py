@@ -279,12 +279,12 @@ def _runs_on_device(call: cst.Call, ctx: Context, wrappers: int = _MOST_WRAPPERS
     function = jitted(call.func, ctx)
     if function is not None:
         return not function.runs_on_host
-    if wrappers and _hands_back_results(call, ctx, wrappers - 1):
+    if wrappers and _is_wrapped_step(call, ctx, wrappers - 1):
         return True
     return is_compiled_elsewhere(call.func, ctx)
 
 
-def _hands_back_results(call: cst.Call, ctx: Context, wrappers: int) -> bool:
+def _is_wrapped_step(call: cst.Call, ctx: Context, wrappers: int) -> bool:
     """Return whether a call is of a function of the file all of whose result is one of a compiled
     function, which it always calls: `self.train_step(batch)`. That may be in so many wrappers.
     """

@@ -339,7 +339,7 @@ class Buffers:
             if all(below.get(keys) is each for below in others)
         }
 
-    def set_apart(self, base: BufferPart, keys: Iterable[str], roots: list[Root]) -> None:
+    def split_off(self, base: BufferPart, keys: Iterable[str], roots: list[Root]) -> None:
         """Separate parts of a thing, which get an identity of their own, from the others."""
         for key in keys:
             part = base.at(key)

@@ -447,7 +447,7 @@ class DonationExpressions(DonationReadings, ABC):
         for each in things:
             base = each if isinstance(each, BufferPart) and each.root else None
             if base is not None:
-                self.state.set_apart(base, [keys[0] for keys in parts], self.roots)
+                self.state.split_off(base, [keys[0] for keys in parts], self.roots)
             part = made[each] = self.root(Nature.TREE, base=base)
             self.state.parts[part.root] = dict(parts)
         if len(made) == 1:
@@ -486,14 +486,14 @@ class DonationExpressions(DonationReadings, ABC):
         before = self.frames.get(id(scope))
         self.frames[id(scope)] = self.new_number()
 
-        def turn() -> None:
+        def iterate() -> None:
             if isinstance(node, cst.DictComp):
                 self.evaluate(node.key)
                 made.append(self.evaluate(node.value))
             else:
                 made.append(self.evaluate(node.elt))
 
-        self._clause(node.for_in, turn)
+        self._clause(node.for_in, iterate)
         self.leave(scope, before)
         copied = _copied_by(node)
         if copied is not None:
@@ -510,7 +510,7 @@ class DonationExpressions(DonationReadings, ABC):
         self.drawing = 0
         return found
 
-    def _clause(self, clause: cst.CompFor, turn: Callable[[], None]) -> None:
+    def _clause(self, clause: cst.CompFor, iterate: Callable[[], None]) -> None:
         iterated, number = self.evaluate(clause.iter), self.new_number()
         for _ in range(2):
             before = self.state.copy()
@@ -521,9 +521,9 @@ class DonationExpressions(DonationReadings, ABC):
             if clause.ifs:
                 self.where = (*around, self.new_number())
             if clause.inner_for_in is not None:
-                self._clause(clause.inner_for_in, turn)
+                self._clause(clause.inner_for_in, iterate)
             else:
-                turn()
+                iterate()
             self.where = around
             if clause.ifs:
                 self.meet(before)

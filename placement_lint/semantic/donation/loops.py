@@ -13,9 +13,9 @@ from placement_lint.semantic.donation.buffers import (
     Buffers,
     carried,
 )
+from placement_lint.semantic.donation.loop_counts import least_iterations, use_up
 from placement_lint.semantic.donation.meetings import joined, less_sure, maybe_skipped
 from placement_lint.semantic.donation.parts import BufferPart
-from placement_lint.semantic.donation.turns import least_turns, use_up
 from placement_lint.syntax.calls import integer_value
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class DonationLoops(DonationAssignments):
         objects = self._objects_in(iterated, node)
         if objects:
             return self._each(node, objects)
-        least, number = least_turns(node.iter), self.new_number()
+        least, number = least_iterations(node.iter), self.new_number()
         only = next(iter(iterated)) if len(iterated) == 1 else None
         entries = self.state.entries(only, self.roots) if isinstance(only, BufferPart) else None
         if entries is not None and len(entries) == 1:
@@ -135,18 +135,18 @@ class DonationLoops(DonationAssignments):
         entered, since = self.state.copy(), len(self.roots)
         loop = Loop()
         self.loops.append(loop)
-        self.turns.append(0)
+        self.iterations.append(0)
         self.bodies.append(len(around) + 1)
         was_second, was_third = self.is_second, self.is_third
         ended: list[Buffers] = []
         is_going_on = True
-        is_deep = was_second and len(self.turns) > _MOST_NESTED
-        for turn in range(1 if is_deep or is_once or least == -1 else 3):
-            if turn == 2 and (least == 2 or not self._is_newly_gone(ended)):
+        is_deep = was_second and len(self.iterations) > _MOST_NESTED
+        for number in range(1 if is_deep or is_once or least == -1 else 3):
+            if number == 2 and (least == 2 or not self._is_newly_gone(ended)):
                 break
-            self.is_second = was_second or turn > 0
-            self.is_third = turn > 1
-            self.turns[-1] = turn
+            self.is_second = was_second or number > 0
+            self.is_third = number > 1
+            self.iterations[-1] = number
             begin()
             self.where = (*around, id(node))
             loop.continued = []
@@ -165,7 +165,7 @@ class DonationLoops(DonationAssignments):
                 self.state = less_sure(self.state, entered)
         self.is_second, self.is_third = was_second, was_third
         self.loops.pop()
-        self.turns.pop()
+        self.iterations.pop()
         self.bodies.pop()
         if is_endless:
             return self.go_on(loop.broken)

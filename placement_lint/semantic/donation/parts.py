@@ -37,9 +37,9 @@ def may_be_same(one: BufferPart, other: BufferPart) -> bool:
         return False
     first, second = one.keys[-1], other.keys[-1]
     if is_any(one) or is_any(other):
-        loop, _, turn = first.partition("/")
+        loop, _, iteration = first.partition("/")
         # The items of two iterations of one loop are two.
-        return not turn or second.partition("/")[0] != loop or second == first
+        return not iteration or second.partition("/")[0] != loop or second == first
     is_item = first[0] == second[0] == "["
     return is_item and (first[1] == "'") is not (second[1] == "'")
 

@@ -134,7 +134,7 @@ class DonationReadings:
         """A loop around it is executed once more."""
         self.bodies: list[int] = []
         """Of the loops around it, how many conditions are around their bodies."""
-        self.turns: list[int] = []
+        self.iterations: list[int] = []
         """Of the loops around it, which iteration is executed."""
         self.is_third = False
         """It is executed a third time: what the second one has left gone may be used there."""
@@ -402,7 +402,7 @@ class DonationReadings:
         if self.is_third or (self.is_second and not is_again):
             # The iteration before may have raised, or been the last one.
             surety = min(surety, Surety.LIKELY)
-        if is_deep or (is_again and any(turn for turn in self.turns[:-1])):
+        if is_deep or (is_again and any(self.iterations[:-1])):
             # So it is in one of several executions of this line.
             surety = min(surety, Surety.LIKELY)
         is_guarded = bool(self.bodies) and len(self.where) > self.bodies[-1]

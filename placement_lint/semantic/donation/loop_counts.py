@@ -1,4 +1,4 @@
-"""How often loops turn, and the lists of which one has donated each item."""
+"""How many iterations loops have, and the lists of which one has donated each item."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def _is_only_read(name: cst.Name, names: Names) -> bool:
     return isinstance(parent, cst.For | cst.CompFor | cst.AssignTarget)
 
 
-def least_turns(node: cst.BaseExpression) -> int:
-    """Return how many turns a loop has at least; -1 for at most one."""
+def least_iterations(node: cst.BaseExpression) -> int:
+    """Return how many iterations a loop has at least; -1 for at most one."""
     if isinstance(node, cst.Tuple | cst.List) and node.elements:
         return len(node.elements) if len(node.elements) > 1 else -1
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Name):
