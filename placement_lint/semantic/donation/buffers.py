@@ -33,9 +33,13 @@ DEATHS = itertools.count(1)
 OF_PRESENCE = -1
 """The sign of the number of a condition that asks whether something is None, and nothing else."""
 _MAX_LEAVES = 256
+"""Parts of one thing that are looked at, each by itself."""
+_MOST_GONE = 128
+"""Deleted parts of one thing, among which one is looked for that may be another by its key."""
+_MOST_STANDING = 400
+"""Names, things and parts among which it is looked for what stands for a part that is replaced."""
 _REST = "[*]"
 """The key of all items of a copy that were not assigned, once others came in their place."""
-"""Parts of one thing that are looked at, each by itself."""
 
 
 class Nature(enum.Enum):
@@ -187,8 +191,13 @@ class Buffers:
     def take_out(self, part: BufferPart, kept: BufferPart, held: Things) -> Things:
         """Let a donated part that something else comes in the place of have its own identity, for
         whatever stands for it or for a part of it. Return what comes there, `held`, likewise.
+
+        Among very many names nothing stands for it any longer: it is not known to be gone then.
         """
         count, known = len(part.keys), self.dead.get(part.root, {})
+        inside = self.parts.get(part.root, {})
+        if len(self.names) + len(self.parts) + len(inside) > _MOST_STANDING:
+            return held
         dead = {
             keys[count:]: death
             for keys, death in known.items()
@@ -207,7 +216,6 @@ class Buffers:
 
         self.dead[kept.root] = dead
         self.names = {name: own(things) for name, things in self.names.items()}
-        inside = self.parts.get(part.root, {})
         self.parts = {
             root: {keys: own(things) for keys, things in each.items()}
             for root, each in self.parts.items()
@@ -464,9 +472,10 @@ class Buffers:
         It went by a key that is not known, or by its place in a mapping: `a, b = tree.values()`.
         """
         for each in sorted_parts(things):
-            if not each.keys or each.root not in self.dead:
+            known = self.dead.get(each.root, {}) if each.keys else {}
+            if len(known) > _MOST_GONE:
                 continue
-            for keys, death in self.dead[each.root].items():
+            for keys, death in known.items():
                 if may_be_same(each, BufferPart(each.root, keys)):
                     return Gone(death, Surety.MAYBE)
         return None

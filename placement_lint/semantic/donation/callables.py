@@ -12,7 +12,7 @@ from placement_lint.semantic.program_queries import DonationKind
 from placement_lint.syntax.calls import Arguments, elements_or_self, literal_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from placement_lint.semantic.donation.parts import BufferPart
     from placement_lint.semantic.program_queries import DonationElsewhere
@@ -168,8 +168,9 @@ def of_elsewhere(name: str, what: DonationElsewhere) -> OfElsewhere:
     return Donor(jit, elsewhere=what)
 
 
-def assigned_to_attribute(name: str, cls: cst.ClassDef, tree: Tree) -> Iterator[cst.BaseExpression]:
-    """Yield what a class assigns to an attribute, of whatever object."""
+def assigned_to_attributes(cls: cst.ClassDef, tree: Tree) -> dict[str, list[cst.BaseExpression]]:
+    """Return what a class assigns to attributes, by their names, of whatever objects."""
+    found: dict[str, list[cst.BaseExpression]] = {}
     for assign in tree.every(cst.Assign, cst.AnnAssign, below=cls):
         targets = (
             [each.target for each in assign.targets]
@@ -177,9 +178,9 @@ def assigned_to_attribute(name: str, cls: cst.ClassDef, tree: Tree) -> Iterator[
             else [assign.target]
         )
         for target in targets:
-            is_it = isinstance(target, cst.Attribute) and target.attr.value == name
-            if is_it and assign.value is not None:
-                yield assign.value
+            if isinstance(target, cst.Attribute) and assign.value is not None:
+                found.setdefault(target.attr.value, []).append(assign.value)
+    return found
 
 
 def as_called(

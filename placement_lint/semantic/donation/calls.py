@@ -18,7 +18,7 @@ from placement_lint.semantic.donation.callables import (
     OfClassElsewhere,
     Wrapper,
     as_called,
-    assigned_to_attribute,
+    assigned_to_attributes,
     jit_of,
     of_elsewhere,
 )
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from placement_lint.semantic.donation.choices import Thing, Things
     from placement_lint.semantic.donation.parts import Keys
+    from placement_lint.semantic.model import ModuleFacts
 
 _MAX_DEPTH = 5
 """Calls of functions of the file inside of one another."""
@@ -47,6 +48,11 @@ _MOST_CALLEES = 4
 
 class DonationCalls(DonationsTaken):
     """The evaluation of calls."""
+
+    def __init__(self, facts: ModuleFacts) -> None:
+        super().__init__(facts)
+        self._assigned: dict[int, dict[str, list[cst.BaseExpression]]] = {}
+        """For classes, by `id`: what they assign to attributes."""
 
     def call(self, node: cst.Call) -> Things:
         """Return what a call gives."""
@@ -489,7 +495,7 @@ class DonationCalls(DonationsTaken):
 
     def _inherited(self, cls: cst.ClassDef, name: str) -> Things:
         """Return what an attribute is that a class has of one of another file."""
-        if not cls.bases or any(True for _ in assigned_to_attribute(name, cls, self.tree)):
+        if not cls.bases or name in self._assigned_by(cls):
             return NOTHING
         base = self.names.qualified(cls.bases[0].value)
         return self.elsewhere(f"{base}.{name}", is_bound=True) if base else NOTHING
@@ -501,10 +507,17 @@ class DonationCalls(DonationsTaken):
             return replace(thing, receiver=owner)
         return thing
 
+    def _assigned_by(self, cls: cst.ClassDef) -> dict[str, list[cst.BaseExpression]]:
+        """Return what a class assigns to attributes, by their names; worked out once."""
+        known = self._assigned.get(id(cls))
+        if known is None:
+            known = self._assigned[id(cls)] = assigned_to_attributes(cls, self.tree)
+        return known
+
     def _assigned_in(self, cls: cst.ClassDef, name: str) -> Things:
         """Return what can be called by an attribute that the methods of a class assign."""
         found: set[Thing] = set()
-        for assigned in assigned_to_attribute(name, cls, self.tree):
+        for assigned in self._assigned_by(cls).get(name, ()):
             if is_none(assigned):
                 # Not made yet: nobody calls it then.
                 continue
