@@ -24,6 +24,8 @@ _FOR_TESTS = b"default_device"
 """By this, fixtures choose it."""
 
 _MAIN = "__main__"
+_MOST_LOOKED_AT = 200_000
+"""Importing files, for all files with a function that pins the program."""
 
 
 def may_pin(path: str, words: bytes) -> bool:
@@ -46,9 +48,8 @@ def pinned_files(choosing: Iterable[str], project: Project) -> frozenset[str]:
     for importer, target, _ in project.imports:
         imported.setdefault(importer, set()).add(target)
         importers.setdefault(target, set()).add(importer)
-    pinned |= {
-        path for path, names in offered.items() if _is_taken(path, names, importers, project.store)
-    }
+    takers = _Takers(offered, importers, project.store)
+    pinned |= {path for path in offered if takers.take(path)}
     if not pinned:
         return frozenset()
     for conftest in pinned:
@@ -76,19 +77,43 @@ def _tests_below(conftest: str, paths: Iterable[str]) -> Iterator[str]:
             yield path
 
 
-def _is_taken(
-    path: str, names: frozenset[str], importers: dict[str, set[str]], store: FileStore
-) -> bool:
-    """Return whether a file that imports another, by way of others too, has one of some names."""
-    said = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b")
-    seen, found = {path}, [path]
-    while found:
-        more = importers.get(found.pop(), set()) - seen
-        if any(said.search(store.text(each)) for each in more):
-            return True
-        seen |= more
-        found += more
-    return False
+class _Takers:
+    """Which files say names that others of which they import offer; each is read once."""
+
+    def __init__(
+        self,
+        offered: dict[str, frozenset[str]],
+        importers: dict[str, set[str]],
+        store: FileStore,
+    ) -> None:
+        """Take the names that files offer, and the files that import each file."""
+        self._offered = offered
+        self._importers = importers
+        self._store = store
+        every = sorted(frozenset().union(*offered.values()))
+        self._words = re.compile(rf"\b(?:{'|'.join(map(re.escape, every))})\b")
+        self._said: dict[str, frozenset[str]] = {}
+        self._left = _MOST_LOOKED_AT
+
+    def take(self, path: str) -> bool:
+        """Return whether a file that imports another, by way of others too, has a name of it.
+
+        One is taken to, where very many files have been looked at for all.
+        """
+        names, seen, found = self._offered[path], {path}, [path]
+        while found:
+            more = self._importers.get(found.pop(), set()) - seen
+            self._left -= len(more)
+            if self._left < 0 or any(not names.isdisjoint(self._says(each)) for each in more):
+                return True
+            seen |= more
+            found += more
+        return False
+
+    def _says(self, path: str) -> frozenset[str]:
+        if path not in self._said:
+            self._said[path] = frozenset(self._words.findall(self._store.text(path)))
+        return self._said[path]
 
 
 def _has_pinned_users(
