@@ -240,8 +240,13 @@ class UncalledCode:
                 found = (self.program.classes.method(cls, name) for name in uncalled.values())
                 own = [each for each in found if each is not None and each in uncalled]
                 self._run_methods(own, *self._as_made(cls, self.program.now), inherited)
-            later = self._run_methods([*uncalled], receiver, state, set())
+            # What only compiled methods call runs by itself if none of them led to it.
+            behind = module.compiled.helpers if self.program.follows_compiled else ()
+            directly = [place for place, name in uncalled.items() if name not in behind]
+            later = self._run_methods(directly, receiver, state, set())
             self._compile_methods(methods, module, receiver, later)
+            left = [place for place in uncalled if not self.program.is_executed(place)]
+            self._run_methods(left, receiver, state, set())
 
     def _run_methods(
         self, functions: list[Place], receiver: Instance, state: State, before: set[Place]

@@ -169,7 +169,7 @@ def bind_parameters(
     for name, held in parameters_as_annotated(module, params).items():
         if bound_to[name] == UNKNOWN:
             bound_to[name] = held
-    makes = _makes_meshes(module, node) or module.takes_devices(node)
+    makes = _makes_meshes(module, node) or module.takes_devices(node) or module.repeats_items(node)
     if not makes and not module.says_donation(node):
         # Else each number would be another way to call it.
         bound_to = {name: without_numbers(held) for name, held in bound_to.items()}

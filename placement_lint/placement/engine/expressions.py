@@ -335,14 +335,14 @@ class Expressions:
             # Of what a name was bound to once, only None says where something is.
             if qualified == "builtins.None":
                 return NONE
-            return _CONSTANTS.get(node.value) or self._of_library(qualified, PLAIN)
+            return _CONSTANTS.get(node.value) or self._of_library(qualified, constant(qualified))
         owner = self.names.owner(node.value, self.names.scope(node))
         if owner is None:
-            constant = _CONSTANTS.get(node.value)
+            held = _CONSTANTS.get(node.value)
             return (
                 self.program.linking.star_imported(self.module, node.value, state)
-                if constant is None
-                else constant
+                if held is None
+                else held
             )
         return self.program.linking.variable_of(self.module, owner, node.value, state)
 

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 _LONGEST_TEXT = 100
 """Characters of a text that is put together of others."""
+_MOST_REPEATED = 16
+"""Items of a list that is repeated, from which on they are not told apart."""
 _LARGEST = 1_000_000
 """The largest number that is calculated with."""
 
@@ -143,7 +145,12 @@ class Operators:
         if isinstance(node.operator, cst.Multiply) and isinstance(one, Sequence):
             if not isinstance(other, Plain):
                 return None
-            return value(Sequence(None, one.element, self.on.targets.made(node)))
+            made = self.on.targets.made(node)
+            if one.items is not None and len(one.items) * (other.number or _MOST_REPEATED) < (
+                _MOST_REPEATED
+            ):
+                return value(of_items(one.items * (other.number or 0), made))
+            return value(Sequence(None, one.element, made))
         if isinstance(node.operator, cst.BitOr) and isinstance(one, Mapping):
             if not isinstance(other, Mapping):
                 return None

@@ -86,6 +86,32 @@ class Compiled:
             found += [function for function in functions if function is not None]
         return found
 
+    @cached_property
+    def helpers(self) -> frozenset[str]:
+        """The names of private methods that the module names in compiled functions alone."""
+        private = {
+            node.name.value
+            for node in self._tree.every(cst.FunctionDef)
+            if _is_private(node.name.value) and node not in self and not node.decorators
+        }
+        names: dict[str, list[cst.Attribute]] = {}
+        for use in self._tree.every(cst.Attribute) if self._functions else ():
+            if use.attr.value in private:
+                names.setdefault(use.attr.value, []).append(use)
+        return frozenset(
+            name
+            for name, uses in names.items()
+            if all(self._is_around(use) and self._is_called(use) for use in uses)
+        )
+
+    def _is_around(self, node: cst.CSTNode) -> bool:
+        """Return whether a compiled function is around a node."""
+        return any(id(ancestor) in self._functions for ancestor in self._tree.ancestors(node))
+
+    def _is_called(self, use: cst.Attribute) -> bool:
+        call = self._tree.parent(use)
+        return isinstance(call, cst.Call) and call.func is use
+
     # -- what is called ---------------------------------------------------------------------------
 
     @cached_property
@@ -251,3 +277,7 @@ def lead_to_placing(modules: Iterable[Compiled], *, constraining: bool = False) 
             seen.add(name)
             pending += called.get(name, ())
     return False
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__")

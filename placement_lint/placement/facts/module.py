@@ -138,6 +138,19 @@ class Module:
         named = self.tree.every(cst.Name, cst.Attribute, cst.ImportAlias)
         return [self.tree.index(node) for node in named if "mesh" in said(node).lower()]
 
+    def repeats_items(self, function: cst.CSTNode) -> bool:
+        """Return whether a function repeats a list that is written out: `(None,) * (ndim - 1)`."""
+        return self.tree.has_below(self._repeated, function)
+
+    @cached_property
+    def _repeated(self) -> Sequence[int]:
+        return [
+            self.tree.index(node)
+            for node in self.tree.every(cst.BinaryOperation)
+            if isinstance(node.operator, cst.Multiply)
+            and isinstance(node.left, cst.List | cst.Tuple)
+        ]
+
     @cached_property
     def keeps_positions(self) -> bool:
         """Whether a call is given the positions of donated arguments by an attribute or a dict."""

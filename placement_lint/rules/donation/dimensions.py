@@ -75,13 +75,21 @@ def has_dimensions(node: cst.BaseExpression, ctx: Context) -> bool:
     return answers[key]
 
 
-def made_with_dimensions(node: cst.BaseExpression, ctx: Context) -> bool:
+def made_with_dimensions(
+    node: cst.BaseExpression, ctx: Context, given: Value | None = None
+) -> bool:
     """Return whether all arrays that an expression may be surely were made with dimensions,
-    wherever in the program that was.
+    wherever in the program that was. `given`: what it is in one execution.
     """
     from placement_lint.placement.domain.values import Array
 
-    held = ctx.flow.value(node)
+    if isinstance(node, cst.BinaryOperation) and not isinstance(node.operator, cst.MatrixMultiply):
+        # A scalar beside an array is made as large as that.
+        return any(
+            has_dimensions(each, ctx) or made_with_dimensions(each, ctx)
+            for each in (node.left, node.right)
+        )
+    held = ctx.flow.value(node) if given is None else given
     for atom in held:
         created = atom.origin.created if isinstance(atom, Array) and atom.origin else None
         there = None if created is None else ctx.beside(created.module)

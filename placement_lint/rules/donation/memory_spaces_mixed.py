@@ -132,11 +132,12 @@ def _mixed(
     `of_trees`: each leaf of the one meets that of the other, which is of its shape.
     """
     places: dict[cst.BaseExpression, bool] = {}
+    values: dict[cst.BaseExpression, Value] = {}
     split: set[cst.BaseExpression] = set()
     for index, held in operands.items():
         node, is_of_host = ctx.tree.nodes[index], _is_of_host(held, ctx)
         if isinstance(node, cst.BaseExpression) and is_of_host is not None:
-            places[node] = is_of_host
+            places[node], values[node] = is_of_host, held
             split |= {node} if is_split(held) else set()
     hosts = [
         node
@@ -148,7 +149,9 @@ def _mixed(
     for host in hosts:
         for other in others:
             long = [
-                each in split or has_dimensions(each, ctx) or made_with_dimensions(each, ctx)
+                each in split
+                or has_dimensions(each, ctx)
+                or made_with_dimensions(each, ctx, values[each])
                 for each in (host, other)
             ]
             if all(long) or (any(long) and (of_trees or are_alike(host, other, ctx))):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import libcst as cst
 
@@ -18,6 +18,7 @@ from placement_lint.rules.meshes.spanning import (
 from placement_lint.semantic.enclosing import conditions_say, failure_is_expected, is_caught
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import PARTIAL, function_of
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ _UTILS = "jax.experimental.multihost_utils"
 _MAKERS = frozenset({
     "jax.make_array_from_process_local_data", f"{_UTILS}.host_local_array_to_global_array",
 })  # fmt: skip
+_MOST_STEPS = 5
 _FAILURES = frozenset({"builtins.BaseException", "builtins.Exception", "builtins.ValueError"})
 
 
@@ -36,10 +38,10 @@ class AllgatherUntiled(Rule):
 
     ## What it does
     Finds `multihost_utils.process_allgather(x)` without `tiled=True`, where `x` was made by
-    `jax.make_array_from_process_local_data` or `host_local_array_to_global_array`, or is certainly
-    over a mesh of `jax.devices()`, such as the result of a function with `out_shardings`, or a
-    condition says that it spans processes, `if not x.is_fully_addressable:`. Also mapped over a
-    tree, `jax.tree.map(process_allgather, tree)`.
+    `jax.make_array_from_process_local_data` or `host_local_array_to_global_array`, as one array or
+    a tree of them, or is certainly over a mesh of `jax.devices()`, such as the result of a function
+    with `out_shardings`, or a condition says that it spans processes, `if not
+    x.is_fully_addressable:`. Also mapped over a tree, `jax.tree.map(process_allgather, tree)`.
 
     ## Why is this bad?
     Such an array is already one array of all processes. Up to JAX 0.7.2, the call gathers it as
@@ -105,9 +107,8 @@ class AllgatherUntiled(Rule):
         is_false = isinstance(tiled, cst.Name) and tiled.value == "False"
         if gathered is None or arguments.is_open or (tiled is not None and not is_false):
             return
-        is_made = ctx.called(followed(gathered, ctx)) in _MAKERS
         if (
-            not is_made
+            not _is_made(gathered, ctx)
             and not _is_of_all(gathered, ctx)
             and not _spans_by_condition(node, gathered, ctx)
         ):
@@ -120,6 +121,44 @@ class AllgatherUntiled(Rule):
             "on: pass tiled=True",
             fix=None if is_mapped else _plan(gathered, tiled),
         )
+
+
+def _is_made(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEPS) -> bool:
+    """Return whether something is made of the parts of all processes, or a tree of such arrays.
+
+    A comprehension, a tree that is mapped, or a function of the file, may make it.
+    """
+    made = followed(node, ctx)
+    if isinstance(made, cst.DictComp):
+        made = made.value
+    elif isinstance(made, cst.ListComp):
+        made = made.elt
+    if not steps or not isinstance(made, cst.Call):
+        return isinstance(made, cst.Name) and made is not node and _is_made(made, ctx, steps - 1)
+    called = ctx.called(made)
+    if called in _MAKERS:
+        return True
+    function: cst.BaseExpression = made.func
+    if called in TREE_MAPS and made.args:
+        function = made.args[0].value
+        bound = function.args[0].value if _is_partial(function, ctx) else function
+        if ctx.name(bound) in _MAKERS:
+            return True
+    runs = function_of(function, ctx.names)
+    if isinstance(runs, cst.Lambda):
+        return _is_made(runs.body, ctx, steps - 1)
+    returned = [
+        each.value
+        for each in (() if runs is None else ctx.tree.every(cst.Return, below=runs))
+        if ctx.function(each) is runs
+    ]
+    return bool(returned) and all(
+        each is not None and _is_made(each, ctx, steps - 1) for each in returned
+    )
+
+
+def _is_partial(node: cst.BaseExpression, ctx: Context) -> TypeGuard[cst.Call]:
+    return isinstance(node, cst.Call) and ctx.called(node) == PARTIAL and bool(node.args)
 
 
 def _spans_by_condition(node: cst.Call, gathered: cst.BaseExpression, ctx: Context) -> bool:
@@ -144,7 +183,7 @@ def _spans_by_condition(node: cst.Call, gathered: cst.BaseExpression, ctx: Conte
 
 def _is_of_all(gathered: cst.BaseExpression, ctx: Context) -> bool:
     """Return whether all that is gathered surely is over the devices of all processes."""
-    if not says_it_has_several_processes(ctx):
+    if not says_it_has_several_processes(ctx) and not any(map(ctx.program_calls, _MAKERS)):
         return False
     shardings = [*shardings_in(ctx.flow.value(gathered))]
     return bool(shardings) and all(each is not None and is_over_all(each) for each in shardings)

@@ -39,12 +39,15 @@ _COUNTING = frozenset({"arange", "eye", "identity", "linspace"})
 _ALIKE = frozenset({
     f"{package}.{name}"
     for package in _PACKAGES
-    for name in ("array", "asarray", "abs", "exp", "empty_like", "ones_like", "zeros_like")
+    for name in (
+        "abs", "array", "asarray", "cos", "empty_like", "exp", "log", "ones_like", "sin", "sqrt",
+        "square", "tanh", "zeros_like",
+    )
 } | {"numpy.ascontiguousarray"})  # fmt: skip
 """Functions whose result has the shape of their argument, if that is an array."""
 _KEEPING = frozenset({"astype", "copy", "clip", "round"})
 """Methods whose result has the shape of the array."""
-_MOST_STEPS = 6
+_MOST_STEPS = 8
 _MOST_LEAVES = 64
 
 
@@ -75,6 +78,8 @@ def known_shape(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEPS
     if isinstance(node, cst.Attribute) and node.attr.value == "T":
         whole = known_shape(node.value, ctx, steps - 1)
         return None if whole is None else whole[::-1]
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
+        return known_shape(node.expression, ctx, steps - 1)
     if isinstance(node, cst.BinaryOperation):
         return _combined(node, ctx, steps - 1)
     if not isinstance(node, cst.Call):
@@ -86,11 +91,15 @@ def known_shape(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEPS
     position = _SHAPED.get(name)
     if position is not None:
         written = arguments.get(position, "shape")
-        return None if written is None else written_shape([written], ctx)
+        return None if written is None else written_shape([written], ctx, steps - 1)
     if is_numpy_sampler(node, ctx):
         size = sampled_size(node, ctx)
         # `choice` gives rows, of an array that has more dimensions than one.
-        return None if size is None or said(node.func) == "choice" else written_shape([size], ctx)
+        return (
+            None
+            if size is None or said(node.func) == "choice"
+            else written_shape([size], ctx, steps - 1)
+        )
     if name in _BY_SIZES:
         return written_shape(arguments.positional, ctx) if arguments.positional else None
     package, _, last = name.rpartition(".")
@@ -105,7 +114,7 @@ def known_shape(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEPS
 
 
 def _combined(node: cst.BinaryOperation, ctx: Context, steps: int) -> Shape | None:
-    """Return the shape of `x * 2`, and of what two arrays of one shape give."""
+    """Return the shape of `x * 2`, and of what two arrays give of which each shape is known."""
     if isinstance(node.operator, cst.MatrixMultiply):
         return None
     left, right = known_shape(node.left, ctx, steps), known_shape(node.right, ctx, steps)
@@ -113,7 +122,19 @@ def _combined(node: cst.BinaryOperation, ctx: Context, steps: int) -> Shape | No
         return left
     if isinstance(node.left, cst.BaseNumber):
         return right
-    return left if left == right and left is not None and None not in left else None
+    return None if left is None or right is None else _broadcast(left, right)
+
+
+def _broadcast(one: Shape, other: Shape) -> Shape | None:
+    """Return the shape of what is computed of two arrays, item by item."""
+    long, short = (one, other) if len(one) >= len(other) else (other, one)
+    sizes: list[int | None] = [*long]
+    for place, size in enumerate(short, len(long) - len(short)):
+        pair = {sizes[place], size}
+        if None in pair or (len(pair) > 1 and 1 not in pair):
+            return None
+        sizes[place] = max(each for each in pair if each is not None)
+    return None if None in sizes else tuple(sizes)
 
 
 def _counted(name: str, arguments: Arguments, ctx: Context) -> Shape | None:
@@ -173,15 +194,25 @@ def _is_array(node: cst.BaseExpression, ctx: Context) -> bool:
 def _taken(shape: Shape, node: cst.Subscript, ctx: Context) -> Shape | None:
     """Return the shape of what indices and slices that are written out take of an array."""
     sizes: list[int | None] = []
-    if len(node.slice) > len(shape):
-        return None
-    for element, size in zip(node.slice, shape, strict=False):
+    left = [*shape]
+    for element in node.slice:
         index = element.slice
-        if isinstance(index, cst.Slice):
-            sizes.append(_length(index, size, ctx))
-        elif not isinstance(index, cst.Index) or whole_number(index.value, ctx) is None:
+        if isinstance(index, cst.Index) and _is_new_axis(index.value, ctx):
+            sizes.append(1)
+        elif not left:
             return None
-    return (*sizes, *shape[len(node.slice) :])
+        elif isinstance(index, cst.Slice):
+            sizes.append(_length(index, left.pop(0), ctx))
+        elif isinstance(index, cst.Index) and whole_number(index.value, ctx) is not None:
+            del left[0]
+        else:
+            return None
+    return (*sizes, *left)
+
+
+def _is_new_axis(node: cst.BaseExpression, ctx: Context) -> bool:
+    is_none = isinstance(node, cst.Name) and node.value == "None"
+    return is_none or ctx.name(node) in {"jax.numpy.newaxis", "numpy.newaxis"}
 
 
 def _length(taken: cst.Slice, size: int | None, ctx: Context) -> int | None:
@@ -198,7 +229,7 @@ def _length(taken: cst.Slice, size: int | None, ctx: Context) -> int | None:
     return len(range(*slice(*bounds).indices(size)))
 
 
-def written_shape(given: list[cst.BaseExpression], ctx: Context) -> Shape | None:
+def written_shape(given: list[cst.BaseExpression], ctx: Context, steps: int = 2) -> Shape | None:
     """Return a shape that is written as a tuple or as numbers, None in it for what is not known."""
     if len(given) == 1:
         only = followed(given[0], ctx)
@@ -206,6 +237,8 @@ def written_shape(given: list[cst.BaseExpression], ctx: Context) -> Shape | None
             given = [element.value for element in only.elements]
             if any(isinstance(element, cst.StarredElement) for element in only.elements):
                 return None
+        elif isinstance(only, cst.Attribute) and only.attr.value == "shape":
+            return known_shape(only.value, ctx, steps) if steps else None
         elif whole_number(only, ctx) is None:
             return None
     sizes = [whole_number(each, ctx) for each in given]

@@ -8,7 +8,7 @@ from placement_lint.findings import Confidence, Severity
 from placement_lint.prefilter.conditions import Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.per_process_values import differs_between_processes
-from placement_lint.rules.meshes.shardings import made_at, may_know_meshes
+from placement_lint.rules.meshes.shardings import leaves, made_at, may_know_meshes
 from placement_lint.rules.meshes.spanning import (
     is_over_all,
     is_silent_at,
@@ -130,14 +130,13 @@ class LocalArrayToGlobalSharding(Rule):
 
 def _is_of_one_device(held: Value) -> bool:
     """Return whether all arrays in a value surely are committed to single devices."""
-    from placement_lint.placement.domain.values import Array
-    from placement_lint.rules.meshes.shardings import (
-        leaves,
-    )
+    from placement_lint.placement.domain.values import AnyTree, Array
 
     atoms = [*leaves(held)]
     return bool(atoms) and all(
-        isinstance(atom, Array)
+        _is_of_one_device(atom.leaf)
+        if isinstance(atom, AnyTree)
+        else isinstance(atom, Array)
         and atom.committed
         and atom.device is not None
         and atom.sharding is None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.jaxmodel.transfer import COMPUTING_METHODS
+from placement_lint.jaxmodel.transfer import COMPUTING_METHODS, SAME_WHEN_EQUAL_METHODS
 from placement_lint.rules.meshes.shardings import sharding_of_one
 from placement_lint.semantic.followed import bound_before
 from placement_lint.syntax.calls import Arguments
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _PUT = "jax.device_put"
 _METADATA = frozenset({"T", "at", "dtype", "mT", "ndim", "shape"})
-_METHODS = COMPUTING_METHODS - {"copy"}
+_METHODS = (COMPUTING_METHODS | SAME_WHEN_EQUAL_METHODS) - {"copy"}
 _OF_SEVERAL = frozenset({
     "array", "asarray", "block", "broadcast_arrays", "broadcast_shapes", "choose", "concat",
     "concatenate", "column_stack", "dstack", "hstack", "isscalar", "iterable", "ix_", "lexsort",
@@ -52,7 +52,7 @@ def _is_one(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEPS) ->
         return _has_several_indices(node)
     if isinstance(node, cst.Call):
         given = Arguments(node).get(0, "x") if ctx.is_call(node, _PUT) else None
-        is_array = (ctx.called(node) or "").startswith("jax.numpy.")
+        is_array = (ctx.called(node) or "").startswith("jax.numpy.") or _is_method(node.func)
         return is_array or (given is not None and steps > 0 and _is_one(given, ctx, steps - 1))
     if not isinstance(node, cst.Name):
         return False
@@ -63,6 +63,11 @@ def _is_one(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEPS) ->
         return True
     bound = bound_before(node, ctx)
     return isinstance(bound, cst.Call) and _is_one(bound, ctx, steps)
+
+
+def _is_method(function: cst.BaseExpression) -> bool:
+    """Return whether an array alone has what is called, and gives an array: `x.reshape(8, -1)`."""
+    return isinstance(function, cst.Attribute) and function.attr.value in _METHODS
 
 
 def _has_several_indices(node: cst.Subscript) -> bool:
