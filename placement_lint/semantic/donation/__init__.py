@@ -5,9 +5,9 @@
 - One point of an execution: `buffers`, `parts` (what has an identity), `choices` (one of
   several), `meetings` (where ways meet).
 - Execution, by classes of which each derives from that of the next module: `statements`, `loops`,
-  `assignments`, `iteration`, `calls`, `takings` (what a call takes), `carried` (what donates as the
-  interpreter knows it), `parameters`, `libraries`, `expressions`, `readings` (the state, and what
-  is found). Beside them: `loop_counts` (how often a loop runs), `left_gone` (what one method
-  leaves for others).
+  `contexts` (also loops over functions), `assignments`, `iteration`, `calls`, `takings` (what a
+  call takes), `carried` (what donates as the interpreter knows it), `parameters`, `libraries`,
+  `expressions`, `readings` (the state, and what is found). Beside them: `loop_counts` (how often a
+  loop runs), `left_gone` (what one method leaves for others).
 - What donates: `callables`, `outputs` (which arguments an output can replace), `replaced_names`.
 """

@@ -60,6 +60,8 @@ class Defined:
     owner: BufferPart | None = None
     closure: tuple[tuple[str, frozenset[Callee]], ...] = ()
     """What can be called by names of the function around it, which has ended."""
+    given: int = 0
+    """How many arguments `functools.partial` has given it."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ class Donor:
         if self.inner is None:
             return ()
         names = parameters_of(self.inner.node)
-        return names[1:] if self.inner.owner is not None else names
+        return names[self.inner.given + (self.inner.owner is not None) :]
 
     @property
     def shift(self) -> int:

@@ -22,7 +22,7 @@ from placement_lint.semantic.donation.callables import (
     jit_of,
     of_elsewhere,
 )
-from placement_lint.semantic.donation.choices import NOTHING, either, likely
+from placement_lint.semantic.donation.choices import NOTHING, either, likely, without
 from placement_lint.semantic.donation.expressions import DATA
 from placement_lint.semantic.donation.libraries import Given
 from placement_lint.semantic.donation.meetings import joined
@@ -109,6 +109,9 @@ class DonationCalls(DonationsTaken):
         given = self._arguments(node)
         self.targets = targets
         callee = self.carried(node, likely(callee))
+        if len(callee) > 1 and callee & DATA:
+            # Not made yet, which nobody calls.
+            callee = without(callee, DATA)
         known = [each for each in callee if not isinstance(each, BufferPart)]
         if not known or len(known) < len(callee):
             donors = [each for each in known if isinstance(each, Donor)]
@@ -117,7 +120,13 @@ class DonationCalls(DonationsTaken):
             return self._unknown(node, given, callee)
         donors = [each for each in known if isinstance(each, Donor)]
         if len(donors) == len(known):
-            return self._donate_to_one(node, donors, given, is_sure=len(known) == 1)
+            known_better = [each for each in donors if each.inner is not None]
+            if known_better and {each.jit for each in donors} == {
+                each.jit for each in known_better
+            }:
+                # Of the others it is only known that they were compiled in this way.
+                donors = known_better
+            return self._donate_to_one(node, donors, given, is_sure=_are_same(donors))
         only = known[0]
         if len(known) > 1:
             if len(known) > _MOST_CALLEES or not all(isinstance(each, Defined) for each in known):
@@ -219,7 +228,7 @@ class DonationCalls(DonationsTaken):
         given = len(arguments.positional) - 1
         if len(held) == 1:
             only = next(iter(held))
-            if isinstance(only, Donor):
+            if isinstance(only, Defined | Donor):
                 return frozenset({replace(only, given=only.given + given)})
         return self.fresh()
 
@@ -482,7 +491,33 @@ class DonationCalls(DonationsTaken):
             self._outer[key] = NOTHING
             with self.at(cls):
                 self._outer[key] = self._assigned_in(cls, name) or self._inherited(cls, name)
+            for base in () if self._outer[key] else self._bases_of(cls):
+                self._outer[key] = self._outer[key] or self._of_base(base, cls, name)
         return self._outer[key]
+
+    def _bases_of(self, cls: cst.ClassDef) -> list[cst.ClassDef]:
+        """Return the bases of a class that the program has."""
+        found: list[cst.ClassDef] = []
+        with self.at(cls):
+            for each in cls.bases:
+                here = class_named(each.value, self.names)
+                name = self.names.qualified(each.value) if here is None else None
+                made = next(iter(NOTHING if name is None else self.beside(name)), None)
+                base = made.node if isinstance(made, OfClass) else here
+                found += [] if base is None else [base]
+        return found
+
+    def _of_base(self, base: cst.ClassDef, cls: cst.ClassDef, name: str) -> Things:
+        """Return what can be called by an attribute that a base assigns, with methods of `cls`."""
+        with self.at(base):
+            found: set[Thing] = set()
+            for assigned in assigned_to_attribute(name, base, self.tree):
+                if not is_none(assigned):
+                    found |= self.callable_in(assigned, cls)
+        if found or name in self._fields(base):
+            return frozenset(found)
+        above = (self._of_base(each, cls, name) for each in self._bases_of(base))
+        return next(filter(None, above), NOTHING)
 
     def _inherits_maker(self, held: Things, method: str) -> bool:
         """Return whether a method is one of a library's class that makes objects of this class."""
@@ -529,6 +564,11 @@ class DonationCalls(DonationsTaken):
 
     def _inlined(self, node: cst.Call, callee: Defined, given: Sequence[Given]) -> Things:
         """Execute the function that is called."""
+        if callee.given:
+            given = [
+                replace(each, at=each.at + callee.given) if isinstance(each.at, int) else each
+                for each in given
+            ]
         with self.at(callee.node):
             made = self._executed(node, callee, given)
         return self._unknown(node, given) if made is None else made
@@ -566,6 +606,14 @@ class DonationCalls(DonationsTaken):
             if around is not None:
                 self.leave(around, None)
         return made
+
+
+def _are_same(donors: Sequence[Donor]) -> bool:
+    """Return whether compiled functions are one, made for one object or for another."""
+    each = {
+        replace(donor, inner=donor.inner and replace(donor.inner, owner=None)) for donor in donors
+    }
+    return len(each) == 1
 
 
 _PLAIN_DECORATORS = frozenset({

@@ -277,6 +277,11 @@ class DonationExpressions(DonationReadings, ABC):
             known = self.class_attribute(cls, name, part)
             if known:
                 return known
+        elif cls is not None and own in held and len(held) > 1:
+            # It was assigned on one of the ways that led here.
+            known = self.class_attribute(cls, name, part)
+            if known and not any(isinstance(each, BufferPart) for each in known):
+                return frozenset(held - {own} | known)
         made_by = self.roots[part.root].elsewhere if not part.keys else ""
         if made_by and not self.is_assigned(own):
             return self.elsewhere(f"{made_by}.{name}", is_bound=True) or held

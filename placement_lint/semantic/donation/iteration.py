@@ -33,7 +33,7 @@ class DonationIteration(DonationCalls):
             if name == "builtins.range":
                 return DATA
             if name == "builtins.enumerate" and arguments:
-                return self._pair(DATA, self.element(arguments[0], self._again(arguments[0])))
+                return self.pair(DATA, self.element(arguments[0], self._again(arguments[0])))
             if name == "builtins.zip":
                 # Two of them may be of one thing: `zip(rows, rows[1:])`.
                 self.drawing = 0
@@ -41,7 +41,7 @@ class DonationIteration(DonationCalls):
                 return self._row(every)
             method = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
             if method == "items":
-                return self._pair(DATA, self._drawn(held))
+                return self.pair(DATA, self._drawn(held))
             if method == "keys":
                 return DATA
         return self._drawn(held)
@@ -55,7 +55,7 @@ class DonationIteration(DonationCalls):
             return self.evaluate(node)
         return self.fresh()
 
-    def _pair(self, first: Things, second: Things) -> Things:
+    def pair(self, first: Things, second: Things) -> Things:
         return self._row([first, second])
 
     def _row(self, every: Sequence[Things]) -> Things:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.semantic.donation.assignments import DonationAssignments
 from placement_lint.semantic.donation.buffers import (
     Buffers,
     carried,
 )
+from placement_lint.semantic.donation.contexts import DonationContexts
 from placement_lint.semantic.donation.loop_counts import least_iterations, use_up
 from placement_lint.semantic.donation.meetings import joined, less_sure, maybe_skipped
 from placement_lint.semantic.donation.parts import BufferPart
@@ -38,7 +38,7 @@ class Loop:
         self.broken: list[Buffers] = []
 
 
-class DonationLoops(DonationAssignments):
+class DonationLoops(DonationContexts):
     """The loops of one file, whose bodies are executed as often as that finds more."""
 
     def __init__(self, facts: ModuleFacts) -> None:
@@ -65,7 +65,7 @@ class DonationLoops(DonationAssignments):
 
     def for_(self, node: cst.For) -> bool:
         iterated = self.evaluate(node.iter)
-        objects = self._objects_in(iterated, node)
+        objects = self._objects_in(iterated, node) or self.functions_in(node, iterated)
         if objects:
             return self._each(node, objects)
         least, number = least_iterations(node.iter), self.new_number()

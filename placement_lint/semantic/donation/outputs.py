@@ -222,6 +222,12 @@ class DonationOutputs:
             and not self._tree.is_inside(node, each.node)
             and not isinstance(each.node, cst.AugAssign)
         ]
+        if (
+            len(before) > 1
+            and len(before) == len(bindings)
+            and (found := self._any_of(before, function, depth))
+        ):
+            return found
         last = max(before, key=lambda each: self._tree.index(each.node), default=None)
         if last is None or not isinstance(last.node, cst.Assign):
             return _ANY
@@ -230,6 +236,21 @@ class DonationOutputs:
         else:
             like = self._like(last.value, function, depth + 1)
         return like if len(bindings) == 1 else {**dict.fromkeys(like, False), **_ANY}
+
+    def _any_of(self, bindings: Sequence[Binding], function: Function, depth: int) -> _Like:
+        """Return what a name is like whichever way it was bound: `new = state`, or of a state.
+
+        Nothing where one of them may be like any.
+        """
+        found: _Like = {}
+        for each in bindings:
+            if each.value is None or not isinstance(each.node, cst.Assign):
+                return {}
+            like = self._like(each.value, function, depth + 1)
+            if not like or (found and like.keys() != found.keys()):
+                return {}
+            found = dict.fromkeys(like, False)
+        return {} if "" in found else found
 
     def _unpacked(self, name: str, assign: cst.Assign, function: Function, depth: int) -> _Like:
         """Return what a name is like that is one of several: `(q, p), _ = scan(f, (q0, p0), xs)`.
@@ -379,12 +400,20 @@ class DonationOutputs:
             part, is_sure = pending.pop()
             if isinstance(part, cst.Tuple | cst.List):
                 pending += [(each, is_sure) for each in reversed(elements_or_self(part))]
+            elif (first := self._scanned(part)) is not None:
+                # What it carries, and what it gives in each iteration, of which nothing is known.
+                pending.append((first, is_sure))
             elif isinstance(part, cst.Dict):
                 pending += [(each.value, is_sure) for each in reversed(part.elements)]
             else:
                 if isinstance(part, cst.Call) and self._makes_record(part):
                     pending += [(each.value, False) for each in reversed(part.args)]
                 yield part, is_sure
+
+    def _scanned(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
+        """Return what a loop carries that gives a result: of `jax.lax.scan`, the first part."""
+        is_scan = isinstance(node, cst.Call) and self._names.qualified(node.func) == "jax.lax.scan"
+        return Arguments(node).get(1, "init") if is_scan and isinstance(node, cst.Call) else None
 
     def _makes_record(self, node: cst.Call) -> bool:
         """Return whether a call makes an object of what it is given: `State(q, p)`.

@@ -27,7 +27,8 @@ def is_replaced(text: str, targets: Sequence[str]) -> bool:
 def is_replaced_by(call: cst.Call, text: str, facts: ModuleFacts) -> bool:
     """Return whether another call in the file of what is called here replaces such an argument.
 
-    `state, loss = step(state)` says of `_, loss = step(state)` that a state comes.
+    `state, loss = step(state)` says of `_, loss = step(state)` that a state comes, and so does
+    `out = step(state)` where `state = out` follows.
     """
     return (_callee(call, facts), _stem(text)) in facts.fact(_replacing)
 
@@ -47,21 +48,42 @@ def _callee(call: cst.Call, facts: ModuleFacts) -> tuple[str | None, int]:
 def _replacing(facts: ModuleFacts) -> frozenset[tuple[tuple[str | None, int], str]]:
     """Return what the calls of a file replace: what is called, and the name of the argument."""
     found: set[tuple[tuple[str | None, int], str]] = set()
+    put_back = _put_back(facts)
     for call in facts.tree.every(cst.Call):
         assign = facts.tree.parent(call)
         if not isinstance(assign, cst.Assign) or not call.args:
             continue
-        targets = {
-            _stem(said(each))
-            for target in assign.targets
-            for each in elements_or_self(target.target)
-        }
-        given = {_stem(dotted(each.value) or "") for each in call.args}
-        same = (targets & given) - {""}
+        bound = [each for target in assign.targets for each in elements_or_self(target.target)]
+        targets = {_stem(said(each)) for each in bound}
+        passed = {dotted(each.value) or "" for each in call.args}
+        same = (targets & {*map(_stem, passed)}) - {""}
+        if put_back:
+            scope = id(facts.names.scope(call))
+            same |= {
+                _stem(text)
+                for each in bound
+                for text in put_back.get((scope, dotted(each) or ""), frozenset()) & passed
+            } - {""}
         if same:
             callee = _callee(call, facts)
             found |= {(callee, stem) for stem in same if callee[0]}
     return frozenset(found)
+
+
+def _put_back(facts: ModuleFacts) -> dict[tuple[int, str], frozenset[str]]:
+    """Return what is assigned names, each as it is, by the scope and the name: `state = out`."""
+    found: dict[tuple[int, str], frozenset[str]] = {}
+    for assign in facts.tree.every(cst.Assign):
+        for each in assign.targets:
+            target, value = each.target, assign.value
+            several = isinstance(target, cst.Tuple) and isinstance(value, cst.Tuple)
+            ones = elements_or_self(target) if several else [target]
+            others = elements_or_self(value) if several else [value]
+            for one, other in zip(ones, others, strict=False):
+                if isinstance(one, cst.Attribute | cst.Name) and isinstance(other, cst.Name):
+                    key = (id(facts.names.scope(assign)), other.value)
+                    found[key] = found.get(key, frozenset()) | {dotted(one) or ""}
+    return found
 
 
 def _stem(text: str) -> str:

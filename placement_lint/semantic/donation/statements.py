@@ -11,6 +11,7 @@ from placement_lint.jaxmodel.donation import LEAVING
 from placement_lint.semantic.donation.buffers import (
     OF_PRESENCE,
     Buffers,
+    Surety,
     undecided,
 )
 from placement_lint.semantic.donation.callables import Defined, Donor, OfClass
@@ -20,7 +21,7 @@ from placement_lint.semantic.donation.loops import DonationLoops, truth
 from placement_lint.semantic.donation.meetings import joined
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.syntax.definitions import PROPERTIES
-from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.dotted import dotted, said
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -130,6 +131,8 @@ class DonationStatements(DonationLoops):
             self.augment(node)
         elif isinstance(node, cst.Return):
             held = DATA if node.value is None else self.evaluate(node.value)
+            if isinstance(node.value, cst.Attribute | cst.Name) and not self.stack:
+                self._hand_out(node.value, held)
             self._returned.append((self.state, held))
             return False
         elif isinstance(node, cst.Raise):
@@ -146,6 +149,22 @@ class DonationStatements(DonationLoops):
         elif isinstance(node, cst.Assert):
             self.evaluate(node.test)
         return True
+
+    def _hand_out(self, node: cst.Attribute | cst.Name, held: Things) -> None:
+        """Read what was donated by the name by which a function returns it that nobody calls here.
+
+        Else it is read by who does; and what a loop donates is reported there.
+        """
+        gone = self.state.gone(held, self.where)
+        function = self.tree.around(node, cst.FunctionDef)
+        if gone is None or function is None or gone.death.text != dotted(node):
+            return
+        call = gone.death.call
+        is_here = self.tree.contains(call) and not any(
+            isinstance(each, cst.For | cst.While) for each in self.tree.ancestors(call)
+        )
+        if is_here and function.name.value not in self.facts.fact(_called):
+            self.read(node, held, Surety.LIKELY)
 
     # -- compound statements ----------------------------------------------------------------------
 
@@ -217,7 +236,7 @@ class DonationStatements(DonationLoops):
     def with_(self, node: cst.With) -> bool:
         expecting = inert = 0
         for item in node.items:
-            held = self.evaluate(item.item)
+            self.evaluate(item.item)
             made = item.item
             name = self.names.qualified(made.func) if isinstance(made, cst.Call) else None
             method = ""
@@ -226,9 +245,7 @@ class DonationStatements(DonationLoops):
             expecting += name in _EXPECTING or method in _EXPECTING_METHODS
             inert += name in {"jax.disable_jit", "chex.fake_jit", "chex.fake_pmap"}
             if item.asname is not None:
-                target = item.asname.name
-                del held
-                self.bind(target, self.fresh())
+                self.bind(item.asname.name, self.entered_of(made) or self.fresh())
         before = self.state.copy() if expecting else None
         self.expecting += expecting
         self.inert += inert
@@ -305,6 +322,15 @@ class DonationStatements(DonationLoops):
         self.frames[id(scope)] = self.new_number()
         self.block(node.body)
         return True
+
+
+def _called(facts: ModuleFacts) -> frozenset[str]:
+    """Return the last parts of the names that a file calls."""
+    return frozenset(
+        said(each.func)
+        for each in facts.tree.every(cst.Call)
+        if isinstance(each.func, cst.Attribute | cst.Name)
+    )
 
 
 def _caught(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> list[str]:
