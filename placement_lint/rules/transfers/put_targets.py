@@ -13,6 +13,7 @@ from placement_lint.placement.domain.sharding import Sharding, Spec
 from placement_lint.semantic.enclosing import ancestors_in_function
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.own_attributes import own_attribute
+from placement_lint.semantic.written_shardings import splits_nothing
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import (
     INITIALIZERS,
@@ -201,7 +202,7 @@ def is_sharding(target: cst.BaseExpression, ctx: Context) -> bool:
     held = ctx.flow.value(target)
     name = _named(target, ctx)
     if name is not None and held == values.UNKNOWN:
-        return _SHARDINGS.search(name) is not None
+        return _SHARDINGS.search(name) is not None and not splits_nothing(choice, ctx.names)
     return bool(held) and all(isinstance(atom, Sharding | Spec) for atom in held)
 
 

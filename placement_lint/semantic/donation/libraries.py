@@ -45,7 +45,7 @@ from placement_lint.semantic.donation.parts import (
     item_of,
 )
 from placement_lint.semantic.donation.readings import text_of
-from placement_lint.syntax.calls import Arguments
+from placement_lint.semantic.written_shardings import splits_nothing
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.tree import children
 
@@ -295,16 +295,7 @@ class DonationLibraries(DonationExpressions):
             if bound is None:
                 return False
             target = bound
-        if not isinstance(target, cst.Call):
-            return False
-        if self.names.qualified(target.func) != "jax.sharding.NamedSharding":
-            return False
-        spec = Arguments(target).get(1, "spec")
-        return (
-            isinstance(spec, cst.Call)
-            and not spec.args
-            and self.names.qualified(spec.func) in {"jax.sharding.PartitionSpec", "jax.P"}
-        )
+        return splits_nothing(target, self.names)
 
     def _tree_map(self, given: Sequence[Given]) -> Things:
         if len(given) < 2:
