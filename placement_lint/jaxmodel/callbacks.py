@@ -2,7 +2,8 @@
 
 Measured on 0.5.3, 0.6.2, 0.7.2 and 0.10.2: with 64 steps dispatched, each of a million elements,
 everything that runs a computation in the callback stops the program, even `jnp.zeros(3)` and
-`jax.random.key(0)`; so does `jnp.asarray` of a NumPy array. What hands an array back as it is
+`jax.random.key(0)`. So does, on 0.10.2, `jnp.asarray` of a NumPy array of as many elements, also
+to another type; of three elements, or of a list, it goes through. What hands an array back as it is
 (`jnp.asarray` of an array, `jax.device_put`) and what reads it (`np.asarray`, `jax.device_get`,
 `np.sin`) goes through. On 0.4.30 and 0.12.0.1 nothing stops in this way.
 """

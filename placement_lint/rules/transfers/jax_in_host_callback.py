@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from placement_lint.findings import Confidence, Severity
 from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS
 from placement_lint.prefilter.conditions import GIVEN, AllOf, AnyOf, Jax, Uses, Word
@@ -13,11 +15,14 @@ from placement_lint.semantic.given_functions import computation_given, computati
 from placement_lint.semantic.program_queries import GivenTo
 
 if TYPE_CHECKING:
-    import libcst as cst
+    from collections.abc import Sequence
 
     from placement_lint.rules.context import Context
+    from placement_lint.semantic.given_functions import FirstComputation
 
 
+_MOST_CALLS = 10
+"""Calls that give one function to the device, and are named with it."""
 _MESSAGE = "{} waits for the device, which waits for the callback: deadlock"
 
 
@@ -95,30 +100,43 @@ class JaxInHostCallback(Rule):
     severity = Severity.ERROR
     needs = AllOf(Jax(), AnyOf(Uses(*HOST_CALLBACKS), Word(GIVEN.encode())))
 
-    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        if ctx.called(node) not in HOST_CALLBACKS:
-            return
-        found = computation_given(node, ctx)
-        if found is None or found.node is None:
-            return
-        if not found.name:
-            ctx.report(found.node, _MESSAGE.format("this callback"))
-            return
-        given = (node, ctx.module.path, "given to the device here")
-        message = f"{found.name} in a host callback"
-        ctx.report(found.node, _MESSAGE.format(message), related=(given,))
-
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
-        for call, given in computations_here(ctx, GivenTo.CALLBACK):
-            message = f"{given.name} in a callback that {given.by} gives to the device"
-            ctx.report(call, _MESSAGE.format(message))
+        # Several calls may be given one function.
+        calls: dict[int, list[cst.Call]] = {}
+        computations: dict[int, FirstComputation] = {}
+        for call in ctx.tree.every(cst.Call):
+            found = computation_given(call, ctx) if ctx.called(call) in HOST_CALLBACKS else None
+            if found is not None and found.node is not None:
+                calls.setdefault(id(found.node), []).append(call)
+                computations[id(found.node)] = found
+        for key, computation in computations.items():
+            _report(computation, [(call, ctx) for call in calls[key][:_MOST_CALLS]], ctx)
+        reported = set(computations)
+        for here, given in computations_here(ctx, GivenTo.CALLBACK):
+            if id(here) not in reported:
+                reported.add(id(here))
+                message = f"{given.name} in a callback that {given.by} gives to the device"
+                ctx.report(here, _MESSAGE.format(message))
         for found, there in computations_by_objects(ctx, GivenTo.CALLBACK):
-            if found.node is not None:
-                given_here = (found.call, there.module.path, "given to the device here")
-                message = f"{found.name} in a host callback"
-                ctx.report(
-                    found.node,
-                    _MESSAGE.format(message),
-                    confidence=Confidence.LIKELY,
-                    related=(given_here,),
-                )
+            if found.node is not None and id(found.node) not in reported:
+                reported.add(id(found.node))
+                _report(found, [(found.call, there)], ctx, Confidence.LIKELY)
+
+
+def _report(
+    found: FirstComputation,
+    calls: Sequence[tuple[cst.Call, Context]],
+    ctx: Context,
+    confidence: Confidence = Confidence.DEFINITE,
+) -> None:
+    """Report a computation once, whatever number of calls gives it to the device."""
+    if found.node is None:
+        return
+    what = f"{found.name} in a host callback" if found.name else "this callback"
+    related = [(call, there.module.path, "given to the device here") for call, there in calls]
+    ctx.report(
+        found.node,
+        _MESSAGE.format(what),
+        confidence=confidence,
+        related=related if found.name else (),
+    )
