@@ -64,6 +64,12 @@ _MOST_WRAPPERS = 2
 _MOST_NAMES = 3
 """Names of which each stands for what is computed from the next."""
 _CLOCKS = ("time.", "timeit.")
+_Display = (cst.Dict, cst.List, cst.Tuple)
+_Followed = (
+    *(cst.BinaryOperation, cst.Call, cst.DictComp, cst.ListComp, cst.Name, cst.Subscript),
+    *_Display,
+)
+"""What may be assigned to a name, and is looked into."""
 
 
 class HostSyncInLoop(Rule):
@@ -181,7 +187,7 @@ def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
         for _ in itertools.chain(_read(each, ctx), _passed_elsewhere(each, ctx))
     ):
         return
-    tested = names_tested(loop, ctx, each_time=True)
+    tested = _with_origins(names_tested(loop, ctx, each_time=True), inside, ctx)
     either_way = _called_either_way(loop, ctx)
     steps = {
         id(each)
@@ -216,6 +222,25 @@ def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
                 related=((step, ctx.module.path, "the step that it waits for"),),
             )
             break
+
+
+def _with_origins(tested: set[str], inside: tuple[cst.CSTNode, ...], ctx: Context) -> set[str]:
+    """Return names that a loop tests, with those of which it computes them."""
+    computed = [
+        (each.targets[0].target.value, each.value)
+        for each in inside
+        if isinstance(each, cst.Assign)
+        and len(each.targets) == 1
+        and isinstance(each.targets[0].target, cst.Name)
+        and isinstance(each.value, _Followed)
+    ]
+    found = set(tested)
+    # What is computed of something is mostly computed after it.
+    for name, value in reversed(computed):
+        if name in found:
+            below = (value, *ctx.tree.descendants(value))
+            found |= {part.value for part in below if isinstance(part, cst.Name)}
+    return found
 
 
 def _may_read(node: cst.CSTNode) -> TypeGuard[Reading]:
@@ -408,9 +433,12 @@ def _step_of(
     steps: set[int],
     ctx: Context,
     names: int = _MOST_NAMES,
+    *,
+    is_part: bool = False,
 ) -> cst.CSTNode | None:
     """Return the jitted call of the same iteration that an expression is a result of, or a
-    part of. `loop`: that, or a function.
+    part of, or that it holds. `loop`: that, or a function. `is_part`: of what is written out in
+    it, only some is asked for.
     """
     inner: cst.BaseExpression | None = what
     while inner is not None:
@@ -419,20 +447,27 @@ def _step_of(
             return None
         if isinstance(what, cst.Attribute) and (kept := _assigned(what, read, loop, ctx)):
             return kept if id(kept) in steps else None
+        if is_part and isinstance(what, _Display):
+            return None
         operands = _operands(what, ctx)
         if operands is not None:
             found = (_step_of(each, read, loop, steps, ctx, names) for each in operands)
             return next((step for step in found if step is not None), None)
+        is_part = is_part or isinstance(what, cst.Subscript | cst.Attribute)
         inner = _in_part_of(what, steps, ctx)
     if isinstance(what, cst.Call):
         return what if id(what) in steps else None
     if not isinstance(what, cst.Name):
         return None
-    return _step_of_name(what, read, loop, steps, ctx, names)
+    return _step_of_name(what, read, loop, steps, ctx, names, is_part=is_part)
 
 
 def _operands(what: cst.BaseExpression, ctx: Context) -> Sequence[cst.BaseExpression] | None:
-    """Return what an expression computes with, of which one may be a result; None: it does not."""
+    """Return what an expression computes with, or holds, of which one may be a result; None: it
+    does not.
+    """
+    if isinstance(what, _Display):
+        return [element.value for element in what.elements]
     if isinstance(what, cst.Call) and _is_computation(what, ctx):
         return Arguments(what).values
     if isinstance(what, cst.BinaryOperation):
@@ -450,6 +485,10 @@ def _in_part_of(
         return what.value
     if isinstance(what, cst.UnaryOperation):
         return what.expression
+    if isinstance(what, cst.DictComp):
+        return what.value
+    if isinstance(what, cst.ListComp):
+        return what.elt
     if not isinstance(what, cst.Call) or id(what) in steps:
         return None
     is_method = isinstance(what.func, cst.Attribute) and ctx.called(what) is None
@@ -459,7 +498,14 @@ def _in_part_of(
 
 
 def _step_of_name(
-    what: cst.Name, read: cst.CSTNode, loop: cst.CSTNode, steps: set[int], ctx: Context, names: int
+    what: cst.Name,
+    read: cst.CSTNode,
+    loop: cst.CSTNode,
+    steps: set[int],
+    ctx: Context,
+    names: int,
+    *,
+    is_part: bool,
 ) -> cst.CSTNode | None:
     """Return the jitted call that a name stands for, by what binds it last before it is read."""
     bound = _bound_before(what, read, loop, ctx)
@@ -473,11 +519,11 @@ def _step_of_name(
         return value if _is_bound_either_way(last, read, loop, bound, steps, ctx) else None
     if names == 0 or not isinstance(last, cst.Assign):
         return None
-    if not isinstance(value, cst.BinaryOperation | cst.Subscript | cst.Call | cst.Name):
+    if not isinstance(value, _Followed):
         return None
     if not all(isinstance(each.target, cst.Name | cst.Tuple) for each in last.targets):
         return None
-    return _step_of(value, last, loop, steps, ctx, names - 1)
+    return _step_of(value, last, loop, steps, ctx, names - 1, is_part=is_part)
 
 
 def _bound_before(
