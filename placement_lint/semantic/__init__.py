@@ -15,7 +15,8 @@ it may ask about other files.
   `version_guards`.
 - What a loop waits for: `loops`, `host_reads` (what the host reads of the device), `kept_results`,
   `passed_on`, `tested_names`, `written_files`.
-- Words, literals and arrays: `array_operators`, `expressed_words`, `written_arrays`.
+- Words, literals and arrays: `array_operators`, `expressed_words`, `written_arrays`,
+  `written_shardings`.
 - Libraries: `datasets`, `tensorflow_use`.
 - Donated buffers: `donation`.
 """
