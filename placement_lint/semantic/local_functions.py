@@ -68,8 +68,12 @@ class LocalFunctions:
         return None if cls is None else f"{cls}.{func.attr.value}"
 
     def is_derived_from(self, cls: cst.ClassDef) -> bool:
-        """Return whether a class of the file derives from another one of it."""
-        return id(cls) in self._facts.fact(derived_classes)
+        """Return whether a class of the file may derive from another one of it.
+
+        Of one whose name is bound again it is not known which classes do.
+        """
+        only = self.names.scope(cls).sole_binding(cls.name.value)
+        return only is None or id(cls) in self._facts.fact(derived_classes)
 
     def is_plain(self, function: cst.FunctionDef) -> bool:
         """Return whether calling a function executes its body, and nothing else."""

@@ -23,6 +23,14 @@ def before(text: str, kind: Kind = Kind.STARTS) -> str | None:
 
 J = "import jax\n"
 D = J + "jax.devices()\n"
+METHODS = """\
+class C:
+    def g(self):
+        jax.devices()
+    def m(self):
+        self.g()
+        here()
+"""
 
 
 @pytest.mark.parametrize(
@@ -64,6 +72,7 @@ D = J + "jax.devices()\n"
         J + "def f():\n    import jax.numpy as jnp\n    jnp.zeros(3)\n    here()",
         J + "with jax.profiler.trace('x'): here()",
         J + "def g():\n    if c: jax.devices()\n    else: jax.device_count()\ng()\nhere()",
+        J + METHODS,
     ],
 )
 def test_started(text: str) -> None:
@@ -107,6 +116,9 @@ def test_started(text: str) -> None:
         J + "jax.profiler.trace('x')\nhere()",
         J + "def g(): g()\ng()\nhere()",
         J + "def g():\n    if c: jax.devices()\n    else: pass\ng()\nhere()",
+        # Another class may have another method of the name.
+        J + METHODS + "class D(C):\n    def g(self): pass\n",
+        J + METHODS + "C = registered(C)\nclass D(C):\n    def g(self): pass\n",
     ],
 )
 def test_not_surely_started(text: str) -> None:
