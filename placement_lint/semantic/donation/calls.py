@@ -507,16 +507,18 @@ class DonationCalls(DonationsTaken):
                 found += [] if base is None else [base]
         return found
 
-    def _of_base(self, base: cst.ClassDef, cls: cst.ClassDef, name: str) -> Things:
+    def _of_base(
+        self, base: cst.ClassDef, cls: cst.ClassDef, name: str, depth: int = _MAX_DEPTH
+    ) -> Things:
         """Return what can be called by an attribute that a base assigns, with methods of `cls`."""
         with self.at(base):
             found: set[Thing] = set()
-            for assigned in assigned_to_attribute(name, base, self.tree):
+            for assigned in self._assigned_by(base).get(name, ()):
                 if not is_none(assigned):
                     found |= self.callable_in(assigned, cls)
-        if found or name in self._fields(base):
+        if found or not depth or name in self._fields(base):
             return frozenset(found)
-        above = (self._of_base(each, cls, name) for each in self._bases_of(base))
+        above = (self._of_base(each, cls, name, depth - 1) for each in self._bases_of(base))
         return next(filter(None, above), NOTHING)
 
     def _inherits_maker(self, held: Things, method: str) -> bool:
