@@ -11,7 +11,7 @@ from placement_lint.semantic.object_classes import class_of_object
 from placement_lint.semantic.program_queries import ANY_KEY, GIVEN_BY_CALL, IN_TABLE
 from placement_lint.semantic.written_tables import key_of, taken_from
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import PARTIAL, class_of_receiver
+from placement_lint.syntax.definitions import PARTIAL, class_of_receiver, parameter_named
 
 if TYPE_CHECKING:
     from placement_lint.semantic.file_view import FileView
@@ -63,7 +63,8 @@ def method_effects(
     cls = class_of_object(made, ctx)
     maker = None if cls is None else ctx.name(cls)
     found = None if maker is None else _called(f"{maker}.{method}", ctx, files)
-    if found is not None or not isinstance(made, cst.Attribute):
+    is_given = isinstance(made, cst.Attribute) or parameter_named(made, ctx.names) is not None
+    if found is not None or not is_given:
         return found
     # Rules import this module where LibCST may not be needed.
     from placement_lint.semantic.known_types import KnownTypes

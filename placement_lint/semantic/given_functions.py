@@ -430,6 +430,15 @@ def _methods(
     maker = followed(node, view)
     for made, is_sure in classes_made_by(maker, view):
         yield from ((method, is_sure) for method in methods_of(made, names))
+    if parameter_named(maker, view.names) is not None:
+        # Rules import this module where LibCST may not be needed.
+        from placement_lint.semantic.known_types import KnownTypes
+
+        # What all calls of the function give for it.
+        types = view.module.fact(KnownTypes)
+        known = types.of(maker)
+        cls = None if known is None else types.class_here(known)
+        yield from ((method, False) for method in methods_of(cls, names)) if cls else ()
 
 
 def _effects(function: cst.BaseExpression, view: FileView) -> FunctionEffects | None:

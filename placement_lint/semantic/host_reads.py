@@ -252,14 +252,16 @@ def read_by_each(func: cst.BaseExpression, ctx: FileView) -> Iterator[frozenset[
     only = ctx.names.sole_binding(func.value)
     if only is None or not isinstance(only.node, cst.For):
         return
+    # Rules import this module where LibCST may not be needed.
+    from placement_lint.semantic.known_types import KnownTypes
+
     for known in objects_in(only.node, ctx):
         if known.path != ctx.module.path:
             effects = effects_of_method(known, func.attr.value, ctx, ONLY_READS)
             yield frozenset() if effects is None else effects.reads
             continue
-        bound = ctx.names.module_scope.sole_binding(known.name)
-        cls = None if bound is None else bound.node
-        if isinstance(cls, cst.ClassDef):
+        cls = ctx.module.fact(KnownTypes).class_here(known)
+        if cls is not None:
             method = method_of_class(cls, func.attr.value, ctx.names)
             yield frozenset() if method is None else parameters_read(method, ctx)
 

@@ -354,12 +354,17 @@ class KnownTypes:
             return self._facts.run.object_type(
                 self._facts.path, f"{owner.name}.{name}", called=called, file=owner.path
             )
-        only = self._names.module_scope.sole_binding(owner.name)
-        cls = None if only is None else only.node
-        cls = cls or self._facts.fact(_inner_classes).classes.get(owner.name)
-        if not isinstance(cls, cst.ClassDef):
+        cls = self.class_here(owner)
+        return None if cls is None else self._member(cls, name, steps, called=called)
+
+    def class_here(self, known: KnownType) -> cst.ClassDef | None:
+        """Return the class of this file that a type is."""
+        if known.path != self._facts.path:
             return None
-        return self._member(cls, name, steps, called=called)
+        only = self._names.module_scope.sole_binding(known.name)
+        cls = None if only is None else only.node
+        cls = cls or self._facts.fact(_inner_classes).classes.get(known.name)
+        return cls if isinstance(cls, cst.ClassDef) else None
 
     def _of_call(self, node: cst.Call, steps: int) -> KnownType | None:
         func = node.func

@@ -237,6 +237,20 @@ def log(number, **values):
 
 def show(*values):
     print(*[f"{float(value):.3f}" for value in values])
+
+
+class Means:
+    def __init__(self):
+        self.values = {}
+
+    def __call__(self, metrics):
+        for name, value in metrics.items():
+            self.values[name].append(float(value))
+
+
+class Rows:
+    def __call__(self, metrics):
+        self.rows.append(metrics)
 """
 TRAINER = """
 import jax
@@ -266,6 +280,29 @@ class Trainer:
         return state
 
 
+class Logging:
+    def __init__(self, means, rows):
+        self.means, self.rows = means, rows
+        self.read = means
+        self.kept = rows
+        self.step = jax.jit(lambda state, batch: (state, {"loss": batch.sum()}))
+
+    def fit(self, state, batches):
+        for batch in batches:
+            state, metrics = self.step(state, batch)
+            self.kept(metrics)
+            self.read(metrics)  # waits
+        return state
+
+
+def train(step, batches, means):
+    compiled = jax.jit(lambda state, batch: (state, {"loss": batch.sum()}))
+    state = 0.0
+    for batch in batches:
+        state, metrics = compiled(state, batch)
+        means(metrics)  # waits
+
+
 class Quiet:
     def __init__(self, callbacks):
         self.callbacks = [*callbacks]
@@ -282,11 +319,13 @@ class Quiet:
         return state
 """
 MAIN = """
-from callbacks import History, Printer
-from trainer import Quiet, Trainer
+from callbacks import History, Means, Printer, Rows
+from trainer import Logging, Quiet, Trainer, train
 
 Trainer([History(), Printer()]).fit(0.0, [])
 Quiet([History()]).fit(0.0, [])
+Logging(Means(), Rows()).fit(0.0, [])
+train(None, [], Means())
 """
 
 

@@ -15,7 +15,7 @@ from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import in_host_block, is_pinned_to_cpu
 from placement_lint.rules.transfers.compiled_values import is_compiled_elsewhere
 from placement_lint.rules.transfers.jitted_calls import jitted
-from placement_lint.semantic.elsewhere import effects_of, objects_in
+from placement_lint.semantic.elsewhere import effects_of, method_effects, objects_in
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.functions import only_return
 from placement_lint.semantic.host_reads import (
@@ -422,7 +422,9 @@ def _is_read_as(passed_as: int | str | None, node: Reading, ctx: Context) -> boo
     """Return whether a function of another file reads what a call passes so; None: it is none."""
     if passed_as is None or not isinstance(node, cst.Call):
         return passed_as is None
-    effects = effects_of(node.func, ctx, ONLY_READS)
+    effects = effects_of(node.func, ctx, ONLY_READS) or method_effects(
+        node.func, "__call__", ctx, ONLY_READS
+    )
     every = read_by_each(node.func, ctx) if effects is None else (effects.reads,)
     return any(is_passed_to(each, passed_as) for each in every)
 
