@@ -83,8 +83,9 @@ class PlatformPinnedByLibrary(Rule):
     Programs that nothing imports, code below `if __name__ == "__main__":` or in a function, tests,
     examples, notebooks. A setting under an `if`, by `setdefault`, or in a file that reads the
     variable or removes it again. A module that does nothing else, and is imported for this purpose,
-    unless the package's `__init__.py` imports it. `CUDA_VISIBLE_DEVICES` in a file that does not
-    import JAX. Unknown values; `None`.
+    unless the package's `__init__.py` imports it. An environment variable in a file that does not
+    import JAX, unless it is one of JAX and the package's `__init__.py` imports the file. Unknown
+    values; `None`.
 
     ## Verified by
     The proof registers a second backend, as that of an accelerator, and imports a package with a
