@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         ImportEffects,
         KnownType,
     )
+    from placement_lint.syntax.set_meshes import MeshSetting
 
 
 @dataclass
@@ -57,8 +58,8 @@ class Dependencies:
     function, the place and the name."""
     version_flags: dict[str, bool | None] = field(default_factory=dict)
     """Whether what other files define is worked out of the version of JAX, by qualified names."""
-    leaves_mesh_set: bool | None = None
-    """Whether another file of its program may set a mesh that stays set; None: nobody asked."""
+    mesh_setting: MeshSetting | None = None
+    """How another file of its program may set meshes; None: nobody asked."""
     brings_donation: bool | None = None
     """Whether the file imports from one that may donate; None where nobody asked."""
 

@@ -17,7 +17,7 @@ from placement_lint.project.imported_names import naming_text
 from placement_lint.project.open_files import OpenFiles
 from placement_lint.project.queries import TrackedQueries, still_hold
 from placement_lint.semantic.program_queries import EffectOrigin, ImportEffects
-from placement_lint.syntax.set_meshes import may_leave_mesh_set
+from placement_lint.syntax.set_meshes import MeshSetting, mesh_setting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,7 +56,7 @@ class WholeRun:
         self._calls: dict[tuple[str, str], EffectOrigin | None] = {}
         self._tensorflow: dict[tuple[str, str], EffectOrigin | None] = {}
         self._programs: dict[str, frozenset[str]] = {}
-        self._setting: dict[str, bool] = {}
+        self._setting: dict[str, MeshSetting] = {}
         self._learned: dict[str, Summarised] = {}
         self._calls_made: dict[str, CallsMade] = {}
         self._known_calls: dict[str, CallsMade | None] = {}
@@ -82,19 +82,18 @@ class WholeRun:
             for other in sorted(self._programs_with(path))
         )
 
-    def leaves_mesh_set(self, path: str) -> bool:
-        """Return whether another file of a program that a file is part of may set a mesh that
-        stays set.
-        """
+    def mesh_setting(self, path: str) -> MeshSetting:
+        """Return how another file of a program that a file is part of may set meshes."""
         others = sorted(self._programs_with(path) - {path})
-        return any(self._leaves_mesh_set(other) for other in others)
+        return max(map(self._mesh_setting, others), default=MeshSetting.NEVER)
 
-    def _leaves_mesh_set(self, path: str) -> bool:
+    def _mesh_setting(self, path: str) -> MeshSetting:
         if path not in self._setting:
             source = None
             if b"_mesh" in self._data(path):
                 source = self._project.store.source_if_readable(path)
-            self._setting[path] = source is not None and may_leave_mesh_set(source.text)
+            setting = MeshSetting.NEVER if source is None else mesh_setting(source.text)
+            self._setting[path] = setting
         return self._setting[path]
 
     def importer(self, path: str) -> str | None:

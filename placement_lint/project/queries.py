@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         KnownType,
         RunView,
     )
+    from placement_lint.syntax.set_meshes import MeshSetting
 
 
 class TrackedQueries:
@@ -59,9 +60,9 @@ class TrackedQueries:
         answer = self.answers.words[words] = self._view().mentions(path, *words)
         return answer
 
-    def leaves_mesh_set(self, path: str) -> bool:
-        """Return whether a mesh may be set elsewhere in the program that stays set."""
-        answer = self.answers.leaves_mesh_set = self._view().leaves_mesh_set(path)
+    def mesh_setting(self, path: str) -> MeshSetting:
+        """Return how meshes may be set elsewhere in the program."""
+        answer = self.answers.mesh_setting = self._view().mesh_setting(path)
         return answer
 
     def importer(self, path: str) -> str | None:
@@ -175,7 +176,7 @@ def still_hold(
             view.is_place_elsewhere(path, each) is known for each, known in answers.places.items()
         )
         and (answers.given is None or view.given_elsewhere(path) == answers.given)
-        and answers.leaves_mesh_set in {None, view.leaves_mesh_set(path)}
+        and answers.mesh_setting in {None, view.mesh_setting(path)}
         and answers.brings_donation in {None, brings_donation(path, modules)}
         and all(view.donation(path, each) == known for each, known in answers.donations.items())
         and all(view.function(path, *each) == known for each, known in answers.functions.items())

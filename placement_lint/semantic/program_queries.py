@@ -6,6 +6,8 @@ import enum
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from placement_lint.syntax.set_meshes import MeshSetting
+
 GIVEN_BY_CALL = "()"
 """Behind the name of a function: what calling that gives, if it is a function."""
 IN_TABLE = "["
@@ -186,10 +188,8 @@ class RunView(Protocol):
         """Return whether another file of a program that a file is part of contains one of these."""
         ...
 
-    def leaves_mesh_set(self, path: str) -> bool:
-        """Return whether another file of a program that a file is part of may set a mesh that
-        stays set.
-        """
+    def mesh_setting(self, path: str) -> MeshSetting:
+        """Return how another file of a program that a file is part of may set meshes."""
         ...
 
     def importer(self, path: str) -> str | None:
@@ -286,8 +286,8 @@ class Alone:
     def mentions(self, path: str, *words: bytes) -> bool:
         return False
 
-    def leaves_mesh_set(self, path: str) -> bool:
-        return False
+    def mesh_setting(self, path: str) -> MeshSetting:
+        return MeshSetting.NEVER
 
     def importer(self, path: str) -> str | None:
         return None

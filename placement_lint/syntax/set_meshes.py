@@ -1,10 +1,9 @@
-"""Whether a file may set a mesh that stays set, as Python's own tree says: in any other way than
-for the block of a `with`.
-"""
+"""How a file sets meshes, as Python's own tree says: comments and docstrings set none."""
 
 from __future__ import annotations
 
 import ast
+import enum
 from typing import TYPE_CHECKING
 
 from placement_lint.syntax.deep_stack import run_deep
@@ -16,14 +15,41 @@ if TYPE_CHECKING:
 _NAMES = frozenset({"set_mesh", "use_abstract_mesh", "use_mesh"})
 
 
-def may_leave_mesh_set(text: str) -> bool:
-    """Return whether a text does anything with what sets meshes but to enter it by `with`, or to
-    hand it on by the same name. Takes linear time.
-    """
+class MeshSetting(enum.IntEnum):
+    """How a file, or a program, may set meshes; the last one is the most."""
+
+    NEVER = 0
+    FOR_BLOCKS = 1
+    """By `with`, or not known how: it only hands on what sets meshes by the same name."""
+    FOR_GOOD = 2
+    """So that one may stay set."""
+
+
+def mesh_setting(text: str) -> MeshSetting:
+    """Return how the code of a text may set meshes. Takes linear time."""
     if not any(name in text for name in _NAMES):
-        return False
+        return MeshSetting.NEVER
     module = run_deep(tree_of, text)
-    return module is None or any(_otherwise(module))
+    if module is None or any(_otherwise(module)):
+        return MeshSetting.FOR_GOOD
+    is_named = any(not _NAMES.isdisjoint(_names_in(node)) for node in ast.walk(module))
+    return MeshSetting.FOR_BLOCKS if is_named else MeshSetting.NEVER
+
+
+def _names_in(node: ast.AST) -> Iterator[str]:
+    """Yield the names that a node has itself, and the text of one that is a text."""
+    if isinstance(node, ast.alias):
+        yield node.name.rpartition(".")[2]
+        yield node.asname or ""
+    elif isinstance(node, ast.Constant):
+        if isinstance(node.value, str):
+            yield node.value
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield node.name
+    elif isinstance(node, ast.arg | ast.keyword):
+        yield node.arg or ""
+    elif isinstance(node, ast.Attribute | ast.Name):
+        yield _last(node) or ""
 
 
 def _otherwise(module: ast.Module) -> Iterator[ast.AST]:

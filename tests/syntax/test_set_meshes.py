@@ -1,8 +1,8 @@
-"""Which texts may set a mesh that stays set."""
+"""How texts may set meshes."""
 
 import pytest
 
-from placement_lint.syntax.set_meshes import may_leave_mesh_set
+from placement_lint.syntax.set_meshes import MeshSetting, mesh_setting
 
 FOR_A_BLOCK = [
     "with jax.set_mesh(mesh):\n    run()\n",
@@ -13,7 +13,10 @@ FOR_A_BLOCK = [
     "if hasattr(jax, 'set_mesh'):\n    set_mesh = jax.set_mesh\n",
     "set_mesh = jax.set_mesh if new else jax.sharding.use_mesh\n",
     "from jax import set_mesh\nfrom jax.sharding import use_mesh as set_mesh\n",
+]
+NOWHERE = [
     '"""Like jax.set_mesh(mesh), but better."""\n# jax.set_mesh(mesh)\n',
+    "def f():\n    'set_mesh comes later'\n    return 'no use_mesh here'\n",
     "mesh = reset_mesh()\n",
 ]
 FOR_GOOD = [
@@ -34,9 +37,14 @@ FOR_GOOD = [
 
 @pytest.mark.parametrize("text", FOR_A_BLOCK)
 def test_a_mesh_for_a_block_does_not_stay(text: str) -> None:
-    assert not may_leave_mesh_set(text)
+    assert mesh_setting(text) is MeshSetting.FOR_BLOCKS
 
 
 @pytest.mark.parametrize("text", FOR_GOOD)
 def test_anything_else_may_stay(text: str) -> None:
-    assert may_leave_mesh_set(text)
+    assert mesh_setting(text) is MeshSetting.FOR_GOOD
+
+
+@pytest.mark.parametrize("text", NOWHERE)
+def test_what_is_no_code_sets_none(text: str) -> None:
+    assert mesh_setting(text) is MeshSetting.NEVER

@@ -133,6 +133,7 @@ def records_codec() -> Codec:
         JaxCall,
         KnownType,
     )
+    from placement_lint.syntax.set_meshes import MeshSetting
 
     classes = (
         *(Dependencies, FileFacts, FileResult, Finding, ImportEffects, EffectOrigin),
@@ -145,7 +146,7 @@ def records_codec() -> Codec:
             Summarised,
             Suppressed,
         ),
-        *(CallsMade, ProgramReads, Donated, DonationElsewhere, DonationKind),
+        *(CallsMade, ProgramReads, Donated, DonationElsewhere, DonationKind, MeshSetting),
     )
     names = {each.__name__: each for each in classes}
     aliases = {"Mapping": Mapping, "Revealed": Any, "Step": Step, "Summary": Summary}

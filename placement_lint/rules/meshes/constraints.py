@@ -8,8 +8,8 @@ import libcst as cst
 
 from placement_lint.placement.domain.mesh_contexts import MeshSource, is_none
 from placement_lint.placement.domain.sharding import Mesh, Sharding
-from placement_lint.rules.meshes.shardings import axes_of, leaves, says
-from placement_lint.syntax.set_meshes import may_leave_mesh_set
+from placement_lint.rules.meshes.shardings import axes_of, leaves
+from placement_lint.syntax.set_meshes import MeshSetting, mesh_setting
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from placement_lint.semantic.model import ModuleFacts
 
 CONSTRAINT = "jax.lax.with_sharding_constraint"
-_SETTING = (b"set_mesh", b"use_mesh", b"use_abstract_mesh")
 _NOT_KNOWN = frozenset({MeshSource.OUTSIDE, MeshSource.LEFT})
 
 
@@ -61,8 +60,11 @@ def _meshes(held: Value, axis_type: AxisType) -> Iterator[Mesh]:
 
 
 def names_set_mesh(ctx: Context) -> bool:
-    """Return whether a file of the program has a word by which a mesh is set."""
-    return says(ctx, *_SETTING) or ctx.module.run.mentions(ctx.module.path, *_SETTING)
+    """Return whether the code of a file of the program names what sets a mesh."""
+    return (
+        ctx.module.fact(_mesh_setting) is not MeshSetting.NEVER
+        or ctx.module.run.mesh_setting(ctx.module.path) is not MeshSetting.NEVER
+    )
 
 
 def may_be_set(calls: Collection[ShardedCall], ctx: Context) -> bool:
@@ -89,10 +91,11 @@ def _may_be_set(every: Collection[Meshes], ctx: Context) -> bool:
 
 def sets_for_good(ctx: Context) -> bool:
     """Return whether a mesh may be set that stays set, where nothing led to it."""
-    if ctx.module.run.leaves_mesh_set(ctx.module.path):
+    if ctx.module.run.mesh_setting(ctx.module.path) is MeshSetting.FOR_GOOD:
         return True
-    return any(facts.fact(_sets_for_good) for facts in ctx.module.siblings.values())
+    every = (facts.fact(_mesh_setting) for facts in ctx.module.siblings.values())
+    return MeshSetting.FOR_GOOD in every
 
 
-def _sets_for_good(facts: ModuleFacts) -> bool:
-    return may_leave_mesh_set(facts.text)
+def _mesh_setting(facts: ModuleFacts) -> MeshSetting:
+    return mesh_setting(facts.text)
