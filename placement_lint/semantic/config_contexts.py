@@ -125,16 +125,34 @@ def _context_of(node: cst.BaseExpression, view: FileView, managers: int) -> Ente
     node = _meant(node, view)
     if not isinstance(node, cst.Call) or not managers:
         return None
-    maker = _meant(node.func, view)
+    maker, there = _maker(node.func, view)
     given = Arguments(node)
-    if isinstance(maker, cst.Call) and view.called(maker) == PARTIAL:
+    if isinstance(maker, cst.Call) and there.called(maker) == PARTIAL:
         # `host = partial(jax.default_device, cpu)`, then `host()`.
-        given = Arguments(maker)
-        value = given.get(1, "new_val") or Arguments(node).get(0, "new_val")
-        return _of_jax(given.get(0, "func"), value, maker, view, dotted(node.func))
+        bound = Arguments(maker)
+        function, value = bound.get(0, "func"), bound.get(1, "new_val")
+        if value is None and (value := given.get(0, "new_val")) is not None and there is not view:
+            return None
+        return _of_jax(function, value, maker, there, dotted(node.func))
     if view.name(maker) in CONFIG_CONTEXTS:
         return _of_jax(maker, given.get(0, "new_val"), node, view)
     return _entered_by_own(node, maker, view, managers)
+
+
+def _maker(function: cst.BaseExpression, view: FileView) -> tuple[cst.BaseExpression, FileView]:
+    """Return what a name or an attribute that is called stands for, and its file: a call that
+    makes it where a variable of another file is one.
+    """
+    maker = _meant(function, view)
+    name = view.name(maker) if isinstance(maker, cst.Name | cst.Attribute) else None
+    bound, facts = (name and definition_beside(view.module, name)) or (None, view.module)
+    made = bound.value if isinstance(bound, cst.Assign | cst.AnnAssign) else None
+    targets = [each.target for each in bound.targets] if isinstance(bound, cst.Assign) else []
+    if not isinstance(made, cst.Call) or not all(isinstance(each, cst.Name) for each in targets):
+        return maker, view
+    from placement_lint.semantic.file_view import FileView
+
+    return made, FileView(facts)
 
 
 def _of_jax(

@@ -29,7 +29,8 @@ class ConfigContextDiscarded(Rule):
     Finds `jax.default_device(device)`, `jax.disable_jit()`, `jax.debug_nans(True)` and similar
     calls as statements of their own, and `jax.default_device(device).__enter__()` on an object that
     is not kept. It finds the same for a context manager of the program that enters one: a function
-    that returns such a context, or that yields inside one under `contextlib.contextmanager`.
+    that returns such a context, or that yields inside one under `contextlib.contextmanager`, and
+    `functools.partial(jax.default_device, device)` of any file.
 
     ## Why is this bad?
     The call looks like a setter, but it only returns a context manager, which the statement
