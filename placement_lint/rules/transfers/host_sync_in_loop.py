@@ -64,12 +64,6 @@ _MOST_WRAPPERS = 2
 _MOST_NAMES = 3
 """Names of which each stands for what is computed from the next."""
 _CLOCKS = ("time.", "timeit.")
-_Display = (cst.Dict, cst.List, cst.Tuple)
-_Followed = (
-    *(cst.BinaryOperation, cst.Call, cst.DictComp, cst.ListComp, cst.Name, cst.Subscript),
-    *_Display,
-)
-"""What may be assigned to a name, and is looked into."""
 
 
 class HostSyncInLoop(Rule):
@@ -225,6 +219,13 @@ def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
             break
 
 
+def _is_looked_into(assigned: cst.BaseExpression) -> bool:
+    """Return whether what is assigned to a name may be computed of a result, or hold one."""
+    if isinstance(assigned, cst.Dict | cst.List | cst.Tuple | cst.DictComp | cst.ListComp):
+        return True
+    return isinstance(assigned, cst.BinaryOperation | cst.Call | cst.Name | cst.Subscript)
+
+
 def _with_origins(tested: set[str], inside: tuple[cst.CSTNode, ...], ctx: Context) -> set[str]:
     """Return names that a loop tests, with those of which it computes them."""
     computed = [
@@ -233,7 +234,7 @@ def _with_origins(tested: set[str], inside: tuple[cst.CSTNode, ...], ctx: Contex
         if isinstance(each, cst.Assign)
         and len(each.targets) == 1
         and isinstance(each.targets[0].target, cst.Name)
-        and isinstance(each.value, _Followed)
+        and _is_looked_into(each.value)
     ]
     found = set(tested)
     # What is computed of something is mostly computed after it.
@@ -450,7 +451,7 @@ def _step_of(
             return None
         if isinstance(what, cst.Attribute) and (kept := _assigned(what, read, loop, ctx)):
             return kept if id(kept) in steps else None
-        if is_part and isinstance(what, _Display):
+        if is_part and isinstance(what, cst.Dict | cst.List | cst.Tuple):
             return None
         operands = _operands(what, ctx)
         if operands is not None:
@@ -469,7 +470,7 @@ def _operands(what: cst.BaseExpression, ctx: Context) -> Sequence[cst.BaseExpres
     """Return what an expression computes with, or holds, of which one may be a result; None: it
     does not.
     """
-    if isinstance(what, _Display):
+    if isinstance(what, cst.Dict | cst.List | cst.Tuple):
         return [element.value for element in what.elements]
     if isinstance(what, cst.Call) and _is_computation(what, ctx):
         return Arguments(what).values
@@ -522,7 +523,7 @@ def _step_of_name(
         return value if _is_bound_either_way(last, read, loop, bound, steps, ctx) else None
     if names == 0 or not isinstance(last, cst.Assign):
         return None
-    if not isinstance(value, _Followed):
+    if value is None or not _is_looked_into(value):
         return None
     if not all(isinstance(each.target, cst.Name | cst.Tuple) for each in last.targets):
         return None

@@ -121,7 +121,7 @@ def test_what_is_seen_is_the_same_where_loops_are_executed_on(
 ) -> None:
     text = HEAD + textwrap.indent(body, "    ")
     found = _interpreted(text).record
-    monkeypatch.setattr(Statements, "_hands_on", lambda *_: True)
+    monkeypatch.setattr(Statements, "_is_carried", lambda *_: True)
     on = _interpreted(text).record
     assert found.values == on.values
     assert found.uses == on.uses
