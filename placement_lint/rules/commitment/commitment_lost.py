@@ -152,7 +152,9 @@ def _node(place: Place, ctx: Context) -> cst.CSTNode:
 
 
 def _held(place: Place, ctx: Context) -> Value:
-    return ctx.flow.program.modules[place.module].record.values.get(place.node, values.UNKNOWN)
+    """Return what an operand is, with what is in it where it is an object."""
+    there = ctx.beside(place.module)
+    return values.UNKNOWN if there is None else there.flow.tree_of(there.tree.nodes[place.node])
 
 
 def _size(operand: Place, ctx: Context) -> str:
