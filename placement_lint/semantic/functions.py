@@ -104,27 +104,59 @@ def nodes_inside(
 ) -> Iterator[cst.CSTNode]:
     """Yield the nodes of some kinds that run when a function is called, as `calls_inside` does.
 
-    `of`: the class of the object whose method it is, which may have it from a base.
+    What a call runs comes after what is in the call, and an operation after its operands. `of`: the
+    class of the object whose method it is, which may have it from a base.
     """
-    pending: list[Function] = [function]
-    seen = {id(function)}
-    for current in pending:
-        for node in (current.body, *ctx.tree.descendants(current.body)):
-            if not isinstance(node, kinds) or ctx.function(node) is not current:
+    return _Run(ctx, kinds, of, traced=traced).nodes(function)
+
+
+class _Run:
+    """A function that is called, with the functions of its file that this calls."""
+
+    def __init__(
+        self,
+        ctx: FileView,
+        kinds: tuple[type[cst.CSTNode], ...],
+        of: cst.ClassDef | None,
+        *,
+        traced: bool,
+    ) -> None:
+        self._ctx, self._kinds, self._of, self._traced = ctx, kinds, of, traced
+        self._seen: set[int] = set()
+
+    def nodes(self, function: Function) -> Iterator[cst.CSTNode]:
+        """Yield the nodes of some kinds, those of the functions that are called included."""
+        self._seen.add(id(function))
+        tree = self._ctx.tree
+        around: list[tuple[int, cst.CSTNode]] = []
+        """The nodes around the present one, of which something comes at their ends."""
+        for node in (function.body, *tree.descendants(function.body)):
+            at = tree.index(node)
+            while around and around[-1][0] <= at:
+                yield from self._at_end(around.pop()[1])
+            if not isinstance(node, self._kinds) or self._ctx.function(node) is not function:
                 continue
-            if not traced and runs_only_while_traced(node, ctx):
+            if not self._traced and runs_only_while_traced(node, self._ctx):
                 continue
+            if isinstance(node, cst.Call):
+                yield node
+            around.append((tree.ends[at], node))
+        while around:
+            yield from self._at_end(around.pop()[1])
+
+    def _at_end(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        if not isinstance(node, cst.Call):
             yield node
-            if not isinstance(node, cst.Call):
+            return
+        for each in (node.func, *(argument.value for argument in node.args)):
+            inner = self._called(each, is_given=each is not node.func)
+            if inner is None or id(inner) in self._seen or len(self._seen) >= _MOST_FUNCTIONS:
                 continue
-            given = [argument.value for argument in node.args]
-            for each in (node.func, *given):
-                inner = overriding_method(each, of, ctx) or function_of(each, ctx.names)
-                if inner is None and each is node.func:
-                    inner = called_method(each, ctx)
-                if inner is None or id(inner) in seen or len(seen) >= _MOST_FUNCTIONS:
-                    continue
-                if isinstance(inner, cst.FunctionDef) and inner.decorators:
-                    continue
-                seen.add(id(inner))
-                pending.append(inner)
+            if isinstance(inner, cst.Lambda) or not inner.decorators:
+                yield from self.nodes(inner)
+
+    def _called(self, node: cst.BaseExpression, *, is_given: bool) -> Function | None:
+        """Return the function of the file that is called, or given to what may call it."""
+        ctx = self._ctx
+        found = overriding_method(node, self._of, ctx) or function_of(node, ctx.names)
+        return called_method(node, ctx) if found is None and not is_given else found
