@@ -334,13 +334,18 @@ class Memo:
         """Return arguments that hold for all calls of a function which is called in many ways.
 
         Calls with arrays of NumPy share them with one another, not with those with arrays of JAX:
-        a helper of many files would else give neither. One with too many alternatives stays what
-        it then is: to lose some and take in others would never end.
+        a helper of many files would else give neither. That matters only where some are placed. One
+        with too many alternatives stays what it then is: to lose some and take in others would
+        never end.
         """
         now = self._program.now
         widened = now.widened.setdefault(place, {})
         kinds = _kinds(bindings.values())
-        if kinds not in widened and len(widened) >= _MAX_KINDS:
+        if kinds not in widened and (
+            len(widened) >= _MAX_KINDS
+            or _ALL_KINDS in widened
+            or not (widened or self._is_given_placed(place))
+        ):
             kinds = _ALL_KINDS
         wide = widened.get(kinds)
         if wide is None:
@@ -356,6 +361,15 @@ class Memo:
             if len(wide[name] | held) > MAX_ALTERNATIVES:
                 now.over_full.add((place, kinds, name))
         return widened[kinds]
+
+    def _is_given_placed(self, place: Place) -> bool:
+        """Return whether a function was given an array that was placed on purpose."""
+        return any(
+            is_placed(array)
+            for given, *_ in self._program.now.memo[place]
+            for _, held in given
+            for array in arrays(held)
+        )
 
     def reuse(self, execution: Execution, state: State) -> Value:
         """Do to a state what an execution did, and give what it returned."""
