@@ -18,7 +18,7 @@ from placement_lint.rules.meshes.spanning import (
 from placement_lint.semantic.enclosing import conditions_say, failure_is_expected, is_caught
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import PARTIAL, function_of
+from placement_lint.syntax.definitions import PARTIAL, function_of, returns_of
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -123,18 +123,26 @@ class AllgatherUntiled(Rule):
         )
 
 
-def _is_made(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEPS) -> bool:
+def _is_made(
+    node: cst.BaseExpression,
+    ctx: Context,
+    functions: dict[int, bool] | None = None,
+    steps: int = _MOST_STEPS,
+) -> bool:
     """Return whether something is made of the parts of all processes, or a tree of such arrays.
 
-    A comprehension, a tree that is mapped, or a function of the file, may make it.
+    A comprehension, a tree that is mapped, or a function of the file, may make it. `functions`:
+    those that were looked into, by `id`, with the answer.
     """
+    functions = {} if functions is None else functions
     made = followed(node, ctx)
     if isinstance(made, cst.DictComp):
         made = made.value
     elif isinstance(made, cst.ListComp):
         made = made.elt
     if not steps or not isinstance(made, cst.Call):
-        return isinstance(made, cst.Name) and made is not node and _is_made(made, ctx, steps - 1)
+        is_other = isinstance(made, cst.Name) and made is not node
+        return is_other and _is_made(made, ctx, functions, steps - 1)
     called = ctx.called(made)
     if called in _MAKERS:
         return True
@@ -146,15 +154,14 @@ def _is_made(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEPS) -
             return True
     runs = function_of(function, ctx.names)
     if isinstance(runs, cst.Lambda):
-        return _is_made(runs.body, ctx, steps - 1)
-    returned = [
-        each.value
-        for each in (() if runs is None else ctx.tree.every(cst.Return, below=runs))
-        if ctx.function(each) is runs
-    ]
-    return bool(returned) and all(
-        each is not None and _is_made(each, ctx, steps - 1) for each in returned
-    )
+        return _is_made(runs.body, ctx, functions, steps - 1)
+    if runs is not None and id(runs) not in functions:
+        functions[id(runs)] = False  # what calls itself gives nothing by that
+        returned = [each.value for each in returns_of(runs, ctx.names)]
+        functions[id(runs)] = bool(returned) and all(
+            each is not None and _is_made(each, ctx, functions, steps - 1) for each in returned
+        )
+    return runs is not None and functions[id(runs)]
 
 
 def _is_partial(node: cst.BaseExpression, ctx: Context) -> TypeGuard[cst.Call]:

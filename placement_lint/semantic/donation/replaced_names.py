@@ -62,7 +62,7 @@ def _replacing(facts: ModuleFacts) -> frozenset[tuple[tuple[str | None, int], st
             same |= {
                 _stem(text)
                 for each in bound
-                for text in put_back.get((scope, dotted(each) or ""), frozenset()) & passed
+                for text in put_back.get((scope, dotted(each) or ""), set()) & passed
             } - {""}
         if same:
             callee = _callee(call, facts)
@@ -70,9 +70,9 @@ def _replacing(facts: ModuleFacts) -> frozenset[tuple[tuple[str | None, int], st
     return frozenset(found)
 
 
-def _put_back(facts: ModuleFacts) -> dict[tuple[int, str], frozenset[str]]:
+def _put_back(facts: ModuleFacts) -> dict[tuple[int, str], set[str]]:
     """Return what is assigned names, each as it is, by the scope and the name: `state = out`."""
-    found: dict[tuple[int, str], frozenset[str]] = {}
+    found: dict[tuple[int, str], set[str]] = {}
     for assign in facts.tree.every(cst.Assign):
         for each in assign.targets:
             target, value = each.target, assign.value
@@ -82,7 +82,7 @@ def _put_back(facts: ModuleFacts) -> dict[tuple[int, str], frozenset[str]]:
             for one, other in zip(ones, others, strict=False):
                 if isinstance(one, cst.Attribute | cst.Name) and isinstance(other, cst.Name):
                     key = (id(facts.names.scope(assign)), other.value)
-                    found[key] = found.get(key, frozenset()) | {dotted(one) or ""}
+                    found.setdefault(key, set()).add(dotted(one) or "")
     return found
 
 
