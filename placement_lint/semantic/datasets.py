@@ -11,6 +11,7 @@ from placement_lint.semantic.functions import calls_inside
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.semantic.written_tables import choices, is_taken, listed_items, registered
 from placement_lint.syntax.calls import Arguments, is_none
+from placement_lint.syntax.collection_methods import COPYING
 from placement_lint.syntax.definitions import class_named, initializer, parameter_named
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ _OF_ITEMS = (
     "transforms",
 )  # fmt: skip
 """How parameters of a dataset that is not known end: what each item goes through, by convention."""
-_LISTING = frozenset({"builtins.list", "builtins.tuple"})
 _MOST = 16
 """Datasets and functions in one another."""
 
@@ -283,7 +283,7 @@ def methods_of(cls: cst.ClassDef, names: tuple[str, ...]) -> Iterator[cst.Functi
 def _kept_parameter(node: cst.BaseExpression, view: FileView) -> str | None:
     """Return the parameter of the initializer that an attribute of the object is, if given."""
     kept = own_attribute(node, view) if isinstance(node, cst.Attribute) else None
-    if isinstance(kept, cst.Call) and view.called(kept) in _LISTING and len(kept.args) == 1:
+    if isinstance(kept, cst.Call) and view.called(kept) in COPYING and len(kept.args) == 1:
         kept = kept.args[0].value
     every = () if kept is None else alternatives(kept)
     found = (parameter_named(each, view.names) for each in every)

@@ -14,6 +14,7 @@ from placement_lint.semantic.compiled_functions import is_compiled, is_compiled_
 from placement_lint.semantic.own_attributes import derived_classes
 from placement_lint.semantic.program_queries import KnownType
 from placement_lint.syntax.calls import Arguments, is_none, string_value
+from placement_lint.syntax.collection_methods import COPYING
 from placement_lint.syntax.definitions import (
     CACHES,
     PARTIAL,
@@ -65,9 +66,6 @@ _SELF = frozenset({"typing.Self", "typing_extensions.Self"})
 _METHOD_DECORATORS = (
     frozenset({"builtins.classmethod", "builtins.staticmethod"}) | PROPERTIES | CACHES
 )
-
-
-_LISTING = frozenset({"builtins.list", "builtins.tuple"})
 
 
 @dataclass(frozen=True)
@@ -378,7 +376,7 @@ class KnownTypes:
             return known or self._of_attribute(func, steps, called=True)
         if not isinstance(func, cst.Name):
             return None
-        if self._names.qualified(func) in _LISTING and len(node.args) == 1:
+        if self._names.qualified(func) in COPYING and len(node.args) == 1:
             return self.of(node.args[0].value, steps - 1)
         cls = self._class_named(func)
         if cls is not None:

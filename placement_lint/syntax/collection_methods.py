@@ -1,7 +1,9 @@
-"""Methods of Python's containers, by what they do to the container."""
+"""Methods of Python's containers, by what they do to the container, and what copies one."""
 
 from __future__ import annotations
 
+COPYING = frozenset({"builtins.list", "builtins.tuple"})
+"""What makes a container of the items of another one, in their order."""
 ADDING = frozenset({"add", "append", "appendleft", "insert", "put", "put_nowait"})
 """Methods that add one thing: the last argument, or the first of a queue."""
 EXTENDING = frozenset({"extend", "extendleft", "update"})

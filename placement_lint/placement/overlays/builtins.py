@@ -50,6 +50,7 @@ from placement_lint.placement.overlays.higher_order import apply
 from placement_lint.placement.overlays.jax_devices import devices_of
 from placement_lint.placement.overlays.jax_sharding import array_of_devices, saw_bound_specs
 from placement_lint.placement.overlays.registry import LibraryCall, models
+from placement_lint.syntax.collection_methods import COPYING
 
 _MAX_SUMMED = 16
 """Items of a list that `sum` is followed through one by one."""
@@ -64,7 +65,6 @@ _PLAIN_BUILTINS = frozenset({
 })  # fmt: skip
 
 
-_COPYING = frozenset({"builtins.list", "builtins.tuple"})
 """What has the same items as the one list or tuple that it is given."""
 
 
@@ -181,7 +181,7 @@ def iter_(call: LibraryCall) -> Value:
 def iterated(call: LibraryCall) -> Value:
     """Iterate over every argument, and return what gives the elements of any."""
     elements: list[Value] = []
-    is_copy = call.name in _COPYING and len(call.node.args) == 1
+    is_copy = call.name in COPYING and len(call.node.args) == 1
     for argument in call.node.args:
         held = call.argument(argument.value)
         if is_copy and not argument.star and argument.keyword is None:

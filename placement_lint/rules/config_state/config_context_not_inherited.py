@@ -26,6 +26,7 @@ from placement_lint.semantic.object_classes import called_method
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments, is_none, string_value
+from placement_lint.syntax.collection_methods import COPYING
 from placement_lint.syntax.definitions import function_of, initializer_of
 
 if TYPE_CHECKING:
@@ -76,9 +77,6 @@ _PLACING = frozenset({
 _OPTION = "jax_default_device"
 _MOST_CALLS = 2
 """Methods of other objects that a worker calls, and that are followed."""
-
-
-_COPYING = frozenset({"builtins.list", "builtins.tuple"})
 
 
 class ConfigContextNotInherited(Rule):
@@ -257,7 +255,7 @@ def _made_item(listed: cst.BaseExpression, ctx: Context) -> cst.Call | None:
     """Return the call that made an item of a list: in a comprehension, a display, or `append`."""
     name = listed
     listed = followed(listed, ctx)
-    is_copied = isinstance(listed, cst.Call) and ctx.called(listed) in _COPYING
+    is_copied = isinstance(listed, cst.Call) and ctx.called(listed) in COPYING
     if isinstance(listed, cst.Call) and is_copied and listed.args:
         listed = listed.args[0].value
     if isinstance(listed, cst.ListComp | cst.GeneratorExp):

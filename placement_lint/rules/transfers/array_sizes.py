@@ -10,6 +10,7 @@ import libcst as cst
 from placement_lint.quantities import size
 from placement_lint.semantic.followed import assigned_value, bound_before, followed
 from placement_lint.syntax.calls import Arguments, integer_value, is_none, string_value
+from placement_lint.syntax.collection_methods import COPYING
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -333,7 +334,7 @@ def literal_count(node: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS)
         return _comprehended(node, ctx, hops)
     if isinstance(node, cst.Call) and len(node.args) == 1:
         name = ctx.called(node)
-        if name in {"builtins.list", "builtins.tuple"} and hops:
+        if name in COPYING and hops:
             return literal_count(followed(node.args[0].value, ctx), ctx, hops - 1)
         if name == "builtins.range":
             return _side(node.args[0].value, ctx)
