@@ -125,34 +125,24 @@ def _context_of(node: cst.BaseExpression, view: FileView, managers: int) -> Ente
     node = _meant(node, view)
     if not isinstance(node, cst.Call) or not managers:
         return None
-    maker, there = _maker(node.func, view)
-    given = Arguments(node)
-    if isinstance(maker, cst.Call) and there.called(maker) == PARTIAL:
-        # `host = partial(jax.default_device, cpu)`, then `host()`.
-        bound = Arguments(maker)
-        function, value = bound.get(0, "func"), bound.get(1, "new_val")
-        if value is None and (value := given.get(0, "new_val")) is not None and there is not view:
-            return None
-        return _of_jax(function, value, maker, there, dotted(node.func))
+    maker, value = _meant(node.func, view), Arguments(node).get(0, "new_val")
+    if isinstance(maker, cst.Call) and view.called(maker) == PARTIAL:
+        return _of_partial(maker, node, value, view)
     if view.name(maker) in CONFIG_CONTEXTS:
-        return _of_jax(maker, given.get(0, "new_val"), node, view)
+        return _of_jax(maker, value, node, view)
     return _entered_by_own(node, maker, view, managers)
 
 
-def _maker(function: cst.BaseExpression, view: FileView) -> tuple[cst.BaseExpression, FileView]:
-    """Return what a name or an attribute that is called stands for, and its file: a call that
-    makes it where a variable of another file is one.
-    """
-    maker = _meant(function, view)
-    name = view.name(maker) if isinstance(maker, cst.Name | cst.Attribute) else None
-    bound, facts = (name and definition_beside(view.module, name)) or (None, view.module)
-    made = bound.value if isinstance(bound, cst.Assign | cst.AnnAssign) else None
-    targets = [each.target for each in bound.targets] if isinstance(bound, cst.Assign) else []
-    if not isinstance(made, cst.Call) or not all(isinstance(each, cst.Name) for each in targets):
-        return maker, view
-    from placement_lint.semantic.file_view import FileView
+def _of_partial(
+    partial: cst.Call, call: cst.Call, value: cst.BaseExpression | None, there: FileView
+) -> EnteredContext | None:
+    """Return what `host()` enters where `host = partial(jax.default_device, cpu)`, in its file.
 
-    return made, FileView(facts)
+    `value`: the device where the call gives it, and not the partial.
+    """
+    given = Arguments(partial)
+    value = given.get(1, "new_val") or value
+    return _of_jax(given.get(0, "func"), value, partial, there, dotted(call.func))
 
 
 def _of_jax(
@@ -200,6 +190,11 @@ def _entered_by_own(
         from placement_lint.semantic.file_view import FileView
 
         made, there = found[0], FileView(found[1])
+        partial = _value_of(made)
+        if isinstance(partial, cst.Call) and there.called(partial) == PARTIAL:
+            is_bound = Arguments(partial).get(1, "new_val") is not None
+            # What the call gives is an expression of another file than the partial.
+            return _of_partial(partial, call, None, there) if is_bound or not call.args else None
     if made is None and isinstance(maker, cst.Attribute):
         made, there = _method(maker, view)
     inner: EnteredContext | None = None
@@ -213,6 +208,16 @@ def _entered_by_own(
         return None
     is_object = isinstance(made, cst.ClassDef)
     return EnteredContext(inner.name, inner.call, inner.view, dotted(maker), is_object)
+
+
+def _value_of(statement: cst.CSTNode | None) -> cst.BaseExpression | None:
+    """Return what a statement assigns to a name, or to several names alike."""
+    if isinstance(statement, cst.AnnAssign):
+        return statement.value
+    is_whole = isinstance(statement, cst.Assign) and all(
+        isinstance(each.target, cst.Name) for each in statement.targets
+    )
+    return statement.value if isinstance(statement, cst.Assign) and is_whole else None
 
 
 def _method(node: cst.Attribute, view: FileView) -> tuple[cst.FunctionDef | None, FileView]:
