@@ -73,7 +73,7 @@ def method_effects(
     known = ctx.module.fact(KnownTypes).of(made)
     if known is None or not known.path or known.path == ctx.module.path:
         return None
-    return _called(f"{known.name}.{method}", ctx, files, known.path)
+    return effects_of_method(known, method, ctx, files)
 
 
 def effects_of_method(

@@ -9,9 +9,7 @@ from placement_lint.placement.domain.ordering import Named
 from placement_lint.placement.domain.sized import Sized
 
 if TYPE_CHECKING:
-    from placement_lint.placement.domain.places import (
-        Place,
-    )
+    from placement_lint.placement.domain.places import Place
 
 
 @dataclass(frozen=True)

@@ -102,15 +102,13 @@ class JaxInHostCallback(Rule):
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
         # Several calls may be given one function.
-        calls: dict[int, list[cst.Call]] = {}
-        computations: dict[int, FirstComputation] = {}
+        computations: dict[int, list[FirstComputation]] = {}
         for call in ctx.tree.every(cst.Call):
             found = computation_given(call, ctx) if ctx.called(call) in HOST_CALLBACKS else None
             if found is not None and found.node is not None:
-                calls.setdefault(id(found.node), []).append(call)
-                computations[id(found.node)] = found
-        for key, computation in computations.items():
-            _report(computation, [(call, ctx) for call in calls[key][:_MOST_CALLS]], ctx)
+                computations.setdefault(id(found.node), []).append(found)
+        for every in computations.values():
+            _report(every[-1], [(each.call, ctx) for each in every[:_MOST_CALLS]], ctx)
         reported = set(computations)
         for here, given in computations_here(ctx, GivenTo.CALLBACK):
             if id(here) not in reported:
