@@ -21,9 +21,9 @@ from placement_lint.jaxmodel.transfer import (
     Effect,
     Gives,
 )
-from placement_lint.semantic.followed import bound_before, followed
-from placement_lint.semantic.functions import only_return
+from placement_lint.semantic.followed import bound_before, value_for
 from placement_lint.semantic.program_queries import ARRAY
+from placement_lint.semantic.returned import given_by, only_return, part_for
 from placement_lint.syntax.calls import is_none, text_at_end, updated_array
 from placement_lint.syntax.definitions import named_function, only_caches
 
@@ -112,9 +112,11 @@ def defines_array(name: str, view: FileView, *, called: bool) -> bool:
     """Return whether what a file binds to a name is an array, or what calling it gives."""
     only = view.names.module_scope.sole_binding(name)
     made = None if only is None else only.value
+    bound = None if only is None else only.node
     if called:
-        function = None if only is None else only.node
-        made = _returned(function, view) if isinstance(function, cst.FunctionDef) else None
+        made = _returned(bound, view) if isinstance(bound, cst.FunctionDef) else None
+    elif made is None and isinstance(bound, cst.Assign):
+        made = value_for(name, bound, view) or part_for(name, bound, view)
     return made is not None and is_array(made, view)
 
 
@@ -139,7 +141,7 @@ def _value(node: cst.BaseExpression, view: FileView) -> cst.BaseExpression:
         before = bound_before(node, view)
         if isinstance(before, cst.BaseExpression):
             return before
-    return followed(node, view)
+    return given_by(node, view)
 
 
 def _gives_array(call: cst.Call, view: FileView, steps: int) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.semantic.functions import only_return
+from placement_lint.semantic.returned import only_return
 from placement_lint.syntax.definitions import is_generator, named_function
 
 if TYPE_CHECKING:

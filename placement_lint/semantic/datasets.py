@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.semantic.followed import followed
 from placement_lint.semantic.functions import calls_inside
 from placement_lint.semantic.own_attributes import own_attribute
+from placement_lint.semantic.returned import given_by
 from placement_lint.semantic.written_tables import choices, is_taken, listed_items, registered
 from placement_lint.syntax.calls import Arguments, is_none
 from placement_lint.syntax.collection_methods import COPYING
@@ -59,7 +59,7 @@ def _taken_apart(
         if not pending:
             return
         each = pending.pop()
-        each = _split(each, view) or followed(each, view)
+        each = _split(each, view) or given_by(each, view)
         parts = parts_of(each, view)
         if parts is None:
             yield each
@@ -96,7 +96,7 @@ def applied_by(
     that a method which the workers call calls. Of another one: what is passed as `transform`, or
     by another name of what items go through.
     """
-    made = followed(dataset, view)
+    made = given_by(dataset, view)
     if not isinstance(made, cst.Call):
         return
     classes = [*classes_made_by(made, view)]
@@ -142,7 +142,7 @@ def _is_of_items(parameter: str) -> bool:
 
 def _is_of_steps(given: cst.BaseExpression, view: FileView) -> bool:
     """Return whether an argument is made by `Compose(…)` or the like: it is for the items."""
-    made = followed(given, view)
+    made = given_by(given, view)
     name = view.called(made) if isinstance(made, cst.Call) else None
     return name is not None and (name in _IN_ORDER or name.rpartition(".")[2] in _OF_STEPS)
 
@@ -173,7 +173,7 @@ def _parts_of_transform(
 def _given_steps(made: cst.Call, view: FileView) -> list[cst.BaseExpression] | None:
     """Return the functions that an object is made of which calls them in order, by its name."""
     given = [argument.value for argument in made.args if not argument.star]
-    only = followed(given[0], view) if len(given) == 1 else None
+    only = given_by(given[0], view) if len(given) == 1 else None
     return listed_items(only, view) if isinstance(only, cst.List | cst.Tuple) else given or None
 
 

@@ -6,17 +6,20 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.semantic.followed import followed
 from placement_lint.semantic.object_classes import class_of_object
 from placement_lint.semantic.program_queries import ANY_KEY, GIVEN_BY_CALL, IN_TABLE
+from placement_lint.semantic.returned import given_by
 from placement_lint.semantic.written_tables import key_of, taken_from
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import PARTIAL, class_of_receiver, parameter_named
+from placement_lint.syntax.definitions import PARTIAL, class_of_receiver
 
 if TYPE_CHECKING:
     from placement_lint.semantic.file_view import FileView
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.semantic.program_queries import FunctionEffects, KnownType
+
+
+_LIBRARIES = ("builtins.", "jax.", "numpy.")
 
 
 def effects_of(
@@ -28,24 +31,25 @@ def effects_of(
     of another file made. `files`: through how many files its functions are followed. `any_key`: of
     a table of another file, what any of its functions does where the key is not written out.
     """
-    node = followed(node, ctx)
+    node = given_by(node, ctx)
     if isinstance(node, cst.Call) and ctx.called(node) == PARTIAL:
         inner = Arguments(node).get(0, "func")
-        node = node if inner is None else followed(inner, ctx)
+        node = node if inner is None else given_by(inner, ctx)
     elif isinstance(node, cst.Call) and (maker := ctx.name(node.func)) is not None:
         # What a function of another file makes.
         return _called(maker + GIVEN_BY_CALL, ctx, files)
     name = _entry(node, ctx, any_key=any_key) or ctx.name(node)
-    if name is None and isinstance(node, cst.Attribute):
+    found = None if name is None else _called(name, ctx, files)
+    if found is None and isinstance(node, cst.Attribute):
         return method_effects(node.value, node.attr.value, ctx, files)
-    return None if name is None else _called(name, ctx, files)
+    return found
 
 
 def _entry(node: cst.BaseExpression, ctx: FileView, *, any_key: bool) -> str | None:
     """Return what `table[key]` is called, where the table may be one of another file."""
     taken = taken_from(node)
     table = None if taken is None else ctx.name(taken[0])
-    if taken is None or table is None or table.startswith(("builtins.", "jax.", "numpy.")):
+    if taken is None or table is None or table.startswith(_LIBRARIES):
         return None
     key = key_of(taken[1])
     if key is None and not any_key:
@@ -63,17 +67,22 @@ def method_effects(
     cls = class_of_object(made, ctx)
     maker = None if cls is None else ctx.name(cls)
     found = None if maker is None else _called(f"{maker}.{method}", ctx, files)
-    is_given = isinstance(made, cst.Attribute) or parameter_named(made, ctx.names) is not None
-    if found is not None or not is_given:
+    if found is not None or _is_of_library(made, ctx):
         return found
     # Rules import this module where LibCST may not be needed.
     from placement_lint.semantic.known_types import KnownTypes
 
-    # What its object holds may be what others give the initializer.
+    # It may be another file that makes the object, or gives it to the initializer of one.
     known = ctx.module.fact(KnownTypes).of(made)
     if known is None or not known.path or known.path == ctx.module.path:
         return None
     return effects_of_method(known, method, ctx, files)
+
+
+def _is_of_library(node: cst.BaseExpression, ctx: FileView) -> bool:
+    """Return whether an expression names something of a library, such as `jnp.sum`."""
+    name = ctx.name(node)
+    return name is not None and name.startswith(_LIBRARIES)
 
 
 def effects_of_method(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.semantic.followed import followed
-from placement_lint.semantic.functions import only_return
+from placement_lint.semantic.returned import only_return
 from placement_lint.syntax.calls import integer_value
 from placement_lint.syntax.definitions import function_of
 

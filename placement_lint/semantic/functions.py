@@ -10,10 +10,12 @@ import libcst as cst
 from placement_lint.semantic.enclosing import runs_only_while_traced
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.object_classes import called_method, overriding_method
-from placement_lint.syntax.definitions import function_of, only_caches
+from placement_lint.semantic.returned import only_return
+from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import function_of, is_as_written, is_static, only_caches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from placement_lint.semantic.file_view import FileView
     from placement_lint.syntax.definitions import Function
@@ -25,7 +27,8 @@ _MOST_FUNCTIONS = 64
 def method_calls_on_result(call: cst.Call, ctx: FileView) -> Iterator[cst.Call]:
     """Yield the calls of methods of what a call makes, where it is bound to a name: `pool.map(f)`.
 
-    By `as name` of a `with`, in its body, or by an assignment, wherever the variable is seen.
+    By `as name` of a `with`, in its body, or by an assignment, wherever the variable is seen; and
+    in a function of the file that it is passed to.
     """
     parent = ctx.parent(call)
     around: cst.CSTNode | None = ctx.tree.module
@@ -43,10 +46,33 @@ def method_calls_on_result(call: cst.Call, ctx: FileView) -> Iterator[cst.Call]:
             use = uses[number]
             if ctx.tree.index(use) >= ctx.tree.ends[top]:
                 break
-            method = ctx.parent(use)
-            called = ctx.parent(method) if isinstance(method, cst.Attribute) else None
-            if isinstance(called, cst.Call) and called.func is method:
-                yield called
+            yield from _method_calls(use, ctx)
+            for passed in _passed_as(use, ctx):
+                yield from _method_calls(passed, ctx)
+
+
+def _method_calls(use: cst.CSTNode, ctx: FileView) -> Iterator[cst.Call]:
+    """Yield the call of a method that a name is used for, if it is."""
+    method = ctx.parent(use)
+    called = ctx.parent(method) if isinstance(method, cst.Attribute) else None
+    if isinstance(called, cst.Call) and called.func is method:
+        yield called
+
+
+def _passed_as(use: cst.CSTNode, ctx: FileView) -> Sequence[cst.CSTNode]:
+    """Return the uses of the parameter that a call of a function of the file passes a name for."""
+    argument = ctx.parent(use)
+    call = ctx.parent(argument) if isinstance(argument, cst.Arg) else None
+    function = function_of(call.func, ctx.names) if isinstance(call, cst.Call) else None
+    if not isinstance(call, cst.Call) or not isinstance(function, cst.FunctionDef):
+        return ()
+    first = isinstance(call.func, cst.Attribute) and not is_static(function, ctx.names)
+    parameters = [*function.params.posonly_params, *function.params.params][first:]
+    for place, each in enumerate((*parameters, *function.params.kwonly_params)):
+        position = place if place < len(parameters) else None
+        if Arguments(call).get(position, each.name.value) is use:
+            return ctx.names.uses(each.name.value, ctx.names.scope(function.body))
+    return ()
 
 
 def calls_inside(function: Function, ctx: FileView, *, traced: bool = True) -> Iterator[cst.Call]:
@@ -59,13 +85,6 @@ def calls_inside(function: Function, ctx: FileView, *, traced: bool = True) -> I
     for node in nodes_inside(function, ctx, (cst.Call,), traced=traced):
         if isinstance(node, cst.Call):
             yield node
-
-
-def only_return(function: cst.FunctionDef, ctx: FileView) -> cst.BaseExpression | None:
-    """Return what the one `return` of a function gives; None where it has several, or yields."""
-    ways = ctx.tree.every(cst.Return, cst.Yield, below=function.body)
-    own = [each for each in ways if ctx.function(each) is function]
-    return own[0].value if len(own) == 1 and isinstance(own[0], cst.Return) else None
 
 
 def made_function(node: cst.BaseExpression, ctx: FileView) -> Function | None:
@@ -152,7 +171,7 @@ class _Run:
             inner = self._called(each, is_given=each is not node.func)
             if inner is None or id(inner) in self._seen or len(self._seen) >= _MOST_FUNCTIONS:
                 continue
-            if isinstance(inner, cst.Lambda) or not inner.decorators:
+            if is_as_written(inner, self._ctx.names):
                 yield from self.nodes(inner)
 
     def _called(self, node: cst.BaseExpression, *, is_given: bool) -> Function | None:

@@ -24,13 +24,14 @@ from placement_lint.semantic.followed import bound_before, followed
 from placement_lint.semantic.functions import made_function, nodes_inside
 from placement_lint.semantic.object_classes import called_method, class_called
 from placement_lint.semantic.program_queries import GivenTo
+from placement_lint.semantic.returned import given_by
 from placement_lint.semantic.spread_options import AllArguments
 from placement_lint.semantic.written_tables import choices, is_taken, listed_items, registered
 from placement_lint.syntax.calls import Arguments, integer_value, is_none, string_value
 from placement_lint.syntax.definitions import (
     function_of,
     initializer,
-    is_static,
+    is_as_written,
     parameter_named,
 )
 
@@ -170,7 +171,7 @@ def _function(node: cst.BaseExpression, view: FileView) -> Function | None:
         function_of(node, view.names, _STATIC)
         or called_method(node, view)
         or made_function(node, view)
-        or function_of(followed(node, view), view.names, _STATIC)
+        or function_of(given_by(node, view), view.names, _STATIC)
     )
 
 
@@ -179,7 +180,7 @@ def _is_compiled(function: cst.BaseExpression, view: FileView) -> bool:
     name = view.name(function)
     if name is not None and runs_on_device(name):
         return True
-    maker = view.called(followed(function, view))
+    maker = view.called(given_by(function, view))
     row = TABLE.get(maker or "")
     if row is not None and row.effect is Effect.TRANSFORM:
         return True
@@ -205,7 +206,7 @@ def _of_workers(call: cst.Call, view: FileView, name: str) -> Iterator[FirstComp
     count = None if workers is None else _count(workers, view)
     given = _given(call, name, view)
     for each, _, is_run in given.objects if name == TORCH else ():
-        made = followed(each, view)
+        made = given_by(each, view)
         if isinstance(made, cst.Call) and gives_jax_arrays(made):
             is_certain = is_run and count is not None
             yield FirstComputation(GivenTo.WORKERS, call, _FORMATTING, made, None, is_certain)
@@ -279,7 +280,7 @@ def _derives_from_loader(cls: cst.ClassDef, view: FileView) -> bool:
 
 def _count(workers: cst.BaseExpression, view: FileView) -> int | None:
     """Return a number of workers: of a parameter, its default; None: it is not known."""
-    node = followed(workers, view)
+    node = given_by(workers, view)
     if isinstance(node, cst.Name):
         parameter = parameter_named(node, view.names)
         if parameter is not None and parameter.default is not None:
@@ -298,7 +299,7 @@ def _workers(call: cst.Call, name: str, view: FileView) -> cst.BaseExpression | 
         processes = arguments.get(None, PROCESSES)
         return None if processes is not None and is_none(processes) else processes
     options = arguments.get(0, "options")
-    options = None if options is None else followed(options, view)
+    options = None if options is None else given_by(options, view)
     return Arguments(options).get(0, "num_workers") if isinstance(options, cst.Call) else options
 
 
@@ -397,11 +398,8 @@ def _run_here(given: _Given, view: FileView) -> Iterator[tuple[Function, bool]]:
         found = registered(followed(each, view), view)
         yield from ((made, False) for made in found if isinstance(made, cst.FunctionDef))
         function = _function(each, view)
-        if function is None:
-            continue
-        decorators = getattr(function, "decorators", ())
-        # A decorated function may be anything, but for a static method.
-        if not decorators or (len(decorators) == 1 and is_static(function, view.names)):
+        # A decorated function may be anything.
+        if function is not None and is_as_written(function, view.names):
             yield function, is_certain
     for made, methods, is_certain in given.objects:
         for method, is_sure in _methods(made, methods, view):
@@ -427,7 +425,7 @@ def _methods(
     """Yield the methods of these names that an object has from the class that makes it here, and
     whether it is that class.
     """
-    maker = followed(node, view)
+    maker = given_by(node, view)
     for made, is_sure in classes_made_by(maker, view):
         yield from ((method, is_sure) for method in methods_of(made, names))
     if parameter_named(maker, view.names) is not None:

@@ -21,6 +21,7 @@ from placement_lint.syntax.definitions import (
     PROPERTIES,
     applied,
     assigned_by,
+    class_named,
     class_of_receiver,
     is_generator,
     keeps_fields,
@@ -640,6 +641,27 @@ def _attributes_of(cls: cst.ClassDef, facts: ModuleFacts) -> dict[str, list[cst.
         elif not _is_bound(node, parent, facts):
             continue
         found.setdefault(node.attr.value, []).append(said)
+    for name, values in facts.fact(_set_from_outside).get(id(cls), {}).items():
+        found.setdefault(name, []).extend(values)
+    return found
+
+
+def _set_from_outside(facts: ModuleFacts) -> dict[int, dict[str, list[cst.BaseExpression]]]:
+    """Return what is assigned to attributes of an object by its name: `state.step = make()`.
+
+    By the class of which one call makes what the name is, as far as the file has it.
+    """
+    found: dict[int, dict[str, list[cst.BaseExpression]]] = {}
+    for each in facts.tree.every(cst.AssignTarget):
+        target, statement = each.target, facts.tree.parent(each)
+        is_one = isinstance(target, cst.Attribute) and isinstance(target.value, cst.Name)
+        if not isinstance(target, cst.Attribute) or not is_one:
+            continue
+        made = facts.names.sole_value(target.value)
+        cls = class_named(made.func, facts.names) if isinstance(made, cst.Call) else None
+        if cls is not None and isinstance(statement, cst.Assign):
+            places = found.setdefault(id(cls), {}).setdefault(target.attr.value, [])
+            places.append(statement.value)
     return found
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.semantic.followed import followed
 from placement_lint.semantic.own_attributes import own_attribute
+from placement_lint.semantic.returned import given_by
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import (
     PARTIAL,
@@ -28,10 +28,11 @@ def class_of_object(node: cst.BaseExpression, view: FileView) -> cst.BaseExpress
     """Return what names the class of an object, perhaps a function that makes it; None: not known.
 
     An object is what a name is bound to once, what `self.name` is set to once in its class, what
-    `d.setdefault(key, Class())` gives, or a parameter that is annotated with its class.
+    `d.setdefault(key, Class())` gives, what a function of the file returns that makes it, or a
+    parameter that is annotated with its class.
     """
     for _ in range(_STEPS):
-        node = followed(node, view)
+        node = given_by(node, view)
         if isinstance(node, cst.Attribute):
             made = own_attribute(node, view)
             if made is None:
@@ -65,7 +66,7 @@ def _annotation(node: cst.BaseExpression, view: FileView) -> cst.BaseExpression 
 def method_of_object(node: cst.BaseExpression, view: FileView) -> cst.FunctionDef | None:
     """Return the method of a class of this file that an expression surely is, perhaps a partial."""
     for _ in range(_STEPS):
-        node = followed(node, view)
+        node = given_by(node, view)
         if not isinstance(node, cst.Call) or view.called(node) != PARTIAL:
             break
         inner = Arguments(node).get(0, "func")
@@ -74,7 +75,22 @@ def method_of_object(node: cst.BaseExpression, view: FileView) -> cst.FunctionDe
         node = inner
     if not isinstance(node, cst.Attribute):
         return None
-    return _method(class_of_object(node.value, view), node.attr.value, view)
+    found = _method(class_of_object(node.value, view), node.attr.value, view)
+    return found or _of_passed(node, view)
+
+
+def _of_passed(node: cst.Attribute, view: FileView) -> cst.FunctionDef | None:
+    """Return the method of a parameter that all calls of a function give an object of one class."""
+    parameter = parameter_named(given_by(node.value, view), view.names)
+    if parameter is None or parameter.annotation is not None:
+        return None
+    # Rules import this module where LibCST may not be needed.
+    from placement_lint.semantic.known_types import KnownTypes
+
+    types = view.module.fact(KnownTypes)
+    known = types.of(node.value)
+    cls = None if known is None else types.class_here(known)
+    return None if cls is None else method_of_class(cls, node.attr.value, view.names)
 
 
 def called_method(node: cst.BaseExpression, view: FileView) -> cst.FunctionDef | None:

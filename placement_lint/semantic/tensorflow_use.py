@@ -59,7 +59,7 @@ def tensorflow_computes(facts: ModuleFacts, member: str = "") -> bool:
     what is executed when the file is imported.
     """
     computing = [each for each in facts.tree.every(cst.Call) if _computes(each, facts)]
-    defined = facts.fact(_definitions)
+    defined, assigned = facts.fact(_definitions), facts.fact(_assigned)
     if member not in defined or not computing:
         return bool(computing)
     used: set[cst.CSTNode] = set()
@@ -69,7 +69,9 @@ def tensorflow_computes(facts: ModuleFacts, member: str = "") -> bool:
         if node not in used:
             used.add(node)
             names = (each.value for each in facts.tree.every(cst.Name, below=node))
-            following += [defined[name] for name in names if name in defined]
+            following += [
+                made for name in names if (made := defined.get(name) or assigned.get(name))
+            ]
     outer = {*defined.values()} - used
     return any(outer.isdisjoint(facts.tree.ancestors(each)) for each in computing)
 
@@ -84,6 +86,16 @@ def _definitions(facts: ModuleFacts) -> dict[str, cst.CSTNode]:
         name: bindings[0].node
         for name, bindings in bound.items()
         if len(bindings) == 1 and isinstance(bindings[0].node, cst.FunctionDef | cst.ClassDef)
+    }
+
+
+def _assigned(facts: ModuleFacts) -> dict[str, cst.CSTNode]:
+    """Return what a file assigns to a name at its top level, once: `frames = Frames()`."""
+    bound = facts.names.scope(facts.tree.module).bindings
+    return {
+        name: bindings[0].value
+        for name, bindings in bound.items()
+        if len(bindings) == 1 and bindings[0].value is not None
     }
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.semantic.followed import followed
 from placement_lint.semantic.own_attributes import class_variables, own_attribute
+from placement_lint.semantic.returned import given_by
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
 from placement_lint.syntax.definitions import parameter_named
 
@@ -30,7 +30,7 @@ def entries_of(
 
     `known`: those that are, also where others are added to them: `{**DEFAULTS, **given}`.
     """
-    node = followed(node, view)
+    node = given_by(node, view)
     if isinstance(node, cst.Attribute):
         node = own_attribute(node, view) or node
     if isinstance(node, cst.Subscript) and steps:
@@ -63,7 +63,7 @@ def choices(node: cst.BaseExpression, view: FileView) -> Iterator[tuple[cst.Base
     table that is written out, the item under a key that is, and else perhaps any; of what the
     bodies of classes assign, that of the class around, and perhaps that of one derived from it.
     """
-    asked, node = node, followed(node, view)
+    asked, node = node, given_by(node, view)
     loop = view.names.sole_definition(node) if isinstance(node, cst.Name) else None
     if isinstance(node, cst.IfExp):
         yield from choices(node.body, view)
@@ -181,7 +181,7 @@ def _all_stored(facts: ModuleFacts) -> _AllStored:
 
 def _items(node: cst.BaseExpression, view: FileView) -> list[cst.BaseExpression]:
     """Return the items of a list or a tuple that is written out."""
-    made = followed(node, view)
+    made = given_by(node, view)
     if not isinstance(made, cst.List | cst.Tuple):
         return []
     if any(isinstance(each, cst.StarredElement) for each in made.elements):
@@ -200,7 +200,7 @@ def listed_items(node: cst.BaseExpression | None, view: FileView) -> list[cst.Ba
         if not pending:
             break
         asked = pending.pop()
-        made = followed(asked, view)
+        made = given_by(asked, view)
         if isinstance(asked, cst.Name) and isinstance(made, cst.List):
             added = [*_added(asked, view)]
             found += [item for item, is_list in added if not is_list]

@@ -383,6 +383,12 @@ def is_static(function: Function, names: Names) -> bool:
     return _is_decorated_by(function, "builtins.staticmethod", names)
 
 
+def is_as_written(function: Function, names: Names) -> bool:
+    """Return whether calling a function executes its body: `staticmethod` alone may decorate it."""
+    decorators = function.decorators if isinstance(function, cst.FunctionDef) else ()
+    return not decorators or (len(decorators) == 1 and is_static(function, names))
+
+
 def _is_decorated_by(function: Function, name: str, names: Names) -> bool:
     decorators = function.decorators if isinstance(function, cst.FunctionDef) else ()
     return any(names.qualified(each.decorator) == name for each in decorators)

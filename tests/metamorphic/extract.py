@@ -192,10 +192,13 @@ def _extracted_run(
     )
     if _has_long_string(nodes):
         return None
-    call = f"{indent}{new}({', '.join(read)})\n"
+    targets = f"{', '.join(bound)} = " if bound else ""
+    is_line = len(run) == 1 and run[0].lineno == run[0].end_lineno
+    # What one line does may be reported where it is called.
+    mark = program.mark(path, run[0].lineno) if is_line else ""
+    call = f"{indent}{targets}{new}({', '.join(read)}){mark}\n"
     if bound:
         inner += f"{indent}{_STEP}return {', '.join(bound)}\n"
-        call = f"{indent}{', '.join(bound)} = {new}({', '.join(read)})\n"
     return text.edited([Edit(start, end, f"{indent}def {new}({', '.join(read)}):\n{inner}{call}")])
 
 

@@ -10,8 +10,8 @@ from placement_lint.jaxmodel.libraries.optax import LIBRARY
 from placement_lint.placement.domain import program_values, values
 from placement_lint.placement.domain.library_values import Optimizer
 from placement_lint.semantic.followed import followed
-from placement_lint.semantic.functions import only_return
 from placement_lint.semantic.own_attributes import own_attribute
+from placement_lint.semantic.returned import only_return
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import class_of_method
 

@@ -119,10 +119,10 @@ class GlobalArrayFetched(Rule):
     ## What it does not flag
     Replicated arrays, which each process holds completely; a mesh of `jax.local_devices()`; an
     array of unknown sharding or devices, including results of computations; parts
-    (`x.addressable_shards`, `x.addressable_data(0)`). Code that
-    a condition may leave to an only process, as all but `jax.process_count() > 1` may, or to arrays
-    that are fully addressable. A RuntimeError that is caught; tests. Programs without any call for
-    several processes.
+    (`x.addressable_shards`, `x.addressable_data(0)`). Code that a condition may leave to an only
+    process, as all but `jax.process_count() > 1` may, or to arrays that are fully addressable, also
+    around all calls of the function. A RuntimeError that is caught; tests. Programs without any
+    call for several processes.
 
     ## Verified by
     The proof runs two processes, which make one array of their parts; `np.asarray` of it raises.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
 
+_MOST_CALLS = 16
+"""Calls of one function that may all be excused."""
 _INDEX = "jax.process_index"
 _TELLING = (INITIALIZE, "jax.process_count")
 _JOINING = (
@@ -220,4 +223,22 @@ def is_silent_at(
     """Return whether an error between processes is none at a node: it is traced, runs in one
     process, or is caught there. `at`: what the finding is reported at.
     """
-    return ctx.flow.is_traced(node) or is_excused(at, ctx) or is_caught(at, ctx, failures)
+    return ctx.flow.is_traced(node) or _is_none(at, ctx, failures, set())
+
+
+def _is_none(node: cst.CSTNode, ctx: Context, failures: frozenset[str], seen: set[int]) -> bool:
+    """Return whether an error is none here, or in all that calls the function around, but tests."""
+    if is_excused(node, ctx) or is_caught(node, ctx, failures):
+        return True
+    function = ctx.function(node)
+    if not isinstance(function, cst.FunctionDef) or id(function) in seen:
+        return False
+    # Only what has something to report needs it.
+    from placement_lint.rules.commitment.mixtures import calls_by_name
+
+    seen.add(id(function))
+    every = itertools.islice(calls_by_name(function.name.value, ctx), _MOST_CALLS + 1)
+    calls = [(call, there) for call, there in every if not is_in_test(call, there)]
+    return 0 < len(calls) <= _MOST_CALLS and all(
+        _is_none(call, there, failures, seen) for call, there in calls
+    )

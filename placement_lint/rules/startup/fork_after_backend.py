@@ -13,11 +13,11 @@ from placement_lint.rules.base import Rule
 from placement_lint.semantic.elsewhere import effects_of, method_effects
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.semantic.execution_order import timeline
-from placement_lint.semantic.followed import followed
 from placement_lint.semantic.functions import calls_inside, method_calls_on_result
 from placement_lint.semantic.module_summary import Kind
 from placement_lint.semantic.object_classes import called_method
 from placement_lint.semantic.own_attributes import own_attribute
+from placement_lint.semantic.returned import given_by
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 from placement_lint.syntax.definitions import class_named, function_of, method_of_class
 
@@ -175,9 +175,9 @@ def _process_class(node: cst.Call, ctx: Context) -> cst.ClassDef | None:
 
 def _context_method(node: cst.BaseExpression, ctx: Context) -> str | None:
     """Return the method of a context where it is `multiprocessing.get_context("fork")`."""
-    node = followed(node, ctx)
+    node = given_by(node, ctx)
     if isinstance(node, cst.Attribute) and (held := own_attribute(node, ctx)) is not None:
-        node = followed(held, ctx)
+        node = given_by(held, ctx)
     if not isinstance(node, cst.Call) or not _is_module_function(node, "get_context", ctx):
         return None
     method = Arguments(node).get(0, "method")

@@ -17,7 +17,6 @@ from placement_lint.rules.transfers.compiled_values import is_compiled_elsewhere
 from placement_lint.rules.transfers.jitted_calls import jitted
 from placement_lint.semantic.elsewhere import effects_of, method_effects, objects_in
 from placement_lint.semantic.enclosing import is_in_test
-from placement_lint.semantic.functions import only_return
 from placement_lint.semantic.host_reads import (
     goes_through_items,
     is_formatting,
@@ -35,6 +34,7 @@ from placement_lint.semantic.loops import loop_around, runs_in_each_iteration
 from placement_lint.semantic.object_classes import called_method
 from placement_lint.semantic.passed_on import is_used_up
 from placement_lint.semantic.program_queries import ONLY_READS
+from placement_lint.semantic.returned import only_return
 from placement_lint.semantic.tested_names import names_tested
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments, elements_or_self

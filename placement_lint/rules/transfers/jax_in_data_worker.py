@@ -37,10 +37,11 @@ class JaxInDataWorker(Rule):
     step of an object that calls several in order), the operations; and what `map` and
     `filter` of a Hugging Face dataset run in the processes of `num_proc=`. These are functions,
     objects and classes of the same file or of another file of the run, where it is reported, and
-    what they call, also where an object of the program holds them, or a dict of options
-    (`**options`). `jnp.array` and `jnp.asarray` count as computations, and so do the items of a
-    dataset `with_format("jax")`, and operators, indices and methods of an array that the dataset
-    holds (`self.images[index]`) or that the file made, where it is certainly one of JAX.
+    what they call, also where an object of the program holds them, a dict of options
+    (`**options`), or a function of the loader's file returns them, alone or with others.
+    `jnp.array` and `jnp.asarray` count as computations, and so do the items of a dataset
+    `with_format("jax")`, and operators, indices and methods of an array that the dataset holds
+    (`self.images[index]`) or that the file made, where it is certainly one of JAX.
 
     ## Why is this bad?
     Each worker is a separate process. A forked worker inherits the locks of JAX's threads but not

@@ -9,8 +9,8 @@ import libcst as cst
 
 from placement_lint.rules.devices.queries import is_cpu_device
 from placement_lint.semantic.followed import assigned_value, followed
-from placement_lint.semantic.functions import only_return
 from placement_lint.semantic.own_attributes import own_attribute
+from placement_lint.semantic.returned import only_return
 from placement_lint.syntax.calls import Arguments, elements_or_self, integer_value, string_value
 from placement_lint.syntax.definitions import applied, function_of, named_function, only_caches
 

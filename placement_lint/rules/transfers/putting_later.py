@@ -11,7 +11,7 @@ from placement_lint.placement.domain import contents, values
 from placement_lint.rules.transfers.put_trees import is_named
 from placement_lint.rules.transfers.putting_functions import function_called
 from placement_lint.semantic.followed import assigned_parts, value_for
-from placement_lint.semantic.functions import only_return
+from placement_lint.semantic.returned import only_return
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import assigned_by, named_function
 from placement_lint.syntax.dotted import dotted

@@ -54,7 +54,7 @@ from placement_lint.rules.transfers.putting_later import (
 from placement_lint.rules.transfers.staged_fixes import CONVERTING, filling_plan, put_plan
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.followed import assigned_value, followed
-from placement_lint.semantic.functions import only_return
+from placement_lint.semantic.returned import only_return
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import applied, function_of
 
