@@ -137,24 +137,42 @@ class Objects:
         self, result: Value, made: AbstractSet[Instance], call: Place, state: State
     ) -> Value:
         """Return what a call returns: objects that it made are others than the last time."""
-        renamed: dict[Instance, Instance] = {}
+        found: set[Instance] = set()
         pending = [each for each in objects_in(result) if each in made]
         while pending:
             old = pending.pop()
-            if old in renamed:
+            if old in found:
                 continue
-            renamed[old] = replace(old, through=call, nth=_nth(self._program.nth, old.nth))
+            found.add(old)
             for held in self._program.trees.fields(old, state).values():
                 pending += [each for each in objects_in(held) if each in made]
+        renamed = self._renamed(found, call)
         self.superseded.update(renamed)
-        for old, new in renamed.items():
+        for old in found:
             fields = self._program.trees.fields(old, state)
             for name in fields:
                 state.variables[old, name] = NOTHING
             self._program.trees.make(
-                new, {name: with_objects(held, renamed) for name, held in fields.items()}, state
+                renamed.get(old, old),
+                {name: with_objects(held, renamed) for name, held in fields.items()},
+                state,
             )
         return with_objects(result, renamed)
+
+    def _renamed(self, found: AbstractSet[Instance], call: Place) -> dict[Instance, Instance]:
+        """Return the objects that others stand for which a call gives, each for its own.
+
+        An object and its copy, as `device_put` gives one, differ by the call that made the copy:
+        of them one is renamed, and the others stay what they are.
+        """
+        renamed: dict[Instance, Instance] = {}
+        taken: set[Instance] = set()
+        for old in sorted(found, key=lambda each: (each.through is not None, each.through or call)):
+            new = replace(old, through=call, nth=_nth(self._program.nth, old.nth))
+            if new not in taken:
+                taken.add(new)
+                renamed[old] = new
+        return renamed
 
 
 def _nth(outer: int, inner: int) -> int:
