@@ -14,6 +14,7 @@ from placement_lint.jaxmodel.tracing import TraceKind
 from placement_lint.placement.facts.annotations import is_plain
 from placement_lint.semantic.donation.buffers import Buffers, Nature, Surety
 from placement_lint.semantic.donation.expressions import MOST_FILES, OutOfStepsError
+from placement_lint.semantic.donation.leading import leading, owners
 from placement_lint.semantic.donation.left_gone import left_gone, readers
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.semantic.donation.statements import DonationStatements
@@ -38,7 +39,6 @@ _MOST_LEFT = 16
 _DEEPEST = 3
 """Attributes of attributes that are looked into."""
 _SETTING = (cst.AssignTarget, cst.AugAssign, cst.Element)
-_WORDS = frozenset({"donate", "donate_argnames", "donate_argnums"})
 _WRITTEN_OUT = re.compile(
     r"donate(?:_argnums|_argnames)?[\"']?[\s\\]{0,40}[=:][\s\\]{0,40}(?!None\b|donate)[\w(\[{\"']"
 )
@@ -175,12 +175,12 @@ class Donations:
     # -- what is executed -------------------------------------------------------------------------
 
     def _execute(self) -> None:
-        leading = self._leading
-        if not leading:
+        worth_it = self._leading
+        if not worth_it:
             return
         module = self._tree.module
-        functions = [each for each in self._tree.every(cst.FunctionDef) if id(each) in leading]
-        if id(module) in leading:
+        functions = [each for each in self._tree.every(cst.FunctionDef) if id(each) in worth_it]
+        if id(module) in worth_it:
             self._begin()
             self._run.frames[id(self._facts.names.module_scope)] = self._run.new_number()
             self._run.block(module)
@@ -448,107 +448,13 @@ class Donations:
 
     @cached_property
     def _leading(self) -> set[int]:
-        """Return the functions that may lead to a donation, and the module, as `id`.
-
-        By the last parts of names, whatever these stand for.
-        """
-        users: dict[str, set[int]] = {}
-        pending: list[str] = []
-        owners, index = self._owners, self._tree.index
-        named = [*self._tree.every(cst.Name, cst.Attribute)]
-        for node in named:
-            text = node.attr.value if isinstance(node, cst.Attribute) else node.value
-            users.setdefault(str(text), set()).add(owners[index(node)])
-        found: set[int] = set()
-        fresh: set[int] = set()
-        for call in self._tree.every(cst.Call):
-            if any(each.keyword is not None and each.keyword.value in _WORDS for each in call.args):
-                fresh.add(owners[index(call)])
-                pending += self._names_of(call)
-            elif self._run.carried(call):
-                fresh.add(owners[index(call)])
-        for node in named:
-            if self._run.donating(self._facts.names.qualified(node)):
-                fresh.add(owners[index(node)])
-                pending += self._names_of(node)
-        seen: set[str] = set()
-        names_by_owner = self._function_names()
-        while pending or fresh:
-            for owner in fresh - found:
-                pending += names_by_owner.get(owner, ())
-            found |= fresh
-            fresh = set()
-            while pending:
-                name = pending.pop()
-                if name not in seen:
-                    seen.add(name)
-                    fresh |= users.get(name, set()) - found
-                    pending += self._assigned_from.get(name, ())
-        return found
-
-    @property
-    def _assigned_from(self) -> dict[str, list[str]]:
-        """For the last part of a name, what is assigned from an expression that has it."""
-        known = self.__dict__.get("_assigned")
-        if known is None:
-            known = {}
-            for assign in self._tree.every(cst.Assign):
-                targets = [text for target in assign.targets for text in _last_parts(target.target)]
-                for node in self._tree.every(cst.Name, cst.Attribute, below=assign.value):
-                    name = node.attr.value if isinstance(node, cst.Attribute) else node.value
-                    known.setdefault(str(name), []).extend(targets)
-                if isinstance(assign.value, cst.Name):
-                    known.setdefault(assign.value.value, []).extend(targets)
-            for cls in self._tree.every(cst.ClassDef):
-                for base in cls.bases:
-                    if isinstance(base.value, cst.Name):
-                        known.setdefault(base.value.value, []).append(cls.name.value)
-            self.__dict__["_assigned"] = known
-        found: dict[str, list[str]] = known
-        return found
-
-    def _function_names(self) -> dict[int, list[str]]:
-        """Return by what a function is called: what Python calls by itself, by its class."""
-        found: dict[int, list[str]] = {}
-        for each in self._tree.every(cst.FunctionDef):
-            names = found[id(each)] = [each.name.value]
-            cls = self._facts.names.scope(each).node
-            if each.name.value.startswith("__") and isinstance(cls, cst.ClassDef):
-                names.append(cls.name.value)
-        return found
-
-    def _names_of(self, call: cst.CSTNode) -> list[str]:
-        """Return what a call that makes something which donates is bound to."""
-        for ancestor in self._tree.ancestors(call):
-            if isinstance(ancestor, cst.ClassDef):
-                # A class of the file with such a base: any method of its may use what it inherits.
-                methods = self._tree.every(cst.FunctionDef, below=ancestor)
-                return [ancestor.name.value, *(each.name.value for each in methods)]
-            if isinstance(ancestor, cst.Assign):
-                return [text for target in ancestor.targets for text in _last_parts(target.target)]
-            if isinstance(ancestor, cst.AnnAssign):
-                return _last_parts(ancestor.target)
-            if isinstance(ancestor, cst.Decorator):
-                function = self._tree.parent(ancestor)
-                return [function.name.value] if isinstance(function, cst.FunctionDef) else []
-            if isinstance(ancestor, cst.BaseStatement):
-                break
-        return []
+        """Return the functions that may lead to a donation, and the module, as `id`."""
+        run = self._run
+        return leading(self._facts, self._owners, donating=run.donating, carried=run.carried)
 
     @cached_property
     def _owners(self) -> list[int]:
-        """Return for each node the function that it is in, or the module, as `id`.
-
-        A decorator is outside of what it decorates.
-        """
-        nodes, found = self._tree.nodes, [id(self._tree.module)]
-        for place, parent in enumerate(self._tree.parents):
-            if not place:
-                continue
-            around = nodes[parent]
-            is_inside = type(around) is cst.FunctionDef and type(nodes[place]) is not cst.Decorator
-            found.append(id(around) if is_inside else found[parent])
-        return found
+        return owners(self._tree)
 
 
 def _donates_by_itself(facts: ModuleFacts) -> bool:
@@ -565,15 +471,15 @@ def _entries(facts: ModuleFacts) -> list[cst.FunctionDef | cst.Module]:
     The functions at its top, and the module itself.
     """
     donations = Donations(facts, is_executed=False)
-    leading = donations._leading
+    worth_it = donations._leading
     found: list[cst.FunctionDef | cst.Module] = [
         each
         for each in facts.tree.every(cst.FunctionDef)
-        if id(each) in leading
+        if id(each) in worth_it
         and facts.names.scope(each) is facts.names.module_scope
         and not donations.is_traced(each)
     ]
-    return [*([facts.tree.module] if id(facts.tree.module) in leading else []), *found]
+    return [*([facts.tree.module] if id(facts.tree.module) in worth_it else []), *found]
 
 
 def _wholes(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -587,11 +493,3 @@ def _own_name(node: cst.BaseExpression, names: Names) -> str | None:
     """Return the name of an attribute of the object whose method the code is in."""
     is_own = isinstance(node, cst.Attribute) and class_of_receiver(node.value, names) is not None
     return node.attr.value if isinstance(node, cst.Attribute) and is_own else None
-
-
-def _last_parts(target: cst.BaseExpression) -> list[str]:
-    if isinstance(target, cst.Tuple | cst.List):
-        return [text for each in target.elements for text in _last_parts(each.value)]
-    if isinstance(target, cst.Attribute):
-        return [target.attr.value]
-    return [target.value] if isinstance(target, cst.Name) else []
