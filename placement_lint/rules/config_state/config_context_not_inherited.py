@@ -21,7 +21,7 @@ from placement_lint.rules.devices.queries import is_pinned_to_cpu
 from placement_lint.semantic.config_contexts import context_of
 from placement_lint.semantic.elsewhere import effects_of, method_effects
 from placement_lint.semantic.followed import bound_before, followed
-from placement_lint.semantic.functions import calls_inside
+from placement_lint.semantic.functions import calls_inside, nodes_inside
 from placement_lint.semantic.object_classes import called_method
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.semantic.tracing import TracedFunctions
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.places import Place
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
-    from placement_lint.semantic.program_queries import EffectOrigin
+    from placement_lint.semantic.program_queries import EffectOrigin, FunctionEffects
     from placement_lint.syntax.definitions import Function
 
 _CONTEXT = "jax.default_device"
@@ -504,24 +504,26 @@ def _first_of_values(
     return None
 
 
-def _first_made(function: Function, ctx: Context, others: int = 0) -> cst.CSTNode | None:
+def _first_made(
+    function: Function, ctx: Context, others: int = 0, *, files: int = 1
+) -> cst.CSTNode | None:
     """Return the first place at which a function makes an array on the default device.
 
     In its body, or in what that calls, of the same file or, directly, of another one; or by so
-    many calls of methods of `others`.
+    many calls of methods of `others`. `files`: see `_made_elsewhere`.
     """
     if isinstance(function, cst.FunctionDef) and any(
         ctx.is_call(decorator.decorator, _CONTEXT) for decorator in function.decorators
     ):
         return None
-    calls = list(calls_inside(function, ctx))
-    if any(ctx.called(call) == _CONTEXT for call in calls):
+    nodes = list(nodes_inside(function, ctx, (cst.Call, cst.With)))
+    if any(_enters_block(node, ctx) for node in nodes):
         return None
-    for call in calls:
-        if _is_under_host(call, ctx):
+    for call in nodes:
+        if not isinstance(call, cst.Call) or _is_under_host(call, ctx):
             continue
         if not _places(ctx.called(call)):
-            if _made_elsewhere(call.func, ctx) is not None or _maps_placing(call, ctx):
+            if _made_elsewhere(call.func, ctx, files) is not None or _maps_placing(call, ctx):
                 return call
             is_of_other = others and isinstance(call.func, cst.Attribute) and not ctx.called(call)
             if is_of_other and _first_of_values(call.func, ctx, others - 1) is not None:
@@ -535,19 +537,72 @@ def _first_made(function: Function, ctx: Context, others: int = 0) -> cst.CSTNod
     return None
 
 
+def _enters_block(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether a call makes `jax.default_device(…)`, or a `with` or an `ExitStack` enters
+    what does, also in another file.
+    """
+    if isinstance(node, cst.With):
+        return any(_may_be_block(item.item, ctx) for item in node.items)
+    if not isinstance(node, cst.Call) or ctx.called(node) == _CONTEXT:
+        return isinstance(node, cst.Call)
+    is_entered = isinstance(node.func, cst.Attribute) and node.func.attr.value == "enter_context"
+    entered = Arguments(node).get(0, "cm") if is_entered else None
+    return entered is not None and _may_be_block(entered, ctx)
+
+
+def _may_be_block(manager: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether a context manager may set the default device: by its value, or by what the
+    function of another file does that makes it.
+    """
+    if any(isinstance(atom, values.DefaultDeviceContext) for atom in ctx.flow.value(manager)):
+        return True
+    if not isinstance(manager, cst.Call):
+        return context_of(manager, ctx) is not None
+    return _has_block(effects_of(manager.func, ctx))
+
+
 def _maps_placing(call: cst.Call, ctx: Context) -> bool:
     """Return whether a call makes arrays of leaves: `jax.tree.map(jnp.asarray, tree)`."""
     mapped = Arguments(call).get(0, "f") if ctx.called(call) in TREE_MAPS else None
     return mapped is not None and _places(ctx.name(mapped))
 
 
-def _made_elsewhere(worker: cst.BaseExpression, ctx: Context) -> EffectOrigin | None:
-    """Return where a worker's function that another file defines first makes an array."""
-    effects = effects_of(worker, ctx) or method_effects(worker, "__call__", ctx)
-    if effects is None or any(call.name == _CONTEXT for call in effects.calls):
+def _made_elsewhere(
+    worker: cst.BaseExpression, ctx: Context, files: int = 1
+) -> EffectOrigin | None:
+    """Return where a worker's function that another file defines first makes an array.
+
+    None where it, or what it calls of a third file, enters a block. `files`: into how many it is
+    followed to see whether it runs under the host's block anyway.
+    """
+    near, far = (
+        effects_of(worker, ctx, reach) or method_effects(worker, "__call__", ctx, reach)
+        for reach in (1, 2)
+    )
+    if near is None or _has_block(far) or (files and _makes_nothing(worker, ctx, files - 1)):
         return None
-    made = (call for call in effects.calls if _places(call.name) and not call.is_placed)
-    return next(map(effects.origin, made), None)
+    made = (call for call in near.calls if _places(call.name) and not call.is_placed)
+    return next(map(near.origin, made), None)
+
+
+def _has_block(effects: FunctionEffects | None) -> bool:
+    return effects is not None and any(call.name == _CONTEXT for call in effects.calls)
+
+
+def _makes_nothing(worker: cst.BaseExpression, ctx: Context, files: int) -> bool:
+    """Return whether the functions that an expression surely is make no array on that device."""
+    program, held = ctx.flow.program, ctx.flow.value(worker)
+    places = {*functions_in(held)}
+    for atom in held:
+        if isinstance(atom, program_values.Instance):
+            called = program.classes.method(atom.cls, "__call__")
+            places |= set() if called is None else {called}
+    return len(places) == len(held) > 0 and all(
+        isinstance(function := program.node(place), cst.FunctionDef | cst.Lambda)
+        and (there := ctx.beside(place.module)) is not None
+        and _first_made(function, there, files=files) is None
+        for place in places
+    )
 
 
 def _places(name: str | None) -> bool:
