@@ -13,7 +13,7 @@ from placement_lint.files.test_paths import is_test_path
 from placement_lint.jaxmodel.platforms import PLACED_BY
 from placement_lint.jaxmodel.tracing import COMPILING
 from placement_lint.semantic.array_operators import operation_on_array, operations
-from placement_lint.semantic.compiled_functions import compiles
+from placement_lint.semantic.compiled_functions import compiles, is_compiled_where_defined
 from placement_lint.semantic.datasets import steps_of
 from placement_lint.semantic.elsewhere import effects_of
 from placement_lint.semantic.execution_order import timeline
@@ -158,8 +158,15 @@ class FunctionsElsewhere:
             )
             every += [] if effects is None else [effects]
         calls = [replace(call, path=call.path or e.path) for e in every for call in e.calls]
-        is_traced = any(each.is_traced for each in every)
-        return FunctionEffects(facts.path, tuple(calls), is_traced, None) if every else None
+        if not every:
+            return None
+        return FunctionEffects(
+            facts.path,
+            tuple(calls),
+            any(each.is_traced for each in every),
+            None,
+            runs_compiled=any(each.runs_compiled for each in every),
+        )
 
     def _effects(
         self,
@@ -190,6 +197,7 @@ class FunctionsElsewhere:
         inside = (
             () if is_cached else nodes_inside(function, view, operations(), traced=False, of=of)
         )
+        runs_compiled = False
         for call in inside:
             operation = operation_on_array(call, view)
             if operation is not None:
@@ -204,8 +212,11 @@ class FunctionsElsewhere:
                 is_placed |= view.called(outer) in _PUTTING
                 name = called_or_mapped(call, view) or name
                 calls.append(JaxCall(name, facts.line_of(call), is_placed))
-            elif name is not None:
-                calls += self._calls_below(facts.path, name, files - 1)
+            elif isinstance(own := function_of(call.func, facts.names), cst.FunctionDef):
+                runs_compiled |= is_compiled_where_defined(own, facts.names)
+            elif name is not None and (below := self._below(facts.path, name, files - 1)):
+                runs_compiled |= below.is_compiled or below.runs_compiled
+                calls += () if below.is_traced else below.calls
             if len(calls) >= _MOST_CALLS:
                 break
         start = None
@@ -214,14 +225,17 @@ class FunctionsElsewhere:
             if event is not None:
                 here = EffectOrigin(facts.path, facts.line_of(event.node), event.what)
                 start = event.origin or here
-        return FunctionEffects(facts.path, tuple(calls), is_traced, start, is_compiled)
+        return FunctionEffects(
+            facts.path, tuple(calls), is_traced, start, is_compiled, runs_compiled=runs_compiled
+        )
 
-    def _calls_below(self, path: str, name: str, files: int) -> list[JaxCall]:
-        """Return the calls of JAX in a function of a third file, which one of a file calls."""
+    def _below(self, path: str, name: str, files: int) -> FunctionEffects | None:
+        """Return what a function of a third file does, which one of a file calls."""
         effects = self.effects(path, name, files) if files else None
-        if effects is None or effects.is_traced:
-            return []
-        return [replace(call, path=call.path or effects.path) for call in effects.calls]
+        if effects is None:
+            return None
+        calls = [replace(call, path=call.path or effects.path) for call in effects.calls]
+        return replace(effects, calls=tuple(calls))
 
     def callers(self, path: str, function: str) -> CallsFromElsewhere:
         """Return how other files call a function, or a method of a class, at the top of a file."""

@@ -72,6 +72,8 @@ class FunctionEffects:
     reads: frozenset[int | str] = frozenset()
     """Where `ONLY_READS` was asked for: by position and by name, the arguments that it always reads
     on the host, to keep or to show them."""
+    runs_compiled: bool = False
+    """It calls a function that is compiled where it is defined, of any file."""
 
     def origin(self, call: JaxCall) -> EffectOrigin:
         """Return where a call is."""

@@ -253,7 +253,8 @@ def _is_of_jax_elsewhere(worker: cst.BaseExpression, ctx: Context) -> bool:
     effects = effects_of(worker, ctx, _FILES) or method_effects(worker, "__call__", ctx, _FILES)
     if effects is None:
         return False
-    return effects.is_traced or any(_needs_backend(call.name) for call in effects.calls)
+    runs_program = effects.is_traced or effects.runs_compiled
+    return runs_program or any(_needs_backend(call.name) for call in effects.calls)
 
 
 def _needs_backend(name: str) -> bool:
