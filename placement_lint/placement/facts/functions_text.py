@@ -29,9 +29,17 @@ def uses_of(modules: Iterable[Module], is_ours: Callable[[Module, str], bool]) -
     begun: set[str] = set()
     for module in modules:
         defining = {id(node.name) for node in module.tree.every(cst.ClassDef, cst.FunctionDef)}
-        for name, is_at_top in _handed_to_libraries(module, is_ours):
+        later: dict[str, set[str]] = {}
+        for name, function, begins in _handed_to_libraries(module, is_ours):
             defining.add(id(name))
-            begun |= {name.value} if is_at_top else set()
+            if begins:
+                by_whom = begun if function is None else later.setdefault(function, set())
+                by_whom.add(name.value)
+        waiting = [*begun]
+        while waiting:
+            started = later.pop(waiting.pop(), set()) - begun
+            begun |= started
+            waiting += started
         found |= {node.value for node in module.tree.every(cst.Name) if id(node) not in defining}
         imported = module.tree.every(cst.Attribute)
         found |= {each.attr.value for each in imported if module.names.qualified(each)}
@@ -73,29 +81,66 @@ _DISPLAYS = (cst.Dict, cst.DictElement, cst.Element, cst.List, cst.Tuple)
 
 def _handed_to_libraries(
     module: Module, is_ours: Callable[[Module, str], bool]
-) -> Iterator[tuple[cst.Name, bool]]:
-    """Yield the names that a statement gives a library to run, or runs, and whether that is what
-    a program begins with: `parser.set_defaults(run=train)` leaves it for later.
+) -> Iterator[tuple[cst.Name, str | None, bool]]:
+    """Yield the names that a statement gives a library to run, or runs.
+
+    Each with the function that has the statement, None at the top, and whether what is given runs
+    there: `parser.set_defaults(run=train)` leaves it for later.
     """
     for node in module.tree.every(cst.Expr):
         call = node.value
         if not isinstance(call, cst.Call):
             continue
-        around = module.tree.ancestors(node)
-        is_at_top = not any(isinstance(each, (cst.FunctionDef, cst.With)) for each in around)
-        if isinstance(call.func, cst.Name) and is_at_top:
-            yield call.func, True
+        functions = _functions_around(node, module)
+        if functions is None or len(functions) > 1:
+            function, is_known = None, False
+        else:
+            function, is_known = functions[0] if functions else None, True
+        if isinstance(call.func, cst.Name) and is_known and function is None:
+            yield call.func, None, True
         name = module.names.qualified(call.func)
         if name is None:
             is_given = isinstance(call.func, cst.Attribute) and call.func.attr.value in _TAKING
         else:
             is_given = not name.startswith(_NO_RUNNERS) and not is_ours(module, name)
         if is_given:
+            begins = is_known and name is not None and (function is None or name in _RUNNERS)
             for argument in call.args:
-                if isinstance(argument.value, cst.Name):
-                    yield argument.value, is_at_top and name is not None
+                given = _run_by(argument.value, module)
+                if given is not None:
+                    yield given, function, begins
 
 
+def _functions_around(node: cst.CSTNode, module: Module) -> list[str] | None:
+    """Return the names of the functions around a statement; None: it is inside of a `with`."""
+    found = []
+    for around in module.tree.ancestors(node):
+        if isinstance(around, cst.With):
+            return None
+        if isinstance(around, cst.FunctionDef):
+            found.append(around.name.value)
+    return found
+
+
+def _run_by(given: cst.BaseExpression, module: Module) -> cst.Name | None:
+    """Return the name of the function that runs where an argument is called: by itself, with
+    arguments that `functools.partial` keeps, or in a lambda that only calls it.
+    """
+    bound = module.names.sole_value(given) if isinstance(given, cst.Name) else None
+    if bound is not None:
+        given = bound
+    if isinstance(given, cst.Lambda) and isinstance(given.body, cst.Call):
+        given = given.body.func
+    elif isinstance(given, cst.Call) and module.names.qualified(given.func) == _PARTIAL:
+        given = given.args[0].value if given.args else given
+    return given if isinstance(given, cst.Name) else None
+
+
+_PARTIAL = "functools.partial"
+_RUNNERS = frozenset({
+    "absl.app.run", "fire.Fire", "tensorflow.compat.v1.app.run", "tyro.cli", "typer.run",
+})  # fmt: skip
+"""Functions that run the function they are given, at once and in nothing that they entered."""
 _NO_RUNNERS = ("builtins.", "jax.", "numpy.")
 _TAKING = frozenset({"add_command", "set_defaults"})
 """Methods of command-line parsers that are given the functions of commands."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.jaxmodel import transfer
+from placement_lint.jaxmodel import jax_random, transfer
 from placement_lint.jaxmodel.libraries import libraries
 from placement_lint.jaxmodel.sharded import UNCOMMITTED
 from placement_lint.jaxmodel.sharded_operations import SPLIT_ALIKE
@@ -78,6 +78,7 @@ from placement_lint.syntax.definitions import named_function
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.values import Atom
+    from placement_lint.placement.engine.arguments import Operand
 
 _TAKING_APART = frozenset[str]().union(*(library.taking_apart for library in libraries()))
 _IMPORTS_FROM_DLPACK = frozenset({"jax.dlpack.from_dlpack", "jax.numpy.from_dlpack"})
@@ -469,7 +470,19 @@ def key(call: LibraryCall) -> Value:
 @applies(Effect.SAMPLE)
 def sample(call: LibraryCall) -> Value:
     """Draw random numbers: where a committed key is, else on the default device."""
-    operands = call.operands()
+    if call.arguments.is_open:
+        return call.computed(call.operands())
+    options = jax_random.OPTIONS.get(call.name, ())
+    operands: list[Operand] = []
+    for at, given in enumerate(call.node.args):
+        is_option = (
+            at in options
+            if given.keyword is None
+            else given.keyword.value in jax_random.OPTION_NAMES
+        )
+        found = call.operands_in(given.value)
+        # How large it is, and of which type, says nothing of the place.
+        operands += [] if is_option else found
     return call.computed(operands)
 
 

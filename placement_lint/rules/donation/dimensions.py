@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.rules.commitment.mixtures import calls_by_name
-from placement_lint.semantic.followed import assigned_value
+from placement_lint.semantic.followed import assigned_value, bound_before
 from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.definitions import returns_of
 
@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 _SHAPED = {
     **{f"{module}.{name}": 0 for module in ("jax.numpy", "numpy")
        for name in ("empty", "full", "ones", "zeros")},
-    **{f"jax.random.{name}": 1 for name in ("normal", "truncated_normal", "uniform")},
+    **{f"jax.random.{name}": 1 for name in ("exponential", "gumbel", "normal", "randint",
+                                            "rademacher", "uniform")},
+    **{f"{module}.reshape": 1 for module in ("jax.numpy", "numpy")},
+    "jax.random.bernoulli": 2,
+    "jax.random.truncated_normal": 3,
 }  # fmt: skip
 """Functions that make an array of a shape: where that is."""
 _COUNTED = frozenset({
@@ -40,6 +44,7 @@ _LIKE = frozenset({
         "zeros_like")),
 })  # fmt: skip
 """Functions that give what has the shape of their first argument."""
+_LIKE_METHODS = frozenset({"astype", "block_until_ready", "conj", "copy"})
 _ANY_OF = frozenset(
     f"jax.numpy.{name}"
     for name in "add divide maximum minimum multiply power subtract true_divide where".split()
@@ -48,6 +53,8 @@ _MAPS = frozenset({"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map"})
 _GRADIENTS = {"jax.grad": False, "jax.value_and_grad": True}
 _STACKING = frozenset(f"jax.numpy.{name}" for name in "concatenate stack vstack hstack".split())
 _MOST = 200
+_MOST_BINDINGS = 8
+"""Bindings of one name: of more it is not asked which one is the last before each use."""
 
 
 def is_split(held: Value) -> bool:
@@ -69,7 +76,7 @@ def has_dimensions(node: cst.BaseExpression, ctx: Context) -> bool:
         return _Shapes().are_known(node, ctx)
     # A name that is bound again and again is asked about at each of its uses.
     answers = ctx.module.fact(_answers)
-    key = tuple(map(id, ctx.names.bindings(node)))
+    key = (id(_last_bound(node, ctx)), *map(id, ctx.names.bindings(node)))
     if key not in answers:
         answers[key] = _Shapes().are_known(node, ctx)
     return answers[key]
@@ -188,7 +195,11 @@ class _Shapes:
         return isinstance(node, cst.Attribute) and is_split(ctx.flow.value(node))
 
     def _is_item(self, node: cst.Subscript, ctx: Context) -> bool:
-        """Return whether a part of a dict or a list of arrays is meant: `params["w"]`."""
+        """Return whether a part of a dict or a list of arrays is meant, `params["w"]`, or an index
+        leaves a dimension or makes one: `x[:4]`, `x[None]`.
+        """
+        if any(_keeps_dimension(each.slice) for each in node.slice):
+            return True
         index = node.slice[0].slice if len(node.slice) == 1 else None
         is_key = isinstance(index, cst.Index) and string_value(index.value) is not None
         return is_key and self.are_known(node.value, ctx)
@@ -197,7 +208,7 @@ class _Shapes:
         called = ctx.called(node) or ""
         arguments = Arguments(node)
         if called in _SHAPED:
-            return _is_long(arguments.get(_SHAPED[called], "shape"))
+            return self._is_long(arguments.get(_SHAPED[called], "shape"), ctx)
         if called in _COUNTED:
             return True
         if called in _LIKE:
@@ -212,7 +223,36 @@ class _Shapes:
             function, tree = arguments.positional[:2]
             return _is_elementwise(function, ctx) and self.are_known(tree, ctx)
         made = _gradient_call(node, ctx)
-        return made is False or (not called and self._is_returned(node, ctx))
+        if made is False:
+            return True
+        return not called and (self._is_of_method(node, ctx) or self._is_returned(node, ctx))
+
+    def _is_of_method(self, node: cst.Call, ctx: Context) -> bool:
+        """Return whether a method of an array gives one with dimensions: `x.reshape(n, -1)`."""
+        if not isinstance(node.func, cst.Attribute):
+            return False
+        name, given = node.func.attr.value, Arguments(node).positional
+        if name == "reshape":
+            is_open = any(each.star for each in node.args)
+            return (len(given) > 1 and not is_open) or (
+                len(given) == 1 and self._is_long(given[0], ctx)
+            )
+        return name in _LIKE_METHODS and self.are_known(node.func.value, ctx)
+
+    def _is_long(self, shape: cst.BaseExpression | None, ctx: Context, hops: int = 4) -> bool:
+        """Return whether a shape has dimensions: one that is written out, or that of an array."""
+        if isinstance(shape, cst.Tuple | cst.List):
+            return any(isinstance(each, cst.Element) for each in shape.elements)
+        if isinstance(shape, cst.BinaryOperation) and isinstance(shape.operator, cst.Add):
+            return any(self._is_long(each, ctx, 0) for each in (shape.left, shape.right))
+        if isinstance(shape, cst.Attribute):
+            return shape.attr.value == "shape" and self.are_known(shape.value, ctx)
+        if isinstance(shape, cst.Name) and hops:
+            value = assigned_value(shape, ctx)
+            return value is not None and self._is_long(value, ctx, hops - 1)
+        if isinstance(shape, cst.UnaryOperation):
+            return isinstance(shape.expression, cst.Integer)
+        return isinstance(shape, cst.Integer)
 
     def _is_returned(self, node: cst.Call, ctx: Context) -> bool:
         """Return whether a function of the program gives arrays with dimensions."""
@@ -224,7 +264,7 @@ class _Shapes:
         return bool(returned) and all(self.are_known(value, there) for value in returned)
 
     def _is_bound(self, node: cst.Name, ctx: Context) -> bool:
-        value = assigned_value(node, ctx)
+        value = assigned_value(node, ctx) or _last_bound(node, ctx)
         if value is not None:
             return self.are_known(value, ctx)
         bindings = ctx.names.bindings(node)
@@ -327,11 +367,21 @@ def _function_called(node: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Con
     return (function, there) if isinstance(function, cst.FunctionDef) else None
 
 
-def _is_long(shape: cst.BaseExpression | None) -> bool:
-    """Return whether a shape that is written out has dimensions."""
-    if isinstance(shape, cst.Tuple | cst.List):
-        return bool(shape.elements)
-    return isinstance(shape, cst.Integer)
+def _keeps_dimension(index: cst.BaseSlice) -> bool:
+    """Return whether an index leaves a dimension, or makes one."""
+    if isinstance(index, cst.Slice):
+        return True
+    return isinstance(index, cst.Index) and (
+        isinstance(index.value, cst.Name) and index.value.value == "None"
+    )
+
+
+def _last_bound(node: cst.Name, ctx: Context) -> cst.BaseExpression | None:
+    """Return what the last statement before a name certainly binds it to, of a few that do."""
+    if not 1 < len(ctx.names.bindings(node)) <= _MOST_BINDINGS:
+        return None
+    bound = bound_before(node, ctx)
+    return bound if isinstance(bound, cst.BaseExpression) else None
 
 
 def _is_elementwise(function: cst.BaseExpression, ctx: Context) -> bool:

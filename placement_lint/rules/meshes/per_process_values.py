@@ -8,7 +8,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel.donation import TREE_MAPS as _MAPS
 from placement_lint.rules.meshes.compiled_callers import uses_of
-from placement_lint.semantic.followed import bound_before, followed
+from placement_lint.semantic.followed import assigned_parts, bound_before, followed
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import (
     class_of_method,
@@ -19,7 +19,7 @@ from placement_lint.syntax.definitions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from placement_lint.rules.context import Context
 
@@ -40,7 +40,11 @@ _GLOBAL = frozenset(
     )
 )  # fmt: skip
 """What draws of the generator that a process has, which begins anywhere unless it is seeded."""
-_SEEDS = (b"random.seed", b"set_state", b"seed_everything", b"set_seed", b"set_random_seed")
+_SEEDS = (
+    b".random.seed", b"numpy import random", b"numpy.random import", b"numpy.random as",
+    b".random.set_state", b"seed_everything", b"set_seed", b"set_random_seed",
+)  # fmt: skip
+"""What a file says that may seed NumPy's generator; `random.seed` alone is Python's own."""
 _KEEPING = (
     "builtins.abs", "builtins.enumerate", "builtins.float", "builtins.hash", "builtins.int",
     "builtins.iter", "builtins.list", "builtins.next", "builtins.open", "builtins.range",
@@ -213,10 +217,10 @@ class _Sources:
             differs = self._is_property(made[0].node, there)
         else:
             values = [
-                assign.value
-                for assign in there.tree.every(cst.Assign, below=owner)
-                for target in assign.targets
-                if isinstance(target.target, cst.Attribute) and target.target.attr.value == name
+                value
+                for assign in there.tree.every(cst.Assign, cst.AnnAssign, below=owner)
+                for target, value in _assigned(assign)
+                if isinstance(target, cst.Attribute) and target.attr.value == name
             ]
             differs = len(values) == 1 and self.differs(values[0], there, {})
         self._asking.discard(key)
@@ -269,6 +273,17 @@ class _Sources:
                 return False
             found = True
         return found
+
+
+def _assigned(
+    statement: cst.CSTNode,
+) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    """Yield what a statement assigns to, each with what that is given: `a, b = one, two` too."""
+    if isinstance(statement, cst.Assign):
+        for target in statement.targets:
+            yield from assigned_parts(target.target, statement.value)
+    elif isinstance(statement, cst.AnnAssign) and statement.value is not None:
+        yield statement.target, statement.value
 
 
 def _mapped(function: cst.Lambda, name: str, ctx: Context) -> cst.BaseExpression | None:

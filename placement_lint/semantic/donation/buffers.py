@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from placement_lint.semantic.donation.choices import (
     is_decided_by,
     made_of,
+    part_of,
     there_since,
     unlikely,
 )
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     import libcst as cst
 
-    from placement_lint.semantic.donation.choices import Choice, Things
+    from placement_lint.semantic.donation.choices import Choice, Thing, Things
     from placement_lint.semantic.donation.parts import Keys
 
 DEATHS = itertools.count(1)
@@ -149,6 +150,9 @@ class Leaf(NamedTuple):
     """What one container around it is one of, where all else is sure."""
     chosen: BufferPart | None = None
     """That container."""
+    alike: Things | None = None
+    """What several containers, of which one is around it, have where it is in one of them, if there
+    it is one of several things too: one of these surely is in the tree."""
 
 
 class _Way(NamedTuple):
@@ -160,6 +164,7 @@ class _Way(NamedTuple):
     is_below_rare: bool
     choice: Things | None
     chosen: BufferPart | None
+    alike: Things | None = None
 
 
 @dataclass
@@ -299,8 +304,9 @@ class Buffers:
             if not pending:
                 return
             way = pending.pop()
-            held, is_sure, but, is_below_rare, choice, chosen = way
+            held, is_sure, but, is_below_rare, choice, chosen, alike = way
             sure, rare = is_sure and len(held) == 1, unlikely(held)
+            is_chosen = is_sure and not but and len(held) > 1
             shared = self._in_each_of(held) if is_sure and not but and len(held) > 1 else {}
             pending += [
                 _Way(each, True, frozenset(), is_below_rare, None, None) for each in shared.values()
@@ -312,11 +318,14 @@ class Buffers:
                 is_rare = is_below_rare or part in rare
                 if len(held) > 1:
                     choice, chosen = (held, part) if is_sure else (None, None)
-                pending += [
-                    _Way(each, sure, frozenset(), is_rare, choice, chosen)
-                    for keys, each in reversed(below.items())
-                    if keys[count:] not in shared
-                ]
+                for keys, each in reversed(below.items()):
+                    if keys[count:] in shared:
+                        continue
+                    if is_chosen and len(each) > 1 and len(keys) == count + 1:
+                        one_of = self._part_of_each(held, keys[count], roots)
+                        pending.append(_Way(each, sure, frozenset(), is_rare, None, None, one_of))
+                    else:
+                        pending.append(_Way(each, sure, frozenset(), is_rare, choice, chosen))
                 base = self._base_of(part, roots)
                 if base is not None:
                     others = but | {keys[0] for keys in known}
@@ -329,8 +338,19 @@ class Buffers:
                     or all(is_any(BufferPart(part.root, keys)) for keys in known)
                 ):
                     is_whole = not below and not but
-                    found = way.choice, way.chosen
+                    found = way.choice, way.chosen, alike
                     yield Leaf(part, held, is_sure, is_whole, but, is_rare, *found)
+
+    def _part_of_each(self, held: Things, key: str, roots: list[Root]) -> Things:
+        """Return what several containers have by a key, which the choice among them decides, and a
+        choice of parts in some of them.
+        """
+        rare = unlikely(held)
+        found: set[Thing] = set()
+        seldom: set[Thing] = set()
+        for part in sorted_parts(held):
+            (seldom if part in rare else found).update(self.load(part.at(key), roots))
+        return part_of(held, key, found | seldom, frozenset(seldom - found))
 
     def _in_each_of(self, held: Things) -> dict[Keys, Things]:
         """Return what several containers all have by the same keys, whichever it is of them."""

@@ -404,6 +404,7 @@ class DonationCalls(DonationsTaken):
                 if taking > Takeover.UNKNOWN:
                     among = leaf.among if leaf.is_sure else leaf.choice
                     among = None if leaf.choice is not None and len(leaf.among) > 1 else among
+                    among = leaf.alike or among
             death = Death(
                 node,
                 self.stack,

@@ -327,14 +327,15 @@ class DonationReadings:
                 is_there = is_below and keys[count] not in leaf.but and not death.is_replaced
                 if is_there and not self.is_assigned(own):
                     yield self._gone_of_one(own, death, leaf)
-            if leaf.among is things:
+            among = leaf.alike or leaf.among
+            if among is things:
                 continue
-            if id(leaf.among) not in known:
-                known[id(leaf.among)] = self.state.gone(leaf.among, self.where)
-            gone = known[id(leaf.among)]
+            if id(among) not in known:
+                known[id(among)] = self.state.gone(among, self.where)
+            gone = known[id(among)]
             if gone is None:
                 continue
-            if leaf.is_sure:
+            if leaf.is_sure or leaf.alike is not None:
                 yield gone
             else:
                 yield Gone(gone.death, self._if_near(gone.death, leaf))
