@@ -111,9 +111,6 @@ def without_mesh(node: cst.Call, ctx: Context) -> list[ShardedCall]:
     """
     if not may_know_specs(ctx):
         return []
-    if not ctx.module.is_executed and ctx.module.fact(_names_others):
-        # Executed alone, it has read none of them.
-        return []
     constrains = ctx.called(node) == CONSTRAINT
     found = [
         call
@@ -122,9 +119,17 @@ def without_mesh(node: cst.Call, ctx: Context) -> list[ShardedCall]:
         and (not constrains or is_none(call.meshes.by_with))
         and bare_specs(call)
     ]
-    if not found or sets_for_good(ctx) or _is_guarded(node, ctx, set()):
+    if not found or _is_guarded(node, ctx, set()):
         return []
-    return [] if any(f.fact(_imports_others) for f in ctx.module.siblings.values()) else found
+    # Executed alone, a file has read none of those that it imports.
+    others = _imports_others if ctx.module.is_executed else _names_others
+    every = ctx.module.siblings.values()
+    if sets_for_good(ctx) or any(facts.fact(others) for facts in every):
+        # What others set, they set for their own thread.
+        return [
+            call for call in found if MeshSource.THREAD in call.meshes.by_set | call.meshes.by_with
+        ]
+    return found
 
 
 def was_left(call: ShardedCall) -> bool:

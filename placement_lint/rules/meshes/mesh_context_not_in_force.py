@@ -78,8 +78,8 @@ class MeshContextNotInForce(Rule):
     ## What it does not flag
     Functions that are called from outside the program, where a mesh may be in effect. Code under or
     after a condition on meshes, shardings or devices. Programs that set a mesh by a statement of
-    its own, or that import packages that may set one. Shardings, which contain their mesh. An
-    exception that is expected or caught.
+    its own, or that import packages that may set one, but for threads, which see none of these.
+    Shardings, which contain their mesh. An exception that is expected or caught.
 
     ## Verified by
     The proof starts a thread inside `with mesh:` that constrains an array to a spec, which raises
