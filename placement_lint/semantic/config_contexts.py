@@ -15,6 +15,7 @@ from placement_lint.semantic.own_attributes import derived_classes, own_attribut
 from placement_lint.syntax.calls import Arguments, is_none
 from placement_lint.syntax.definitions import (
     PARTIAL,
+    PROPERTIES,
     class_named,
     class_of_method,
     function_of,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _GENERATORS = frozenset({"contextlib.asynccontextmanager", "contextlib.contextmanager"})
 _PLAIN: list[list[str]] = [[], ["builtins.staticmethod"], ["builtins.classmethod"]]
 """The decorators of functions that give what their body returns."""
+_GETTERS = [[each] for each in PROPERTIES]
 _MOST_MANAGERS = 4
 """Context managers of the program that enter one another."""
 
@@ -60,9 +62,9 @@ class EnteredContext:
 def context_of(node: cst.BaseExpression, view: FileView) -> EnteredContext | None:
     """Return the configuration context that `with node:` enters; None where it may be none.
 
-    JAX's own; under `functools.partial`; what a function of the program returns or, as a generator
-    for `contextlib.contextmanager`, yields in; an object of a class that enters it. A context with
-    the value None is none: it leaves all as it was.
+    JAX's own; under `functools.partial`; what a function or a property of the program returns or,
+    as a generator for `contextlib.contextmanager`, yields in; an object of a class that enters it.
+    A context with the value None is none: it leaves all as it was.
     """
     return _context_of(node, view, _MOST_MANAGERS)
 
@@ -123,6 +125,8 @@ def _entered_by(
 
 def _context_of(node: cst.BaseExpression, view: FileView, managers: int) -> EnteredContext | None:
     node = _meant(node, view)
+    if isinstance(node, cst.Attribute) and managers:
+        return _entered_by_property(node, view, managers - 1)
     if not isinstance(node, cst.Call) or not managers:
         return None
     maker, value = _meant(node.func, view), Arguments(node).get(0, "new_val")
@@ -178,18 +182,26 @@ def _meant(node: cst.BaseExpression, view: FileView) -> cst.BaseExpression:
     return value or node
 
 
+def _entered_by_property(
+    node: cst.Attribute, view: FileView, managers: int
+) -> EnteredContext | None:
+    """Return the context that a property of an object of the program gives."""
+    method, there = _method(node, view)
+    if method is None or [there.name(each.decorator) for each in method.decorators] not in _GETTERS:
+        return None
+    inner = _returned_by(method, there, managers)
+    if inner is None:
+        return None
+    return EnteredContext(inner.name, inner.call, inner.view, dotted(node))
+
+
 def _entered_by_own(
     call: cst.Call, maker: cst.BaseExpression, view: FileView, managers: int
 ) -> EnteredContext | None:
     made: cst.CSTNode | None = function_of(maker, view.names) or class_named(maker, view.names)
     there = view
     if made is None and (name := view.name(maker)) is not None:
-        found = definition_beside(view.module, name)
-        if found is None:
-            return None
-        from placement_lint.semantic.file_view import FileView
-
-        made, there = found[0], FileView(found[1])
+        made, there = _defined_beside(name, view)
         partial = _value_of(made)
         if isinstance(partial, cst.Call) and there.called(partial) == PARTIAL:
             is_bound = Arguments(partial).get(1, "new_val") is not None
@@ -208,6 +220,15 @@ def _entered_by_own(
         return None
     is_object = isinstance(made, cst.ClassDef)
     return EnteredContext(inner.name, inner.call, inner.view, dotted(maker), is_object)
+
+
+def _defined_beside(name: str, view: FileView) -> tuple[cst.CSTNode | None, FileView]:
+    """Return what another file binds a name to at its top level, and that file."""
+    # Rules import this module where LibCST may not be needed.
+    from placement_lint.semantic.file_view import FileView
+
+    found = definition_beside(view.module, name)
+    return (None, view) if found is None else (found[0], FileView(found[1]))
 
 
 def _value_of(statement: cst.CSTNode | None) -> cst.BaseExpression | None:
@@ -271,6 +292,11 @@ def _entered_by_function(
         return held[0] if None not in held else None
     if decorators not in _PLAIN or function.asynchronous is not None:
         return None
+    return _returned_by(function, view, managers)
+
+
+def _returned_by(function: cst.FunctionDef, view: FileView, managers: int) -> EnteredContext | None:
+    """Return the context that the body of a function gives by its only `return`, at its end."""
     last = function.body.body[-1]
     statement = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else None
     if not isinstance(statement, cst.Return) or returns_of(function, view.names) != [statement]:

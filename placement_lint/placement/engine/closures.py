@@ -6,6 +6,7 @@ One body may be many functions: `to_host = putter(cpu)` and `to_gpu = putter(gpu
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -140,9 +141,13 @@ class Closures:
         if not isinstance(node, cst.FunctionDef):
             return False
         scope = module.names.scope(node)
-        if scope is module.names.module_scope and len(self._program.modules) > 1:
+        is_method = isinstance(scope.node, cst.ClassDef)
+        is_visible = is_method or scope is module.names.module_scope
+        if is_visible and len(self._program.modules) > 1:
             # Other files may call it, too.
             return True
+        if is_method:
+            return _is_called_twice(module, node.name.value)
         calls = [
             call
             for use in module.names.uses(node.name.value, scope)
@@ -160,6 +165,16 @@ class Closures:
             found = _closed_over(module, node)
             self._names[maker] = found
         return found
+
+
+def _is_called_twice(module: Module, method: str) -> bool:
+    """Return whether a file calls a method of that name in several places, of whatever object."""
+    calls = (
+        call
+        for call in module.tree.every(cst.Call)
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value == method
+    )
+    return next(islice(calls, 1, None), None) is not None
 
 
 def _closed_over(module: Module, node: cst.CSTNode) -> tuple[frozenset[str], frozenset[str]]:

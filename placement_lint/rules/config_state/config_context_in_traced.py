@@ -117,28 +117,43 @@ class ConfigContextInTraced(Rule):
             traced = ctx.module.fact(TracedFunctions)
             traced_by = traced.around(node, kinds)
             if traced_by is None:
-                self._check_helper(node, parent, kinds, ctx)
+                self._check_helper(node, name, parent, kinds, ctx)
             elif not _is_evaluated_at_once(node, parent, ctx):
                 _report(node, name, traced_by, ctx, _block_plan(parent, ctx))
 
-    def _check_own_manager(self, call: cst.Call, parent: cst.CSTNode | None, ctx: Context) -> None:
+    def visit_With(self, node: cst.With, ctx: Context) -> None:
+        """Check `with places.host:`, of a property that gives a context."""
+        for item in node.items:
+            if isinstance(item.item, cst.Attribute):
+                self._check_own_manager(item.item, item, ctx)
+
+    def _check_own_manager(
+        self, call: cst.Call | cst.Attribute, parent: cst.CSTNode | None, ctx: Context
+    ) -> None:
         """Check a block that a context manager of the program enters."""
         entered = context_of(call, ctx)
         if entered is None or entered.name not in INERT_WHEN_TRACED:
             return
         kinds = _kinds(entered.name)
         traced_by = ctx.module.fact(TracedFunctions).around(call, kinds)
-        if traced_by is None or is_asserted_to_fail(call, ctx):
+        if is_asserted_to_fail(call, ctx):
             return
         there = ctx.beside(entered.view.module.path)
         if there is None or _compiler_of_helper(entered.call, kinds, there)[0] is not None:
             # Each call of it is compiled: it is reported itself.
             return
-        if not _is_evaluated_at_once(call, parent, ctx):
+        if traced_by is None:
+            self._check_helper(call, entered.spelled, parent, kinds, ctx)
+        elif not _is_evaluated_at_once(call, parent, ctx):
             _report(call, entered.spelled, traced_by, ctx, _block_plan(parent, ctx))
 
     def _check_helper(
-        self, call: cst.Call, parent: cst.CSTNode | None, kinds: frozenset[TraceKind], ctx: Context
+        self,
+        call: cst.Call | cst.Attribute,
+        context: str | None,
+        parent: cst.CSTNode | None,
+        kinds: frozenset[TraceKind],
+        ctx: Context,
     ) -> None:
         """Check a block in a function that only compiled functions call, of any file."""
         name, is_certain = _compiler_of_helper(call, kinds, ctx)
@@ -146,7 +161,7 @@ class ConfigContextInTraced(Rule):
             return
         ctx.report(
             call,
-            f"{ctx.called(call)} has no effect: only functions that {name} compiles call this one",
+            f"{context} has no effect: only functions that {name} compiles call this one",
             confidence=Confidence.DEFINITE if is_certain else Confidence.LIKELY,
             fix=_block_plan(parent, ctx),
         )
@@ -184,7 +199,7 @@ def _kinds(context: str) -> frozenset[TraceKind]:
 
 
 def _compiler_of_helper(
-    call: cst.Call, kinds: frozenset[TraceKind], ctx: Context
+    call: cst.Call | cst.Attribute, kinds: frozenset[TraceKind], ctx: Context
 ) -> tuple[str | None, bool]:
     """Return what compiles every function that calls the one around a call, and if that is sure."""
     traced = ctx.module.fact(TracedFunctions)
@@ -205,7 +220,11 @@ def _compiler_of_helper(
 
 
 def _report(
-    call: cst.Call, name: str | None, traced_by: TracedBy, ctx: Context, plan: FixPlan | None
+    call: cst.Call | cst.Attribute,
+    name: str | None,
+    traced_by: TracedBy,
+    ctx: Context,
+    plan: FixPlan | None,
 ) -> None:
     ctx.report(
         call,
@@ -230,7 +249,9 @@ def _is_entered(parent: cst.CSTNode | None, ctx: Context) -> bool:
     )
 
 
-def _is_evaluated_at_once(call: cst.Call, parent: cst.CSTNode | None, ctx: Context) -> bool:
+def _is_evaluated_at_once(
+    call: cst.Call | cst.Attribute, parent: cst.CSTNode | None, ctx: Context
+) -> bool:
     """Return whether JAX computes at once around a context or inside it: then it is obeyed."""
     if ctx.inside_with(call, _OBEYED):
         return True

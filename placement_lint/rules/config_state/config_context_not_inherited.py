@@ -27,7 +27,7 @@ from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 from placement_lint.syntax.collection_methods import COPYING
-from placement_lint.syntax.definitions import function_of, initializer_of
+from placement_lint.syntax.definitions import class_of_method, function_of, initializer_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from placement_lint.syntax.definitions import Function
 
 _CONTEXT = "jax.default_device"
+_MOST_METHODS = 16
+"""Methods of one object that what a thread runs calls."""
 # Where each is given the function that runs in another thread or process.
 _WORKERS = {
     "threading.Thread": (1, "target"),
@@ -190,9 +192,8 @@ class ConfigContextNotInherited(Rule):
             return
         found: tuple[cst.CSTNode, Context] | None = None
         origin: EffectOrigin | None = None
-        for method, there in runs:
-            made = _first_made(method, there)
-            found = found or (None if made is None else (made, there))
+        for run, cls in runs:
+            found = found or _first_of_thread(run, cls, ctx)
         for worker, there in workers if found is None else ():
             made = _first_array(worker, there)
             origin = _made_elsewhere(worker, there) if made is None else None
@@ -323,8 +324,11 @@ def _started_by_callee(
             yield worker, there
 
 
-def _threads_of_callee(call: cst.Call, ctx: Context) -> Iterator[tuple[cst.FunctionDef, Context]]:
-    """Yield the methods `run` of threads that a function of the program starts when called."""
+def _threads_of_callee(call: cst.Call, ctx: Context) -> Iterator[tuple[Place, Place]]:
+    """Yield the methods `run` of threads that a function of the program starts when called.
+
+    Each with the class of the thread.
+    """
     for inner, there in _calls_of_callee(call, ctx):
         yield from _run_of_thread(inner, there)
 
@@ -365,8 +369,8 @@ def _callee(call: cst.Call, ctx: Context) -> tuple[Function, Context] | None:
     return function, there
 
 
-def _run_of_thread(call: cst.Call, ctx: Context) -> Iterator[tuple[cst.FunctionDef, Context]]:
-    """Yield the method `run` of a thread that is started by `x.start()`, and where it is.
+def _run_of_thread(call: cst.Call, ctx: Context) -> Iterator[tuple[Place, Place]]:
+    """Yield the method `run` of a thread that is started by `x.start()`, and the thread's class.
 
     Of an object of a class of the program, in any of its files, that derives from a thread.
     """
@@ -390,11 +394,8 @@ def _run_of_thread(call: cst.Call, ctx: Context) -> Iterator[tuple[cst.FunctionD
         for base in cls.bases
     )
     run = program.classes.method(only.cls, "run")
-    if run is None or _THREADS.isdisjoint(bases):
-        return
-    method, there = program.node(run), ctx.beside(run.module)
-    if isinstance(method, cst.FunctionDef) and there is not None:
-        yield method, there
+    if run is not None and not _THREADS.isdisjoint(bases):
+        yield run, only.cls
 
 
 def _is_pool(node: cst.BaseExpression, ctx: Context) -> bool:
@@ -559,6 +560,54 @@ def _may_be_block(manager: cst.BaseExpression, ctx: Context) -> bool:
     if not isinstance(manager, cst.Call):
         return context_of(manager, ctx) is not None
     return _has_block(effects_of(manager.func, ctx))
+
+
+def _first_of_thread(run: Place, cls: Place, ctx: Context) -> tuple[cst.CSTNode, Context] | None:
+    """Return the first place at which the method of an object makes an array, and its file.
+
+    There, or in the methods that it calls of the object, which the object's class has.
+    """
+    program, pending, seen = ctx.flow.program, [run], {run}
+    while pending:
+        place = pending.pop(0)
+        method, there = program.node(place), ctx.beside(place.module)
+        if there is None or not isinstance(method, cst.FunctionDef):
+            continue
+        made = _first_made(method, there)
+        around = None if made is None else there.function(made)
+        if made is not None and (around is method or not _is_replaced(around, cls, there)):
+            return made, there
+        for name in _own_calls(method, there):
+            called = program.classes.method(cls, name)
+            if called is not None and called not in seen and len(seen) < _MOST_METHODS:
+                seen.add(called)
+                pending.append(called)
+    return None
+
+
+def _is_replaced(function: cst.CSTNode | None, cls: Place, ctx: Context) -> bool:
+    """Return whether a function is a method in whose place objects of a class have another one."""
+    if not isinstance(function, cst.FunctionDef) or class_of_method(function, ctx.names) is None:
+        return False
+    own = ctx.flow.program.classes.method(cls, function.name.value)
+    return own is not None and own != ctx.flow.module.place(function)
+
+
+def _own_calls(method: cst.FunctionDef, ctx: Context) -> Iterator[str]:
+    """Yield the methods of its object that a method calls, but for those in a block of its own."""
+    nodes = [
+        node
+        for node in ctx.tree.every(cst.Call, cst.With, below=method.body)
+        if ctx.function(node) is method
+    ]
+    if not method.params.params or any(_enters_block(node, ctx) for node in nodes):
+        return
+    receiver = method.params.params[0].name.value
+    for node in nodes:
+        match node:
+            case cst.Call(func=cst.Attribute(value=cst.Name(value=name), attr=attribute)):
+                if name == receiver and not _is_under_host(node, ctx):
+                    yield attribute.value
 
 
 def _maps_placing(call: cst.Call, ctx: Context) -> bool:

@@ -26,8 +26,8 @@ _KEEPING = frozenset({"argparse.Namespace", "builtins.dict", "types.SimpleNamesp
 """What does nothing but keep what it is given."""
 
 
-def runs_only_compiled(node: cst.Call, ctx: Context) -> bool:
-    """Return whether a call that names a device runs in compiled code alone.
+def runs_only_compiled(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether an expression that names a device runs in compiled code alone.
 
     That is what the program does; the function around it is only called in all of its files.
     """
