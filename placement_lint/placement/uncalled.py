@@ -19,7 +19,7 @@ from placement_lint.placement.domain.state import (
 )
 from placement_lint.placement.domain.values import UNKNOWN, Value, join, value
 from placement_lint.placement.engine.pytree_classes import is_flatten_method
-from placement_lint.placement.facts.compiled import PUTTING, callers_of
+from placement_lint.placement.facts.compiled import CALLBACKS, PUTTING, callers_of
 from placement_lint.placement.facts.functions_text import (
     plain_functions,
 )
@@ -107,7 +107,9 @@ class UncalledCode:
                 )
 
     def leading_to_devices(self, given: list[str]) -> set[str]:
-        """Return the names of what may lead compiled code to a device that nothing has led to."""
+        """Return the names of what may lead compiled code to a device that nothing has led to, or
+        by which it has functions called back.
+        """
         modules = [self.program.modules[name] for name in given]
         putting = (
             function.name.value
@@ -120,6 +122,9 @@ class UncalledCode:
         if any(module.compiled.lists_devices for module in modules):
             # Compiled code that puts arrays itself, to what an object holds perhaps.
             leading.add(PUTTING)
+        if any(module.compiled.calls_back for module in modules):
+            # What a callback is given may be what an object holds, or a parameter around.
+            leading |= CALLBACKS
         return leading
 
     def trace_each(

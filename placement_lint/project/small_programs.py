@@ -1,7 +1,8 @@
 """Small programs that say where arrays go: all of their files are interpreted together.
 
 A mesh, its axes, the shardings over it and the arrays on it are often each of another file, and no
-single name says that it leads to one of them. So it is with a device and what is NumPy. A few files
+single name says that it leads to one of them. So it is with a device and what is NumPy, and with
+what objects hold that a callback or the worker of a loader runs. A few files
 are interpreted in no time; which files of a large program are worth it, `sharing_files` and
 `check_program.group` say.
 """
@@ -27,6 +28,7 @@ LIGHTER = 4
 _SAYING_WHERE = re.compile(
     rb"\b(?:NamedSharding|make_mesh|set_mesh|use_mesh|shard_map|with_sharding_constraint)\b"
     rb"|\b(?:device_put|default_device|from_dlpack|jax_default_device)\b"
+    rb"|\b(?:io_callback|pure_callback|debug\.callback|num_workers)\b"
     rb"|\bdefault_backend\b|\.platform\b|\bjax\.(?:local_)?devices\s*\("
     rb"|\bMesh\s*\("
     rb"|array\s*\(\s*[\w.\[\]'\"]{0,40}"
@@ -35,7 +37,9 @@ _SAYING_WHERE = re.compile(
 
 
 def says_where(data: bytes) -> bool:
-    """Return whether a file may say on which devices arrays are, or makes one of NumPy data."""
+    """Return whether a file may say on which devices arrays are, makes one of NumPy data, or lets
+    something run functions that must not compute.
+    """
     return b"jax" in data and _SAYING_WHERE.search(data) is not None
 
 

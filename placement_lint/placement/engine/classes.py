@@ -606,6 +606,8 @@ def _bound(held: Value, instance: Instance, *, is_field: bool) -> Value:
             bound.add(replace(atom, function=method, is_method=False))
         elif isinstance(atom, Function) and not is_field:
             bound.add(Method(atom.place, instance))
+        elif isinstance(atom, Closure) and not is_field and not atom.receiver:
+            bound.add(replace(atom, receiver=value(instance)))
         else:
             bound.add(atom)
     return frozenset(bound)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS
 from placement_lint.jaxmodel.tracing import OVER_WHOLE_ARRAYS, TRACINGS
 from placement_lint.syntax.calls import Arguments, elements_or_self
 from placement_lint.syntax.definitions import applied, function_of
@@ -28,6 +29,8 @@ _SHARDINGS = frozenset({"NamedSharding", "P", "PartitionSpec"})
 _PUTTING = frozenset({"device_put"})
 _LISTING = frozenset({"devices", "local_devices"})
 _CONSTRAINING = frozenset({"with_sharding_constraint"})
+CALLBACKS = frozenset(name.rpartition(".")[2] for name in HOST_CALLBACKS)
+"""The last parts of the names of what takes functions that compiled code calls back."""
 
 
 class Compiled:
@@ -123,6 +126,11 @@ class Compiled:
     def lists_devices(self) -> bool:
         """Whether the module asks for devices by a list."""
         return not self._calls.isdisjoint(_LISTING)
+
+    @cached_property
+    def calls_back(self) -> bool:
+        """Whether the module gives functions to host callbacks."""
+        return not self._calls.isdisjoint(CALLBACKS)
 
     @property
     def putting(self) -> Iterator[cst.FunctionDef]:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.callbacks import DATA_LOADER, HOST_CALLBACKS
-from placement_lint.placement.domain import program_values, values
+from placement_lint.placement.domain import values
 from placement_lint.placement.domain.program_values import Instance
+from placement_lint.rules.transfers.run_by_objects import attribute_of, run_by
 from placement_lint.semantic.datasets import DATASET_METHODS
-from placement_lint.semantic.enclosing import failure_is_expected
+from placement_lint.semantic.enclosing import ancestors_in_function, failure_is_expected
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.given_functions import (
     computation_in,
@@ -18,15 +19,15 @@ from placement_lint.semantic.given_functions import (
     starts_workers,
 )
 from placement_lint.semantic.program_queries import GivenTo
-from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import function_of, parameter_named
+from placement_lint.semantic.spread_options import AllArguments
+from placement_lint.syntax.calls import Arguments, integer_value
+from placement_lint.syntax.definitions import class_of_method, function_of, parameter_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.placement.domain.places import Place
-    from placement_lint.placement.domain.values import Atom, Value
-    from placement_lint.placement.interpreter import Program
+    from placement_lint.placement.domain.values import Value
     from placement_lint.rules.context import Context
     from placement_lint.semantic.given_functions import FirstComputation
     from placement_lint.syntax.definitions import Function
@@ -54,16 +55,18 @@ def computations_by_objects(
             if not isinstance(call, cst.Call) or not _runs_elsewhere(call, to, there):
                 continue
             own = [
-                function
-                for path_of, function in _functions_given(call, to, seen[index], there)
+                (function, cls)
+                for path_of, function, cls in _functions_given(call, to, seen[index], there)
                 if path_of == ctx.module.path
             ]
             if not own or _is_known(call, to, there):
                 continue
             text = {id(each.node) for each in computations_given(call, there)}
-            for function in own:
+            for function, cls in own:
                 found = computation_in(function, to, call, ctx)
                 if found is None or found.node is None or id(found.node) in {*text, *reported}:
+                    continue
+                if _is_replaced(found.node, cls, ctx):
                     continue
                 reported.add(id(found.node))
                 yield found, there
@@ -93,8 +96,11 @@ def _runs_elsewhere(call: cst.Call, to: GivenTo, there: Context) -> bool:
 
 def _functions_given(
     call: cst.Call, to: GivenTo, given: dict[int, Value], there: Context
-) -> Iterator[tuple[str, Function]]:
-    """Yield the functions of the program that a call lets something run, each with its file."""
+) -> Iterator[tuple[str, Function, Place | None]]:
+    """Yield the functions of the program that a call lets something run, each with its file.
+
+    And with the class of the object whose method it is.
+    """
     arguments = Arguments(call)
     asked: list[tuple[cst.BaseExpression | None, tuple[str, ...]]]
     if to is GivenTo.CALLBACK:
@@ -109,17 +115,55 @@ def _functions_given(
         if node is None:
             continue
         for passed in _passed_for(node, there):
-            yield there.module.path, passed
-        if isinstance(followed(node, there), cst.Name):
+            yield there.module.path, passed, None
+        if isinstance(followed(node, there), cst.Name) and not _is_passed_alone(node, call, there):
             # What a name may be on several ways is decided by more than the objects.
             continue
         held = _held(node, given, there)
-        run = {p for atom in held for p in _functions_of(atom, methods, program)}
-        run |= {p for atom in held for p in _called_by(atom, methods, program)}
-        for place in sorted(run):
+        run = {
+            (each.place, None if each.receiver is None else each.receiver.cls)
+            for each in run_by(held, methods, program)
+        }
+        for place, cls in sorted(run, key=_order):
             function = program.node(place)
             if isinstance(function, cst.FunctionDef | cst.Lambda):
-                yield place.module, function
+                yield place.module, function, cls
+
+
+def _is_passed_alone(node: cst.BaseExpression, call: cst.Call, there: Context) -> bool:
+    """Return whether what is given is a parameter, whatever it is, on the only way to a call.
+
+    Of a loader, the number of workers is the same for all that may be passed.
+    """
+    name = followed(node, there)
+    if parameter_named(name, there.names) is None or any(
+        isinstance(each, cst.If | cst.IfExp) for each, _ in ancestors_in_function(call, there)
+    ):
+        return False
+    if there.called(call) != DATA_LOADER:
+        return True
+    workers = AllArguments(call, there).get(5, "num_workers")
+    if workers is None or integer_value(followed(workers, there)) is not None:
+        return True
+    # It is one and the same object that says how many.
+    owner = workers.value if isinstance(workers, cst.Attribute) else None
+    said_by = None if owner is None else values.sole(there.flow.value(owner))
+    return isinstance(said_by, Instance) and said_by.site != said_by.cls
+
+
+def _is_replaced(node: cst.CSTNode, cls: Place | None, there: Context) -> bool:
+    """Return whether a node is in a method for which objects of a class have another one."""
+    function = there.function(node)
+    while isinstance(function, cst.Lambda):
+        function = there.function(function)
+    if cls is None or function is None or class_of_method(function, there.names) is None:
+        return False
+    own = there.flow.program.classes.method(cls, function.name.value)
+    return own is not None and own != there.flow.module.place(function)
+
+
+def _order(each: tuple[Place, Place | None]) -> tuple[Place, str]:
+    return each[0], str(each[1])
 
 
 def _passed_for(node: cst.BaseExpression, there: Context) -> Iterator[Function]:
@@ -146,58 +190,6 @@ def _held(node: cst.BaseExpression, given: dict[int, Value], there: Context) -> 
     """
     if not isinstance(node, cst.Attribute):
         return given.get(there.tree.index(node), values.NOTHING)
-    program, name = there.flow.program, node.attr.value
-    found: set[Atom] = set()
-    for owner in _held(node.value, given, there):
-        for instance in _objects_of(owner, program):
-            held = program.now.final.get((instance, name))
-            method = program.classes.method(instance.cls, name)
-            if held:
-                only = values.sole(held)
-                found |= set() if only is None else {only}
-            elif method is not None:
-                found.add(values.Method(method, instance))
-    return frozenset(found)
-
-
-def _objects_of(owner: Atom, program: Program) -> list[Instance]:
-    """Return the objects that one stands for: in a method that nothing calls, all of its class."""
-    if not isinstance(owner, Instance):
-        return []
-    made = program.now.instances.get(owner.cls, {})
-    return [*made] if owner.site == owner.cls and made else [owner]
-
-
-def _called_by(atom: Atom, methods: tuple[str, ...], program: Program) -> Iterator[Place]:
-    """Yield the functions that an object holds and that one of these methods of it calls.
-
-    Each must be the only one that the object may hold under its name.
-    """
-    if not isinstance(atom, Instance):
-        return
-    for method in _functions_of(atom, methods, program):
-        tree = program.module_of(method).tree
-        for call in tree.every(cst.Call, below=program.node(method)):
-            function = call.func
-            if (
-                isinstance(function, cst.Attribute)
-                and isinstance(function.value, cst.Name)
-                and function.value.value == "self"
-            ):
-                kept = program.now.final.get((atom, function.attr.value), values.NOTHING)
-                only = values.sole(kept)
-                if only is not None:
-                    yield from _functions_of(only, ("__call__",), program)
-
-
-def _functions_of(atom: Atom, methods: tuple[str, ...], program: Program) -> Iterator[Place]:
-    """Yield what calling a value runs, or one of these methods of an object."""
-    while isinstance(atom, values.Partial):
-        atom = atom.function
-    if isinstance(atom, program_values.Function):
-        yield atom.place
-    elif isinstance(atom, values.Method):
-        yield atom.function
-    elif isinstance(atom, program_values.Instance):
-        found = (program.classes.method(atom.cls, name) for name in methods)
-        yield from (place for place in found if place is not None)
+    owners = _held(node.value, given, there)
+    found = (attribute_of(each, node.attr.value, there.flow.program) for each in owners)
+    return frozenset().union(*found)
