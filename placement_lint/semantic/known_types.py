@@ -298,8 +298,11 @@ class KnownTypes:
     ) -> set[KnownType | None]:
         """Return the type of what a use of a function passes for a parameter; nothing of `None`.
 
-        `NOT_PASSED` where it is a call that passes nothing for it.
+        `NOT_PASSED` where it is a call that passes nothing for it. An import that gives it another
+        name is one that may pass anything.
         """
+        if not self._tree.contains(use):
+            return {None}
         call, first = self._tree.parent(use), 0
         if isinstance(call, cst.Arg):
             # functools.partial(function, …)
