@@ -44,6 +44,8 @@ _CALLS_AT_ONCE = frozenset({
 })  # fmt: skip
 
 
+_NO_CLASSES = ("builtins.", "collections.", "typing.", "typing_extensions.")
+"""What annotations take from there says little of the class of an object."""
 _MAX_CALLS = 4
 """Functions that call one another, of which only the last one is traced itself."""
 
@@ -344,7 +346,10 @@ class TracedFunctions:
         `optax.adam(…)` and the like give: `self.tx.update` is no method of the file.
         """
         if isinstance(node, cst.Name):
-            made = [each.value for each in self.names.bindings(node)]
+            bindings = self.names.bindings(node)
+            if bindings and all(self._is_annotated(each.node) for each in bindings):
+                return True
+            made = [each.value for each in bindings]
         elif isinstance(node, cst.Attribute):
             made = self._assigned.get(node.attr.value, [])
         else:
@@ -353,6 +358,23 @@ class TracedFunctions:
             isinstance(each, cst.Call) and self.names.qualified(each.func) is not None
             for each in made
         )
+
+    def _is_annotated(self, node: cst.CSTNode) -> bool:
+        """Return whether a parameter is of a class of another module, `metrics: nnx.MultiMetric`,
+        from which none of the file derives.
+        """
+        annotation = node.annotation if isinstance(node, cst.Param) else None
+        if annotation is None or not isinstance(annotation.annotation, cst.Name | cst.Attribute):
+            return False
+        name = self.names.qualified(annotation.annotation)
+        is_class = name is not None and "." in name and not name.startswith(_NO_CLASSES)
+        return is_class and name not in self._bases
+
+    @cached_property
+    def _bases(self) -> set[str | None]:
+        """The names of other modules' classes from which those of the file derive."""
+        classes = self.tree.every(cst.ClassDef)
+        return {self.names.qualified(base.value) for each in classes for base in each.bases}
 
     @cached_property
     def _assigned(self) -> dict[str, list[cst.BaseExpression | None]]:
