@@ -50,8 +50,16 @@ def is_in_test(node: cst.CSTNode, ctx: FileView) -> bool:
 
 
 def is_asserted_to_fail(node: cst.CSTNode, ctx: FileView) -> bool:
-    """Return whether a node is in `with pytest.raises(…)` or `with self.assertRaises(…)`."""
-    return any(expects_failure(item.item, ctx.names) for item in ctx.with_items(node))
+    """Return whether a node is in `with pytest.raises(…)` or `with self.assertRaises(…)`.
+
+    Also in a function that is defined there: it is there to be called.
+    """
+    around: cst.CSTNode | None = node
+    while around is not None:
+        if any(expects_failure(item.item, ctx.names) for item in ctx.with_items(around)):
+            return True
+        around = ctx.function(around)
+    return False
 
 
 def enclosing_tries(node: cst.CSTNode, ctx: FileView) -> Iterator[cst.Try | cst.TryStar]:
