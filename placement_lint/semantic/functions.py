@@ -15,7 +15,7 @@ from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import function_of, is_as_written, is_static, only_caches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from placement_lint.semantic.file_view import FileView
     from placement_lint.syntax.definitions import Function
@@ -120,13 +120,15 @@ def nodes_inside(
     *,
     traced: bool = True,
     of: cst.ClassDef | None = None,
+    without: Callable[[cst.CSTNode], bool] | None = None,
 ) -> Iterator[cst.CSTNode]:
     """Yield the nodes of some kinds that run when a function is called, as `calls_inside` does.
 
     What a call runs comes after what is in the call, and an operation after its operands. `of`: the
-    class of the object whose method it is, which may have it from a base.
+    class of the object whose method it is, which may have it from a base. `without`: neither these
+    nodes, nor what they call.
     """
-    return _Run(ctx, kinds, of, traced=traced).nodes(function)
+    return _Run(ctx, kinds, of, without, traced=traced).nodes(function)
 
 
 class _Run:
@@ -137,10 +139,12 @@ class _Run:
         ctx: FileView,
         kinds: tuple[type[cst.CSTNode], ...],
         of: cst.ClassDef | None,
+        without: Callable[[cst.CSTNode], bool] | None,
         *,
         traced: bool,
     ) -> None:
         self._ctx, self._kinds, self._of, self._traced = ctx, kinds, of, traced
+        self._without = without
         self._seen: set[int] = set()
 
     def nodes(self, function: Function) -> Iterator[cst.CSTNode]:
@@ -156,6 +160,8 @@ class _Run:
             if not isinstance(node, self._kinds) or self._ctx.function(node) is not function:
                 continue
             if not self._traced and runs_only_while_traced(node, self._ctx):
+                continue
+            if self._without is not None and self._without(node):
                 continue
             if isinstance(node, cst.Call):
                 yield node

@@ -8,26 +8,28 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Confidence, Severity
-from placement_lint.jaxmodel.donation import TREE_MAPS
-from placement_lint.jaxmodel.effects import Effect
-from placement_lint.jaxmodel.transfer import TABLE
 from placement_lint.placement.domain import program_values, values
-from placement_lint.placement.domain.contents import functions_in
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, differ
 from placement_lint.placement.domain.library_values import Executor
 from placement_lint.prefilter.conditions import AllOf, Jax, Says
 from placement_lint.rules.base import Rule
+from placement_lint.rules.config_state.worker_arrays import (
+    CONTEXT,
+    first_array,
+    first_of_thread,
+    first_of_values,
+    is_under_host,
+    made_elsewhere,
+)
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
 from placement_lint.semantic.config_contexts import context_of
-from placement_lint.semantic.elsewhere import effects_of, method_effects
 from placement_lint.semantic.followed import bound_before, followed
-from placement_lint.semantic.functions import calls_inside, nodes_inside
+from placement_lint.semantic.functions import calls_inside
 from placement_lint.semantic.object_classes import called_method
 from placement_lint.semantic.own_attributes import own_attribute
-from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 from placement_lint.syntax.collection_methods import COPYING
-from placement_lint.syntax.definitions import class_of_method, function_of, initializer_of
+from placement_lint.syntax.definitions import function_of, initializer_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,12 +37,9 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.places import Place
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
-    from placement_lint.semantic.program_queries import EffectOrigin, FunctionEffects
+    from placement_lint.semantic.program_queries import EffectOrigin
     from placement_lint.syntax.definitions import Function
 
-_CONTEXT = "jax.default_device"
-_MOST_METHODS = 16
-"""Methods of one object that what a thread runs calls."""
 # Where each is given the function that runs in another thread or process.
 _WORKERS = {
     "threading.Thread": (1, "target"),
@@ -70,11 +69,6 @@ _METHODS = frozenset({"multiprocessing.get_context", "multiprocessing.set_start_
 _POOL_METHODS = frozenset({
     "apply", "apply_async", "imap", "imap_unordered", "map", "map_async", "starmap",
     "starmap_async", "submit",
-})  # fmt: skip
-# What puts an array on the default device of the thread that it runs in.
-_PLACING = frozenset({
-    Effect.COMPUTE, Effect.COPY, Effect.CREATE, Effect.CONVERT, Effect.KEY, Effect.LOAD,
-    Effect.SAMPLE,
 })  # fmt: skip
 _OPTION = "jax_default_device"
 _MOST_CALLS = 2
@@ -173,7 +167,7 @@ class ConfigContextNotInherited(Rule):
             (
                 context
                 for item in ctx.with_items(node)
-                if isinstance(context := item.item, cst.Call) and ctx.called(context) == _CONTEXT
+                if isinstance(context := item.item, cst.Call) and ctx.called(context) == CONTEXT
             ),
             None,
         )
@@ -193,13 +187,13 @@ class ConfigContextNotInherited(Rule):
         found: tuple[cst.CSTNode, Context] | None = None
         origin: EffectOrigin | None = None
         for run, cls in runs:
-            found = found or _first_of_thread(run, cls, ctx)
+            found = found or first_of_thread(run, cls, ctx)
         for worker, there in workers if found is None else ():
-            made = _first_array(worker, there)
-            origin = _made_elsewhere(worker, there) if made is None else None
+            made = first_array(worker, there)
+            origin = made_elsewhere(worker, there) if made is None else None
             found = None if made is None else (made, there)
             if found is None and origin is None:
-                found = _first_of_values(worker, there, _MOST_CALLS)
+                found = first_of_values(worker, there, _MOST_CALLS)
             if found is not None or origin is not None:
                 break
         if found is None and origin is None:
@@ -209,7 +203,7 @@ class ConfigContextNotInherited(Rule):
         what = "an array of the worker is made here"
         ctx.report(
             node,
-            f"{where} that is started here does not inherit {_CONTEXT}: it makes its "
+            f"{where} that is started here does not inherit {CONTEXT}: it makes its "
             f"arrays{there_} on the system's default device",
             confidence=confidence,
             related=[] if found is None else [(found[0], found[1].module.path, what)],
@@ -339,7 +333,7 @@ def _calls_of_callee(call: cst.Call, ctx: Context) -> Iterator[tuple[cst.Call, C
         return
     function, there = callee
     for inner in calls_inside(function, there):
-        if _maker(inner, there) not in _PROCESSES and not there.inside_with(inner, _CONTEXT):
+        if _maker(inner, there) not in _PROCESSES and not there.inside_with(inner, CONTEXT):
             yield inner, there
 
 
@@ -433,7 +427,7 @@ def _is_in_block_of_other(node: cst.Call, ctx: Context) -> bool:
     not count, since there the call of the function around is reported.
     """
     entering = (item.item for item in ctx.with_items(node))
-    return any(_is_entered_here(each, ctx) for each in entering) and _is_under_host(node, ctx)
+    return any(_is_entered_here(each, ctx) for each in entering) and is_under_host(node, ctx)
 
 
 def _is_entered_here(manager: cst.BaseExpression, ctx: Context) -> bool:
@@ -443,16 +437,6 @@ def _is_entered_here(manager: cst.BaseExpression, ctx: Context) -> bool:
     held = ctx.flow.value(manager)
     is_context = any(isinstance(atom, values.DefaultDeviceContext) for atom in held)
     return is_context or context_of(manager, ctx) is not None
-
-
-def _is_under_host(node: cst.Call, ctx: Context) -> bool:
-    """Return whether a call always runs where another device than the system's is the default."""
-    devices = ctx.flow.default_devices(node)
-    return bool(devices) and all(
-        device is not None
-        and differ(device, SYSTEM_DEFAULT, accelerator=ctx.flow.accelerator) is True
-        for device in devices
-    )
 
 
 # -- what it does -----------------------------------------------------------------------------
@@ -475,205 +459,6 @@ def _is_elsewhere(entered: cst.Call, ctx: Context) -> Confidence | None:
         return None
     sure = answers == {True} and all(isinstance(atom, values.TheDevice) for atom in held)
     return Confidence.DEFINITE if sure else Confidence.LIKELY
-
-
-def _first_array(worker: cst.BaseExpression, ctx: Context) -> cst.CSTNode | None:
-    """Return the first place at which a worker's function makes an array; None if none is seen."""
-    if _places(ctx.name(worker)):
-        return worker
-    function = ctx.module.fact(TracedFunctions).definition(worker)
-    return None if function is None else _first_made(function, ctx)
-
-
-def _first_of_values(
-    worker: cst.BaseExpression, ctx: Context, calls: int
-) -> tuple[cst.CSTNode, Context] | None:
-    """Return the first place at which what an expression surely is makes an array: functions and
-    methods of the program, wherever they come from. That may be by so many calls of others.
-    """
-    held = ctx.flow.value(worker)
-    places = [*functions_in(held)]
-    if len(places) < len(held):
-        return None
-    for place in places:
-        function, there = ctx.flow.program.node(place), ctx.beside(place.module)
-        if there is None or not isinstance(function, cst.FunctionDef | cst.Lambda):
-            continue
-        made = _first_made(function, there, calls)
-        if made is not None:
-            return made, there
-    return None
-
-
-def _first_made(
-    function: Function, ctx: Context, others: int = 0, *, files: int = 1
-) -> cst.CSTNode | None:
-    """Return the first place at which a function makes an array on the default device.
-
-    In its body, or in what that calls, of the same file or, directly, of another one; or by so
-    many calls of methods of `others`. `files`: see `_made_elsewhere`.
-    """
-    if isinstance(function, cst.FunctionDef) and any(
-        ctx.is_call(decorator.decorator, _CONTEXT) for decorator in function.decorators
-    ):
-        return None
-    nodes = list(nodes_inside(function, ctx, (cst.Call, cst.With)))
-    if any(_enters_block(node, ctx) for node in nodes):
-        return None
-    for call in nodes:
-        if not isinstance(call, cst.Call) or _is_under_host(call, ctx):
-            continue
-        if not _places(ctx.called(call)):
-            if _made_elsewhere(call.func, ctx, files) is not None or _maps_placing(call, ctx):
-                return call
-            is_of_other = others and isinstance(call.func, cst.Attribute) and not ctx.called(call)
-            if is_of_other and _first_of_values(call.func, ctx, others - 1) is not None:
-                return call
-        elif (
-            Arguments(call).get(None, "device") is None
-            and not _is_put(call, ctx)
-            and not _runs_where_committed(call, ctx)
-        ):
-            return call
-    return None
-
-
-def _enters_block(node: cst.CSTNode, ctx: Context) -> bool:
-    """Return whether a call makes `jax.default_device(…)`, or a `with` or an `ExitStack` enters
-    what does, also in another file.
-    """
-    if isinstance(node, cst.With):
-        return any(_may_be_block(item.item, ctx) for item in node.items)
-    if not isinstance(node, cst.Call) or ctx.called(node) == _CONTEXT:
-        return isinstance(node, cst.Call)
-    is_entered = isinstance(node.func, cst.Attribute) and node.func.attr.value == "enter_context"
-    entered = Arguments(node).get(0, "cm") if is_entered else None
-    return entered is not None and _may_be_block(entered, ctx)
-
-
-def _may_be_block(manager: cst.BaseExpression, ctx: Context) -> bool:
-    """Return whether a context manager may set the default device: by its value, or by what the
-    function of another file does that makes it.
-    """
-    if any(isinstance(atom, values.DefaultDeviceContext) for atom in ctx.flow.value(manager)):
-        return True
-    if not isinstance(manager, cst.Call):
-        return context_of(manager, ctx) is not None
-    return _has_block(effects_of(manager.func, ctx))
-
-
-def _first_of_thread(run: Place, cls: Place, ctx: Context) -> tuple[cst.CSTNode, Context] | None:
-    """Return the first place at which the method of an object makes an array, and its file.
-
-    There, or in the methods that it calls of the object, which the object's class has.
-    """
-    program, pending, seen = ctx.flow.program, [run], {run}
-    while pending:
-        place = pending.pop(0)
-        method, there = program.node(place), ctx.beside(place.module)
-        if there is None or not isinstance(method, cst.FunctionDef):
-            continue
-        made = _first_made(method, there)
-        around = None if made is None else there.function(made)
-        if made is not None and (around is method or not _is_replaced(around, cls, there)):
-            return made, there
-        for name in _own_calls(method, there):
-            called = program.classes.method(cls, name)
-            if called is not None and called not in seen and len(seen) < _MOST_METHODS:
-                seen.add(called)
-                pending.append(called)
-    return None
-
-
-def _is_replaced(function: cst.CSTNode | None, cls: Place, ctx: Context) -> bool:
-    """Return whether a function is a method in whose place objects of a class have another one."""
-    if not isinstance(function, cst.FunctionDef) or class_of_method(function, ctx.names) is None:
-        return False
-    own = ctx.flow.program.classes.method(cls, function.name.value)
-    return own is not None and own != ctx.flow.module.place(function)
-
-
-def _own_calls(method: cst.FunctionDef, ctx: Context) -> Iterator[str]:
-    """Yield the methods of its object that a method calls, but for those in a block of its own."""
-    nodes = [
-        node
-        for node in ctx.tree.every(cst.Call, cst.With, below=method.body)
-        if ctx.function(node) is method
-    ]
-    if not method.params.params or any(_enters_block(node, ctx) for node in nodes):
-        return
-    receiver = method.params.params[0].name.value
-    for node in nodes:
-        match node:
-            case cst.Call(func=cst.Attribute(value=cst.Name(value=name), attr=attribute)):
-                if name == receiver and not _is_under_host(node, ctx):
-                    yield attribute.value
-
-
-def _maps_placing(call: cst.Call, ctx: Context) -> bool:
-    """Return whether a call makes arrays of leaves: `jax.tree.map(jnp.asarray, tree)`."""
-    mapped = Arguments(call).get(0, "f") if ctx.called(call) in TREE_MAPS else None
-    return mapped is not None and _places(ctx.name(mapped))
-
-
-def _made_elsewhere(
-    worker: cst.BaseExpression, ctx: Context, files: int = 1
-) -> EffectOrigin | None:
-    """Return where a worker's function that another file defines first makes an array.
-
-    None where it, or what it calls of a third file, enters a block. `files`: into how many it is
-    followed to see whether it runs under the host's block anyway.
-    """
-    near, far = (
-        effects_of(worker, ctx, reach) or method_effects(worker, "__call__", ctx, reach)
-        for reach in (1, 2)
-    )
-    if near is None or _has_block(far) or (files and _makes_nothing(worker, ctx, files - 1)):
-        return None
-    made = (call for call in near.calls if _places(call.name) and not call.is_placed)
-    return next(map(near.origin, made), None)
-
-
-def _has_block(effects: FunctionEffects | None) -> bool:
-    return effects is not None and any(call.name == _CONTEXT for call in effects.calls)
-
-
-def _makes_nothing(worker: cst.BaseExpression, ctx: Context, files: int) -> bool:
-    """Return whether the functions that an expression surely is make no array on that device."""
-    program, held = ctx.flow.program, ctx.flow.value(worker)
-    places = {*functions_in(held)}
-    for atom in held:
-        if isinstance(atom, program_values.Instance):
-            called = program.classes.method(atom.cls, "__call__")
-            places |= set() if called is None else {called}
-    return len(places) == len(held) > 0 and all(
-        isinstance(function := program.node(place), cst.FunctionDef | cst.Lambda)
-        and (there := ctx.beside(place.module)) is not None
-        and _first_made(function, there, files=files) is None
-        for place in places
-    )
-
-
-def _places(name: str | None) -> bool:
-    row = TABLE.get(name or "")
-    is_jax = name is not None and name.startswith(("jax.", "safetensors.flax."))
-    return is_jax and row is not None and row.effect in _PLACING
-
-
-def _runs_where_committed(call: cst.Call, ctx: Context) -> bool:
-    """Return whether an argument of a call is committed, so that it runs there."""
-    given = (ctx.flow.value(argument.value) for argument in call.args)
-    return any(
-        held and all(isinstance(atom, values.Array) and atom.committed for atom in held)
-        for held in given
-    )
-
-
-def _is_put(call: cst.Call, ctx: Context) -> bool:
-    """Return whether what a call makes is at once put somewhere explicitly."""
-    argument = ctx.parent(call)
-    outer = ctx.parent(argument) if isinstance(argument, cst.Arg) else None
-    return ctx.is_call(outer, "jax.device_put")
 
 
 def _sets_default(facts: ModuleFacts) -> bool:
