@@ -74,10 +74,10 @@ CASES = {
     "called from outside": ("def f():\n put()", "outside outside"),
     "called from outside, in a with": ("def f():\n with a:\n  put()", "outside a"),
     "called from outside, after a mesh was set": ("jax.set_mesh(a)\ndef f():\n put()", "a outside"),
-    "in a thread": ("with a:\n threading.Thread(target=put).start()", "none left|none"),
+    "in a thread": ("with a:\n threading.Thread(target=put).start()", "none left|none|thread"),
     "in a thread of a pool": (
         "with a:\n ThreadPoolExecutor().submit(put)",
-        "none left|none",
+        "none left|none|thread",
     ),
     "behind a thread": ("with a:\n threading.Thread(target=id).start()\n put()", "none a"),
     "traced": ("f = jax.jit(lambda y: jax.device_put(y, P()))\nwith a:\n f(x)", "none a"),
