@@ -296,8 +296,8 @@ class DonationExpressions(DonationReadings, ABC):
         if is_at:
             return held
         if key is not None and not key.startswith("[:"):
-            nature = self.nature(held)
-            if nature is Nature.ARRAY:
+            # An array has no item by a text: what was put there was a tree.
+            if self.nature(held) is Nature.ARRAY and not key.startswith("['"):
                 self.read(node.value, held)
                 return self.fresh(Nature.ARRAY)
             things = self.parts(held, key, lambda each: self.item(each, key))

@@ -277,7 +277,17 @@ class DonationLibraries(DonationExpressions):
             return self.fresh(Nature.ARRAY)
         if self._is_replicated(target) and self.nature(first) is Nature.ARRAY:
             return first
-        return self.fresh(Nature.ARRAY)
+        return self._put_elsewhere(first)
+
+    def _put_elsewhere(self, things: Things) -> Things:
+        """Return new arrays, in a container like the one that was put there."""
+        only = next(iter(things)) if len(things) == 1 else None
+        items = self.state.entries(only, self.roots) if isinstance(only, BufferPart) else None
+        if items is None:
+            return self.fresh(Nature.ARRAY)
+        made = self.root(Nature.TREE)
+        self.state.parts[made.root] = {(key,): self.fresh(Nature.ARRAY) for key in items}
+        return frozenset({made})
 
     def _shared(self, things: Things) -> Things:
         """Return the array of something: itself, or a copy where it is NumPy's."""

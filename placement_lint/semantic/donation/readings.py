@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from placement_lint.syntax.names import Scope
 
 
+_OF_ARRAYS = frozenset({".real", ".imag", ".addressable_shards", ".global_shards"})
+"""What an array has as attributes, of those that share its buffer."""
+
+
 @dataclass(frozen=True)
 class Reading:
     """One read of what was donated."""
@@ -254,9 +258,12 @@ class DonationReadings:
         }
         only = found.pop() if len(found) == 1 else Nature.UNKNOWN
         part = next(iter(likely(things)), None)
-        if only is Nature.TREE and isinstance(part, BufferPart) and part.keys:
+        if not isinstance(part, BufferPart) or not part.keys:
+            return only
+        if only is Nature.ARRAY and part.keys[0] not in _OF_ARRAYS:
+            # What has such a part is a tree, whatever was presumed of it.
             return Nature.UNKNOWN
-        return only
+        return Nature.UNKNOWN if only is Nature.TREE else only
 
     def new_number(self) -> int:
         return next(self._numbers)
