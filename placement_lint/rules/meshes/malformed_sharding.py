@@ -127,14 +127,17 @@ Found: TypeAlias = "tuple[cst.CSTNode, str, FixPlan | None]"
 
 def _named_sharding(node: cst.Call, arguments: Arguments, ctx: Context) -> Found | None:
     mesh, spec = arguments.get(0, "mesh"), arguments.get(1, "spec")
-    if mesh is None or spec is None or not _may_be_exchanged(spec, ctx):
+    if mesh is None or spec is None:
+        return None
+    if ctx.called(followed(mesh, ctx)) not in _SPECS and not _may_be_exchanged(spec, ctx):
         return None
     seen = calls_at(node, ctx)
     if not seen:
         return None
     meshes = [call.given[0] for call in seen]
     specs = [call.given[1] for call in seen]
-    if _all_are(meshes, Spec) and _all_are(specs, Mesh):
+    if _all_are(meshes, Spec):
+        # Whatever the other one is: a spec has no devices.
         return node, f"NamedSharding takes the mesh first, then the spec: {_RAISING}", None
     if _all_are(meshes, *_devices()):
         return mesh, f"NamedSharding takes a mesh, not devices: {_RAISING}", None
