@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.facts.decorators import decorator_name
-from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.placement.facts.static_fields import meta_fields, static_fields
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -98,25 +98,9 @@ class Pytrees:
         return self._static[cls]
 
     def _static_of(self, module: Module, node: cst.ClassDef) -> set[str]:
-        found = {
-            child.target.value
-            for line in node.body.body
-            if isinstance(line, cst.SimpleStatementLine)
-            for child in line.body
-            if isinstance(child, cst.AnnAssign)
-            and isinstance(child.target, cst.Name)
-            and isinstance(child.value, cst.Call)
-            and _is_static(child.value)
-        }
-        registering = [decorator.decorator for decorator in node.decorators]
+        found = static_fields(node)
         call = self._registrations(module).get(node.name.value)
-        for each in (*registering, *([] if call is None else [call])):
-            if isinstance(each, cst.Call):
-                fields = Arguments(each).get(2, "meta_fields")
-                if isinstance(fields, cst.List | cst.Tuple):
-                    names = (string_value(element.value) for element in fields.elements)
-                    found.update(name for name in names if name is not None)
-        return found
+        return found if call is None else found | meta_fields(call)
 
     def has_replace(self, cls: Place) -> bool:
         """Return whether `x.replace(name=value)` gives another object of a class, like `x`."""
@@ -143,26 +127,3 @@ def _name(module: Module, node: cst.BaseExpression) -> str:
     if isinstance(node, cst.Subscript):
         node = node.value
     return module.names.qualified(node) or dotted(node)
-
-
-def _is_static(default: cst.Call) -> bool:
-    """Return whether the default of a field says that it is no leaf: `field(static=True)`."""
-    keywords = Arguments(default).keywords
-    return (
-        _is(keywords.get("static"), "True")
-        or _is(keywords.get("pytree_node"), "False")
-        or (
-            isinstance(metadata := keywords.get("metadata"), cst.Call | cst.Dict)
-            and "static" in _keys(metadata)
-        )
-    )
-
-
-def _keys(node: cst.Call | cst.Dict) -> set[str | None]:
-    if isinstance(node, cst.Call):
-        return set(Arguments(node).keywords)
-    return {string_value(e.key) for e in node.elements if isinstance(e, cst.DictElement)}
-
-
-def _is(node: cst.BaseExpression | None, name: str) -> bool:
-    return isinstance(node, cst.Name) and node.value == name

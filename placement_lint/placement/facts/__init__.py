@@ -3,7 +3,7 @@
 - `module` has them all, of one module.
 - Functions: `compiled`, `traced`, `traced_results`, `decorators`, `functions_text`,
   `carried_names` (of loops).
-- Arrays: `annotations`, `array_indices`, `array_parts`.
+- Arrays: `annotations`, `array_indices`, `array_parts`, `static_fields` (that hold none).
 - Placement: `placing_words`, `cpu_pin`, `default_updates`.
 - What others may import: `exported`. Whether the text is what runs: `tampering`.
 """

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from placement_lint.jaxmodel.donation import METADATA, TRANSPOSED
+from placement_lint.placement.facts.static_fields import only_static
 from placement_lint.semantic.beside import definition_beside
 from placement_lint.semantic.donation.buffers import Buffers, Nature, Surety
 from placement_lint.semantic.donation.callables import (
@@ -55,6 +56,7 @@ class DonationExpressions(DonationReadings, ABC):
 
     def __init__(self, facts: ModuleFacts) -> None:
         super().__init__(facts)
+        self._static = only_static([*facts.tree.every(cst.ClassDef)])
         self._outer: dict[tuple[int, str], Things] = {}
         self._resolving: set[tuple[int, str]] = set()
         self._elsewhere: dict[tuple[str, str], frozenset[OfElsewhere]] = {}
@@ -240,7 +242,7 @@ class DonationExpressions(DonationReadings, ABC):
         return things
 
     def attribute_of(self, held: Things, name: str) -> Things:
-        if name in METADATA:
+        if name in METADATA or name in self._static:
             return DATA
         if name in TRANSPOSED:
             return self.fresh()

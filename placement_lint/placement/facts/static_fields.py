@@ -1,0 +1,76 @@
+"""The fields of a class that are no leaves of its objects: they hold no arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.syntax.calls import Arguments, string_value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def static_fields(node: cst.ClassDef) -> set[str]:
+    """Return the fields that a class says are static, in its body or in a decorator."""
+    found = {field for field, is_static in _fields(node) if is_static}
+    for decorator in node.decorators:
+        if isinstance(decorator.decorator, cst.Call):
+            found |= meta_fields(decorator.decorator)
+    return found
+
+
+def meta_fields(call: cst.Call) -> set[str]:
+    """Return the static fields that a registration of a class names."""
+    fields = Arguments(call).get(2, "meta_fields")
+    if not isinstance(fields, cst.List | cst.Tuple):
+        return set()
+    names = (string_value(element.value) for element in fields.elements)
+    return {name for name in names if name is not None}
+
+
+def only_static(classes: Sequence[cst.ClassDef]) -> frozenset[str]:
+    """Return the names that only static fields of these classes have."""
+    of_class = [static_fields(node) for node in classes]
+    others = {
+        field
+        for node, static in zip(classes, of_class, strict=True)
+        for field, _ in _fields(node)
+        if field not in static
+    }
+    return frozenset(name for static in of_class for name in static) - others
+
+
+def _fields(node: cst.ClassDef) -> list[tuple[str, bool]]:
+    """Return the annotated fields of a class, and whether their defaults say they are static."""
+    return [
+        (child.target.value, isinstance(child.value, cst.Call) and _is_static(child.value))
+        for line in node.body.body
+        if isinstance(line, cst.SimpleStatementLine)
+        for child in line.body
+        if isinstance(child, cst.AnnAssign) and isinstance(child.target, cst.Name)
+    ]
+
+
+def _is_static(default: cst.Call) -> bool:
+    """Return whether the default of a field says that it is no leaf: `field(static=True)`."""
+    keywords = Arguments(default).keywords
+    return (
+        _is(keywords.get("static"), "True")
+        or _is(keywords.get("pytree_node"), "False")
+        or (
+            isinstance(metadata := keywords.get("metadata"), cst.Call | cst.Dict)
+            and "static" in _keys(metadata)
+        )
+    )
+
+
+def _keys(node: cst.Call | cst.Dict) -> set[str | None]:
+    if isinstance(node, cst.Call):
+        return set(Arguments(node).keywords)
+    return {string_value(e.key) for e in node.elements if isinstance(e, cst.DictElement)}
+
+
+def _is(node: cst.BaseExpression | None, name: str) -> bool:
+    return isinstance(node, cst.Name) and node.value == name
