@@ -25,6 +25,7 @@ from placement_lint.placement.domain.values import (
 from placement_lint.placement.facts.annotations import Annotated, bound_as
 from placement_lint.placement.facts.module import Module
 from placement_lint.placement.interpreter import Program
+from placement_lint.syntax.definitions import class_of_method
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -130,6 +131,18 @@ class Flow:
         return array.origin is not None and array.origin.created in (
             self.program.provenance.replacements.places
         )
+
+    def is_overridden(self, function: cst.CSTNode | None, cls: Place) -> bool:
+        """Return whether a function is a method in the place of which objects of a class have
+        another one.
+        """
+        if (
+            not isinstance(function, cst.FunctionDef)
+            or class_of_method(function, self.module.names) is None
+        ):
+            return False
+        own = self.program.classes.method(cls, function.name.value)
+        return own is not None and own != self.module.place(function)
 
     def journey(self, made: Iterable[Place], use: cst.CSTNode) -> list[JourneyStep]:
         """Return the way of arrays from the first expression that made them to a use of them all.

@@ -68,9 +68,10 @@ def _passed_as(use: cst.CSTNode, ctx: FileView) -> Sequence[cst.CSTNode]:
         return ()
     first = isinstance(call.func, cst.Attribute) and not is_static(function, ctx.names)
     parameters = [*function.params.posonly_params, *function.params.params][first:]
+    arguments = Arguments(call)
     for place, each in enumerate((*parameters, *function.params.kwonly_params)):
         position = place if place < len(parameters) else None
-        if Arguments(call).get(position, each.name.value) is use:
+        if arguments.get(position, each.name.value) is use:
             return ctx.names.uses(each.name.value, ctx.names.scope(function.body))
     return ()
 

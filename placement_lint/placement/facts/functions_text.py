@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import libcst as cst
 
+from placement_lint.syntax.definitions import PARTIAL
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -131,12 +133,11 @@ def _run_by(given: cst.BaseExpression, module: Module) -> cst.Name | None:
         given = bound
     if isinstance(given, cst.Lambda) and isinstance(given.body, cst.Call):
         given = given.body.func
-    elif isinstance(given, cst.Call) and module.names.qualified(given.func) == _PARTIAL:
+    elif isinstance(given, cst.Call) and module.names.qualified(given.func) == PARTIAL:
         given = given.args[0].value if given.args else given
     return given if isinstance(given, cst.Name) else None
 
 
-_PARTIAL = "functools.partial"
 _RUNNERS = frozenset({
     "absl.app.run", "fire.Fire", "tensorflow.compat.v1.app.run", "tyro.cli", "typer.run",
 })  # fmt: skip

@@ -65,9 +65,6 @@ _PLAIN_BUILTINS = frozenset({
 })  # fmt: skip
 
 
-"""What has the same items as the one list or tuple that it is given."""
-
-
 def numpy_function(call: LibraryCall) -> Value:
     """Apply a NumPy function: most convert, some call the array's own method."""
     operands = call.operands()

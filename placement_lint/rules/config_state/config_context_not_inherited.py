@@ -439,9 +439,6 @@ def _is_entered_here(manager: cst.BaseExpression, ctx: Context) -> bool:
     return is_context or context_of(manager, ctx) is not None
 
 
-# -- what it does -----------------------------------------------------------------------------
-
-
 def _is_elsewhere(entered: cst.Call, ctx: Context) -> Confidence | None:
     """Return how certain it is that a block's device is not the system's default; None if it is."""
     device = Arguments(entered).get(0, "new_val")
@@ -459,6 +456,9 @@ def _is_elsewhere(entered: cst.Call, ctx: Context) -> Confidence | None:
         return None
     sure = answers == {True} and all(isinstance(atom, values.TheDevice) for atom in held)
     return Confidence.DEFINITE if sure else Confidence.LIKELY
+
+
+# -- what the file says ------------------------------------------------------------------------
 
 
 def _sets_default(facts: ModuleFacts) -> bool:

@@ -17,7 +17,6 @@ from placement_lint.semantic.elsewhere import effects_of, method_effects
 from placement_lint.semantic.functions import nodes_inside
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import class_of_method
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -155,7 +154,7 @@ def first_of_thread(run: Place, cls: Place, ctx: Context) -> tuple[cst.CSTNode, 
             continue
         made = _first_made(method, there)
         around = None if made is None else there.function(made)
-        if made is not None and (around is method or not _is_replaced(around, cls, there)):
+        if made is not None and (around is method or not there.flow.is_overridden(around, cls)):
             return made, there
         for name in _own_calls(method, there):
             called = program.classes.method(cls, name)
@@ -163,14 +162,6 @@ def first_of_thread(run: Place, cls: Place, ctx: Context) -> tuple[cst.CSTNode, 
                 seen.add(called)
                 pending.append(called)
     return None
-
-
-def _is_replaced(function: cst.CSTNode | None, cls: Place, ctx: Context) -> bool:
-    """Return whether a function is a method in whose place objects of a class have another one."""
-    if not isinstance(function, cst.FunctionDef) or class_of_method(function, ctx.names) is None:
-        return False
-    own = ctx.flow.program.classes.method(cls, function.name.value)
-    return own is not None and own != ctx.flow.module.place(function)
 
 
 def _own_calls(method: cst.FunctionDef, ctx: Context) -> Iterator[str]:

@@ -11,7 +11,7 @@ import libcst as cst
 
 from placement_lint.rules.commitment.mixtures import calls_by_name
 from placement_lint.semantic.followed import assigned_value, bound_before
-from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.syntax.calls import Arguments, is_none, string_value
 from placement_lint.syntax.definitions import returns_of
 
 if TYPE_CHECKING:
@@ -371,9 +371,7 @@ def _keeps_dimension(index: cst.BaseSlice) -> bool:
     """Return whether an index leaves a dimension, or makes one."""
     if isinstance(index, cst.Slice):
         return True
-    return isinstance(index, cst.Index) and (
-        isinstance(index.value, cst.Name) and index.value.value == "None"
-    )
+    return isinstance(index, cst.Index) and is_none(index.value)
 
 
 def _last_bound(node: cst.Name, ctx: Context) -> cst.BaseExpression | None:

@@ -21,7 +21,7 @@ from placement_lint.semantic.given_functions import (
 from placement_lint.semantic.program_queries import GivenTo
 from placement_lint.semantic.spread_options import AllArguments
 from placement_lint.syntax.calls import Arguments, integer_value
-from placement_lint.syntax.definitions import class_of_method, function_of, parameter_named
+from placement_lint.syntax.definitions import function_of, parameter_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -156,10 +156,7 @@ def _is_replaced(node: cst.CSTNode, cls: Place | None, there: Context) -> bool:
     function = there.function(node)
     while isinstance(function, cst.Lambda):
         function = there.function(function)
-    if cls is None or function is None or class_of_method(function, there.names) is None:
-        return False
-    own = there.flow.program.classes.method(cls, function.name.value)
-    return own is not None and own != there.flow.module.place(function)
+    return cls is not None and there.flow.is_overridden(function, cls)
 
 
 def _order(each: tuple[Place, Place | None]) -> tuple[Place, str]:

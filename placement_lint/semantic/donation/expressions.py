@@ -47,6 +47,11 @@ MOST_FILES = 24
 """Of a program, in all of which code is executed that has to do with donation."""
 
 
+def _static_names(facts: ModuleFacts) -> frozenset[str]:
+    """Return the names that only static fields of the classes of a file have."""
+    return only_static([*facts.tree.every(cst.ClassDef)])
+
+
 class OutOfStepsError(Exception):
     """A file whose functions call one another too often."""
 
@@ -56,7 +61,7 @@ class DonationExpressions(DonationReadings, ABC):
 
     def __init__(self, facts: ModuleFacts) -> None:
         super().__init__(facts)
-        self._static = only_static([*facts.tree.every(cst.ClassDef)])
+        self._static = facts.fact(_static_names)
         self._outer: dict[tuple[int, str], Things] = {}
         self._resolving: set[tuple[int, str]] = set()
         self._elsewhere: dict[tuple[str, str], frozenset[OfElsewhere]] = {}
