@@ -292,7 +292,7 @@ class _CheckCommand:
             prepare=lambda: self._check_all_selectors(found.files),
         )
         outcome = linter.check(found.files)
-        if cache is not None and cache.problem and self.args.verbose:
+        if cache is not None and cache.problem and (self.args.verbose or cache.is_unexpected):
             progress.clear()
             self._warn(f"results are not cached: {escape(cache.problem)}")
         return outcome

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from placement_lint.findings import Finding, Severity, Span
+from placement_lint.lint.incremental import cache_folder
 from placement_lint.lint.results import Outcome
 
 if TYPE_CHECKING:
@@ -315,6 +316,14 @@ class TestFormats:
         assert "note: clean.py is excluded\n" in err
         assert "results are not cached: " in err
         assert "results are not cached: " not in lint(*arguments)[2]
+
+    def test_that_too_much_is_to_be_kept_is_said_in_any_case(
+        self, lint: Lint, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(cache_folder, "MOST_OF_RECORDS", 10)
+        code, _, err = lint("hazard.py")
+        assert code == 1
+        assert "results are not cached: the records of so many files take more than" in err
 
     def test_quiet_and_verbose(self, lint: Lint) -> None:
         assert lint("hazard.py", "-q")[2] == ""

@@ -22,6 +22,7 @@ from placement_lint.files.store import digest
 from placement_lint.findings import INTERNAL_ERROR, IO_ERROR, Finding
 from placement_lint.isolation import isolating
 from placement_lint.lint.incremental.cache_folder import FILES, RUN, CacheFolder
+from placement_lint.lint.incremental.cache_key import KeyProblemError
 from placement_lint.lint.incremental.codec import Codec
 from placement_lint.lint.incremental.file_state import FileState
 from placement_lint.lint.incremental.tool_identity import tool_identity
@@ -91,6 +92,8 @@ class Cache:
     name: str
     problem: str = ""
     """Why what was found out could not be kept."""
+    is_unexpected: bool = False
+    """Whether that is for another reason than that the folder cannot be used."""
     _last: LastRun | None = None
 
     def last(self) -> LastRun | None:
@@ -193,6 +196,7 @@ class Cache:
 
         def note(error: Exception) -> None:
             self.problem = str(error) or type(error).__name__
+            self.is_unexpected = not isinstance(error, OSError | KeyProblemError)
 
         return isolating(note)
 

@@ -1,8 +1,8 @@
 """Dataclasses as what JSON has, and back, by the types of their fields: for the cache alone.
 
 A dataclass is the list of its fields, without those marked `results.NOT_KEPT`. A value of a union
-of several types is a pair: the number of its type, and the value. A set is a sorted list; a
-dictionary whose keys are no strings is a list of pairs.
+of several types is a pair: the number of its type, and the value. A set is a list in an order that
+depends on nothing but its elements; a dictionary whose keys are no strings is a list of pairs.
 """
 
 from __future__ import annotations
@@ -136,9 +136,15 @@ def _row(
 
 
 def _sequence(origin: type, form: _Form) -> _Form:
-    arrange: Callable[[Any], list[Any]] = sorted if origin in {set, frozenset} else list
+    def encode(value: Any) -> list[Any]:
+        return list(value) if form.encode is _same else [*map(form.encode, value)]
+
+    def encode_set(value: Any) -> list[Any]:
+        # Sorted as written: not all elements can be compared, such as None and dataclasses.
+        return sorted(encode(value), key=repr)
+
     return _Form(
-        arrange if form.encode is _same else lambda value: [*map(form.encode, arrange(value))],
+        encode_set if origin in {set, frozenset} else encode,
         lambda value: origin(map(form.decode, _checked(list, value))),
     )
 

@@ -110,6 +110,11 @@ class Records:
 
 def records_codec() -> Codec:
     """Return what encodes and decodes `Records`."""
+    return Codec(Records, types_of_records())
+
+
+def types_of_records() -> dict[str, Any]:
+    """Return what the names mean that the annotations of records have, by name."""
     from placement_lint.findings import Finding
     from placement_lint.lint.file_results import FileResult
     from placement_lint.lint.results import Suppressed
@@ -150,4 +155,4 @@ def records_codec() -> Codec:
     )
     names = {each.__name__: each for each in classes}
     aliases = {"Mapping": Mapping, "Revealed": Any, "Step": Step, "Summary": Summary}
-    return Codec(Records, {**names, **aliases})
+    return {**names, **aliases}

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+import enum
 import json
+import types
+import typing
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from placement_lint.findings import (
     Applicability,
@@ -27,6 +35,7 @@ from placement_lint.lint.incremental.records import (
     Records,
     TextDigest,
     records_codec,
+    types_of_records,
 )
 from placement_lint.lint.results import Suppressed
 from placement_lint.project.dependencies import (
@@ -133,6 +142,66 @@ RECORDS = Records(
     {"digest": Group({"a.py": RESULT}, {"a.py": DEPENDENCIES}, READS)},
 )
 CODEC = records_codec()
+
+
+_PLAIN: dict[Any, st.SearchStrategy[Any]] = {
+    Any: st.none(),
+    bool: st.booleans(),
+    bytes: st.binary(max_size=3),
+    int: st.integers(0, 9),
+    str: st.text("ab.", max_size=3),
+    types.NoneType: st.none(),
+}
+"""What the leaves of a record may be."""
+
+
+def _values(kind: Any, depth: int) -> st.SearchStrategy[Any]:
+    """Return values of a type; a part of itself is left out below a depth."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if kind in _PLAIN:
+        return _PLAIN[kind]
+    if origin in {typing.Union, types.UnionType}:
+        shallow = [each for each in arguments if depth or not dataclasses.is_dataclass(each)]
+        return st.one_of([_values(each, depth) for each in shallow or arguments[:1]])
+    size = 3 if depth > 0 else 0
+    if origin is tuple and arguments[-1] is not ...:
+        return st.tuples(*(_values(each, depth) for each in arguments))
+    if origin in {list, tuple}:
+        return st.lists(_values(arguments[0], depth - 1) if size else st.none(), max_size=size).map(
+            origin
+        )
+    if origin in {set, frozenset}:
+        return st.sets(_values(arguments[0], depth - 1) if size else st.none(), max_size=size).map(
+            origin
+        )
+    if origin in {dict, Mapping}:
+        keys, values = (_values(each, depth - 1) for each in arguments)
+        return st.dictionaries(keys, values, max_size=size) if size else st.just({})
+    if issubclass(kind, enum.Enum):
+        return st.sampled_from([*kind])
+    hints = typing.get_type_hints(kind, localns=types_of_records())
+    fields = [each.name for each in dataclasses.fields(kind) if each.metadata.get("kept", True)]
+    return st.builds(kind, **{name: _values(hints[name], depth - 1) for name in fields})
+
+
+_TYPES = types_of_records()
+_CLASSES = sorted(name for name, kind in _TYPES.items() if dataclasses.is_dataclass(kind))
+
+
+@pytest.mark.parametrize("name", _CLASSES)
+@given(data=st.data())
+@settings(max_examples=25, deadline=None)
+def test_whatever_a_part_of_a_record_holds_comes_back(name: str, data: st.DataObject) -> None:
+    codec = Codec(_TYPES[name], _TYPES)
+    value = data.draw(_values(_TYPES[name], 3))
+    assert codec.decode(json.loads(json.dumps(codec.encode(value)))) == value
+
+
+def test_a_set_of_several_types_is_written_in_one_way() -> None:
+    kinds = [KnownType("B"), None, KnownType("A", "a.py"), KnownType("A", items=(None,))]
+    codec = Codec(frozenset[KnownType | None], types_of_records())
+    assert codec.encode(frozenset(kinds)) == codec.encode(frozenset(reversed(kinds)))
+    assert codec.decode(codec.encode(frozenset(kinds))) == frozenset(kinds)
 
 
 @pytest.mark.parametrize("records", [Records(), RECORDS, Records(facts_by_file={"a": FileFacts()})])
