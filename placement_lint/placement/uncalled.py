@@ -23,10 +23,15 @@ from placement_lint.placement.facts.compiled import CALLBACKS, PUTTING, callers_
 from placement_lint.placement.facts.functions_text import (
     plain_functions,
 )
+from placement_lint.placement.facts.optional_attributes import (
+    asked_attributes,
+    is_left_out,
+    optional_parameters,
+)
 from placement_lint.syntax.definitions import class_of_method, class_passed_to
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from contextlib import AbstractContextManager
     from typing import Protocol
 
@@ -77,6 +82,8 @@ class UncalledCode:
         self.program = program
         self.unasked: set[Place] = set()
         """The functions that were executed because nothing had called them by then."""
+        self._asking: dict[Place, frozenset[str]] = {}
+        """The attributes of which the methods of a class ask whether they are None."""
 
     def functions(self, given: list[str], but: frozenset[str] = frozenset()) -> list[Place]:
         """Return the functions that nobody called, but for names that are used somewhere."""
@@ -211,12 +218,36 @@ class UncalledCode:
                     state.variables[key] = held if before is None else join(before, held)
             return receiver, state
         initializer = self.program.classes.method(receiver.cls, "__init__")
+        asked = self._asked(receiver.cls)
         if initializer is not None:
             passed = self.program.fixtures.typed.passed(initializer, receiver, state)
+            for name in self._optional(initializer, asked):
+                passed.setdefault(name, UNKNOWN)
             self.program.functions.call(initializer, passed, state, bound=True)
+        for name, default in (self.program.classes.fields(receiver.cls) or ()) if asked else ():
+            if name in asked and is_left_out(default):
+                state.variables[receiver, name] = UNKNOWN
         for prepares in self.program.fixtures.before_each_test(receiver.cls):
             self._call_method(prepares, receiver, state)
         return receiver, state
+
+    def _asked(self, cls: Place) -> frozenset[str]:
+        """Return the attributes of which the methods of a class ask whether they are None."""
+        found: set[str] = set()
+        for place in self.program.classes.bases(cls):
+            if place not in self._asking:
+                module, node = self.program.module_of(place), self.program.node(place)
+                if isinstance(node, cst.ClassDef):
+                    self._asking[place] = asked_attributes(node, module.tree)
+            found |= self._asking.get(place, frozenset())
+        return frozenset(found)
+
+    def _optional(self, initializer: Place, attributes: frozenset[str]) -> Iterator[str]:
+        """Yield what callers may pass, and leave out, of which the methods of a class ask."""
+        node = self.program.node(initializer)
+        if attributes and isinstance(node, cst.FunctionDef):
+            tree = self.program.module_of(initializer).tree
+            yield from optional_parameters(node, attributes, tree)
 
     def run_classes(self, module: Module) -> None:
         """Execute the methods that nobody called, on an object as its class's makers left it.

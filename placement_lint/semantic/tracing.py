@@ -188,6 +188,10 @@ class TracedFunctions:
         """Return whether what a node does is certainly traced, in any way."""
         return self.around(node, frozenset(TraceKind)) is not None
 
+    def is_given(self, use: cst.CSTNode) -> bool:
+        """Return whether a use of a function, or `functools.partial` of it, is what is traced."""
+        return id(use) in self._tracing_arguments
+
     def tracing(self, node: cst.BaseExpression) -> Tracing | None:
         """Return what a decorator traces with: `@jax.jit`, `@jax.jit(…)`,
         `@partial(jax.jit, …)`.

@@ -3,7 +3,8 @@
 - `module` has them all, of one module.
 - Functions: `compiled`, `traced`, `traced_results`, `decorators`, `functions_text`,
   `carried_names` (of loops).
-- Arrays: `annotations`, `array_indices`, `array_parts`, `static_fields` (that hold none).
+- Arrays: `annotations`, `array_indices`, `array_parts`, `static_fields` (that hold none). Objects:
+  `optional_attributes`.
 - Placement: `placing_words`, `cpu_pin`, `default_updates`.
 - What others may import: `exported`. Whether the text is what runs: `tampering`.
 """

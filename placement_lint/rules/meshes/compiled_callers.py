@@ -14,6 +14,7 @@ from placement_lint.rules.meshes.shardings import (
     may_run_at_compile_time,
 )
 from placement_lint.semantic.tracing import TracedFunctions
+from placement_lint.syntax.names import BindingKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,8 +114,17 @@ def uses_of(function: cst.FunctionDef, ctx: Context) -> Iterator[tuple[Context, 
             kinds = (cst.Attribute,) if is_method else (cst.Attribute, cst.Name)
             for use in facts.tree.every(*kinds):
                 text = use.attr.value if isinstance(use, cst.Attribute) else use
-                if (text.value if isinstance(text, cst.Name) else text) == name:
+                if (text.value if isinstance(text, cst.Name) else text) == name and (
+                    is_own or not _is_another(use, there)
+                ):
                     yield there, use
+
+
+def _is_another(use: cst.CSTNode, there: Context) -> bool:
+    """Return whether a name is that of something that its own file defines."""
+    bindings = there.names.bindings(use) if isinstance(use, cst.Name) else []
+    defining = (BindingKind.CLASS, BindingKind.FUNCTION, BindingKind.PARAMETER)
+    return bool(bindings) and all(each.kind in defining for each in bindings)
 
 
 def _is_call(use: cst.CSTNode, facts: ModuleFacts, *, is_given: bool) -> bool:
@@ -130,5 +140,8 @@ def _is_call(use: cst.CSTNode, facts: ModuleFacts, *, is_given: bool) -> bool:
         return True
     if isinstance(parent, cst.Arg):
         call = facts.tree.parent(parent)
-        return isinstance(call, cst.Call) and facts.names.qualified(call.func) in TRACINGS
+        if isinstance(call, cst.Call) and facts.names.qualified(call.func) in TRACINGS:
+            return True
+        # `jax.jit(functools.partial(run, mesh=mesh))`.
+        return facts.fact(TracedFunctions).is_given(use)
     return isinstance(parent, cst.FunctionDef | cst.ImportAlias | cst.AssignTarget)

@@ -122,7 +122,8 @@ class GlobalArrayFetched(Rule):
     (`x.addressable_shards`, `x.addressable_data(0)`). Code that a condition may leave to an only
     process, as all but `jax.process_count() > 1` may, or to arrays that are fully addressable, also
     around all calls of the function. A RuntimeError that is caught; tests. Programs without any
-    call for several processes.
+    call for several processes, and code for Pathways, where one process has the devices of all: a
+    file that imports `pathwaysutils`, or what its name or its docstring says is for it.
 
     ## Verified by
     The proof runs two processes, which make one array of their parts; `np.asarray` of it raises.

@@ -46,17 +46,24 @@ _JOINING = (
     ),
 )  # fmt: skip
 """Functions that all processes call together."""
-_ONE_CONTROLLER = (b"pathways", b"Pathways")
-_WORDS = ("process_count", "host_count", "addressable", "replicated", "num_process", "world_size",
-          "multihost", "multi_host", "distributed", "n_process", "single")  # fmt: skip
+_ONE_CONTROLLER = b"pathwaysutils"
+"""What starts Pathways, under which one process has the devices of all."""
+_OF_ONE_CONTROLLER = ("pathways", "proxy", "controller")
+_WORDS = (
+    *_OF_ONE_CONTROLLER, "process_count", "host_count", "addressable", "replicated", "num_process",
+    "world_size", "multihost", "multi_host", "distributed", "n_process", "single",
+)  # fmt: skip
 
 
 def says_it_has_several_processes(ctx: Context) -> bool:
     """Return whether a program is one of several processes: by what it asks JAX, or starts.
 
-    Under Pathways one process has the devices of all.
+    Not code for Pathways, where one process has the devices of all. What only asks whether it runs
+    under it also runs without.
     """
-    return ctx.module.fact(_says_it) and not says(ctx, *_ONE_CONTROLLER)
+    if not ctx.module.fact(_says_it) or says(ctx, _ONE_CONTROLLER):
+        return False
+    return _OF_ONE_CONTROLLER[0] not in ctx.module.path.lower()
 
 
 def _says_it(facts: ModuleFacts) -> bool:
@@ -89,7 +96,7 @@ def is_excused(node: cst.CSTNode, ctx: Context) -> bool:
     That is how many processes there are, or which part of an array this one has. Which of them
     this is says nothing: process 0 has no more than the others.
     """
-    if is_in_test(node, ctx) or failure_is_expected(node, ctx):
+    if is_in_test(node, ctx) or failure_is_expected(node, ctx) or _is_for_one(node, ctx):
         return True
     for child, ancestor in ancestors_in_function(node, ctx):
         if (
@@ -101,6 +108,15 @@ def is_excused(node: cst.CSTNode, ctx: Context) -> bool:
     if any(_excuses(each.test, ctx, truth=False) for each in passed_exits(node, ctx)):
         return True
     return any(_excuses(each.test, ctx, truth=True) for each in passed_asserts(node, ctx))
+
+
+def _is_for_one(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether a function or a class around a node says that it is for Pathways."""
+    return any(
+        _OF_ONE_CONTROLLER[0] in f"{each.name.value} {each.get_docstring() or ''}".lower()
+        for each in ctx.tree.ancestors(node)
+        if isinstance(each, cst.ClassDef | cst.FunctionDef)
+    )
 
 
 def _excuses(test: cst.BaseExpression, ctx: Context, *, truth: bool) -> bool:
