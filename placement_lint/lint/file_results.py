@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from placement_lint.jaxmodel.effects import Row
     from placement_lint.lint.lookup import Revealed
     from placement_lint.lint.results import Suppressed
+    from placement_lint.prefilter.conditions import FileText
     from placement_lint.rules.base import Rule
     from placement_lint.rules.treatment import Treatment
     from placement_lint.syntax.parse import Unparsable
@@ -77,6 +78,14 @@ class FileOptions:
     def asks_for_placements(self) -> bool:
         """Whether a rule may ask where arrays are, be there an accelerator or not."""
         return self.reveal or any(rule.follows_arrays for rule in self.rules)
+
+    def asks_where(self, text: FileText) -> bool:
+        """Return whether, by what a file says, a rule may ask where arrays of the run are."""
+        return self.reveal or any(
+            rule.follows_arrays
+            and (rule.follows_arrays_in is None or text.meets(rule.follows_arrays_in))
+            for rule in self.rules
+        )
 
 
 @dataclass(frozen=True)

@@ -104,6 +104,7 @@ class Selection:
         """Of the files that carry placements and were read, what their bytes tell of that."""
         self._choosing: list[str] = []
         self._donating: list[str] = []
+        self._asks_where = False
         self._giving: list[str] = []
 
     def fail(self, path: str, error: UnreadableError) -> None:
@@ -229,6 +230,7 @@ class Selection:
             or self._passes(text, path, request),
             donates=in_python and DONATION in words and JAX in words,
             gives=in_python and any(word in words for word in GIVING),
+            asks_where=places and request.options.asks_where(text),
             is_to_be_parsed=JAX in words,
         )
         self._file(path, request, found)
@@ -285,6 +287,7 @@ class Selection:
         if found.says_where:
             self._saying_where.append(path)
         self._sizes[path] = found.size
+        self._asks_where |= found.asks_where
         if found.donates:
             self._donating.append(path)
         if found.gives:
@@ -420,7 +423,7 @@ class Selection:
     def components(self, project: Project) -> list[Component]:
         """Return the files that may have to be interpreted together."""
         any_start = self._carrying or self._sharing or self._saying_where or self._donating
-        if len(self.files) < 2 or not any_start:
+        if len(self.files) < 2 or not (any_start and self._asks_where):
             return []
         from placement_lint.lint.check_program import components
         from placement_lint.project.test_fixtures import fixture_links

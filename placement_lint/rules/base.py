@@ -54,6 +54,8 @@ class Rule:
     """What it finds in a file may depend on files that import it."""
     follows_arrays: ClassVar[bool] = True
     """Whether it asks where arrays are: for one that does not, no files are executed together."""
+    follows_arrays_in: ClassVar[Needs | None] = None
+    """What one file of a run has to say for it to ask that of any; None: it may ask at once."""
     holds_on_any_mesh: ClassVar[bool] = False
     """What it finds in a function is so whatever mesh the program sets, where no word of the file
     says so."""

@@ -13,17 +13,20 @@ from pathlib import Path
 import pytest
 
 from placement_lint.findings import Severity
+from placement_lint.lint.check_program import ComponentCheck
 from placement_lint.lint.results import FixMode, Outcome
 from placement_lint.lint.run import check_files
 from placement_lint.lint.tasks import Request
 from placement_lint.prefilter.conditions import Jax
 from placement_lint.rules.base import Rule
-from placement_lint.rules.registry import all_rules
+from placement_lint.rules.registry import all_rules, rule_by_code
 from tests.lint.helpers import options
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import libcst as cst
 
     from placement_lint.rules.context import Context
@@ -124,6 +127,35 @@ def test_a_process_that_dies_of_a_component(tree: Path) -> None:
     assert {(f"{name}/train.py", "JDP201") for name in PACKAGES if name != "two"} <= found
     assert ("two/outside.py", "JDP204") in found
     assert {(f"lone_{name}.py", "JDP204") for name in PACKAGES} <= found
+
+
+@pytest.mark.parametrize("codes", [("JDP601",), ("JDP601", "JDP602"), ("JDP501", "JDP601")])
+def test_nothing_is_executed_for_rules_that_ask_of_no_array(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, codes: tuple[str, ...]
+) -> None:
+    """Unless one file reads something of an array that one of them is about."""
+    executed: list[str] = []
+
+    def interpret(check: ComponentCheck, members: Iterable[str], *, follows: bool | None) -> object:
+        executed.extend(members)
+        return whole(check, members, follows=follows)
+
+    whole = ComponentCheck.interpret
+    monkeypatch.setattr(ComponentCheck, "interpret", interpret)
+    request = Request(options(*map(rule_by_code, codes)))
+    old = tree / "one" / "outside.py"
+    old.write_text(old.read_text() + "jax.device_put_sharded([size], jax.devices())\n")
+
+    def found() -> set[tuple[str, str]]:
+        paths = sorted(map(str, Path().rglob("*.py")))
+        return said(check_files(paths, lambda _: request, jobs=1))
+
+    assert found() == {("one/outside.py", "JDP601")}
+    assert not executed
+    used = tree / "two" / "train.py"
+    used.write_text(used.read_text() + "rows.device_buffer\n")
+    assert found() == {("one/outside.py", "JDP601"), ("two/train.py", "JDP601")}
+    assert "two/data.py" in executed
 
 
 def test_fixes_are_the_same(tree: Path) -> None:

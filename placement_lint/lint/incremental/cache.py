@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 FOLDER = ".placement_lint_cache"
 
-_FORMAT = 10
+_FORMAT = 11
 _ABSENT_IF_DAMAGED = isolating(lambda _: None)
 """A block that reads a cache: one that is damaged, or deleted meanwhile, is as good as absent."""
 _DEPENDING_ON_CHANCE = frozenset({IO_ERROR, INTERNAL_ERROR})

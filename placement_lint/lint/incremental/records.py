@@ -49,6 +49,8 @@ class Prefiltered:
     """Whether it may donate something: other files may call it."""
     gives: bool = False
     """Whether it may give functions of other files to callbacks or data loaders."""
+    asks_where: bool = False
+    """Whether a rule may ask where arrays are, by its words."""
     is_to_be_parsed: bool = False
     """Whether it is still to be seen that it can be parsed, since no rule will."""
 

@@ -12,6 +12,7 @@ from placement_lint.rules.api.old_names import (
     advice,
     is_deprecated,
     needs_of,
+    needs_of_arrays,
     partly_supported,
 )
 
@@ -81,6 +82,7 @@ class DeprecatedPlacementApi(OldApiRule):
     advice = "Replace it before a later JAX removes it"
     severity, fix = Severity.WARNING, Applicability.SAFE
     needs = needs_of(api for api in OLD_APIS if api.deprecated is not None)
+    follows_arrays_in = needs_of_arrays(api for api in OLD_APIS if api.deprecated is not None)
     applies = staticmethod(is_deprecated)
     warns = True
     once = frozenset({"jax.interpreters.pxla.thread_resources", "jax.sharding.Mesh"})

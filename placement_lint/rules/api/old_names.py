@@ -123,6 +123,15 @@ def needs_of(rows: Iterable[OldApi]) -> Needs:
     return AllOf(Jax(), AnyOf(Uses(*named, *(f"{name}.*" for name in named)), *others))
 
 
+def needs_of_arrays(rows: Iterable[OldApi]) -> Needs:
+    """Return the condition that a file reads an attribute that rows say of arrays."""
+    return AnyOf(*(_read(api) for api in rows if api in _OF_ARRAYS.values()))
+
+
+def _read(api: OldApi) -> ReadOfValue:
+    return ReadOfValue(api.name.rpartition(".")[2], called=api.use is Access.ARRAY_CALL)
+
+
 def _needs(api: OldApi) -> Needs:
     """Return a condition that few files without a use meet, for what is no plain name."""
     function, _, last = api.name.rpartition(".")
@@ -133,7 +142,7 @@ def _needs(api: OldApi) -> Needs:
         called = AllOf(Uses(*_MESHES), Pattern(rb"\bwith\b[^:#]{1,200}mesh", word=b"mesh"))
         return AnyOf(Enters(*_MESHES), called, Pattern(_ENTERED_MESH, word=b"mesh"))
     if api.use in {Access.ARRAY_ATTRIBUTE, Access.ARRAY_CALL}:
-        read = ReadOfValue(last, called=api.use is Access.ARRAY_CALL)
+        read = _read(api)
         return read if last in _ONLY_OF_ARRAYS else AllOf(read, MAKES_ARRAYS)
     bound = AllOf(Uses("functools.partial"), Uses(function), Pattern(rf"\b{last}\b".encode()))
     return AnyOf(ArgumentMatches((function,), rf"\b{last}\b"), bound)

@@ -12,6 +12,7 @@ from placement_lint.rules.api.old_names import (
     advice,
     is_removed,
     needs_of,
+    needs_of_arrays,
     partly_supported,
 )
 
@@ -78,6 +79,7 @@ class RemovedPlacementApi(OldApiRule):
     advice = "Replace it, or support only versions of JAX that still have it"
     severity, fix = Severity.ERROR, Applicability.SAFE
     needs = needs_of(api for api in OLD_APIS if api.removed is not None)
+    follows_arrays_in = needs_of_arrays(api for api in OLD_APIS if api.removed is not None)
     applies = staticmethod(is_removed)
 
     @staticmethod
