@@ -14,18 +14,20 @@ from placement_lint.placement.domain.state import SYSTEM, Devices
 from placement_lint.placement.domain.values import (
     DOUBT,
     DOUBTFUL,
+    NONE,
     NOTHING,
     UNKNOWN,
     Anything,
     Array,
     Host,
     Plain,
+    TheDevice,
     Value,
 )
-from placement_lint.placement.facts.annotations import Annotated, bound_as
+from placement_lint.placement.facts.annotations import Annotated, bound_as, is_bound_as_device
 from placement_lint.placement.facts.module import Module
 from placement_lint.placement.interpreter import Program
-from placement_lint.syntax.definitions import class_of_method
+from placement_lint.syntax.definitions import class_of_method, class_of_receiver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -210,6 +212,32 @@ class Flow:
             isinstance(atom, Instance)
             and self.program.classes.annotated_field(atom.cls, node.attr.value) is Annotated.ARRAY
             for atom in owners
+        )
+
+    def is_device(self, node: cst.CSTNode) -> bool:
+        """Return whether an expression certainly is a device or None, by what it is or is said to
+        be. One that is only ever None is not.
+        """
+        held = self.value(node) - NONE
+        if held and all(isinstance(atom, TheDevice) for atom in held):
+            return True
+        return all(isinstance(atom, Anything) for atom in held) and self._is_said_device(node)
+
+    def _is_said_device(self, node: cst.CSTNode) -> bool:
+        """Return whether annotations say that a variable or a field is a device, or None."""
+        names = self.module.names
+        if isinstance(node, cst.Name):
+            bindings = names.bindings(node)
+            return bool(bindings) and all(is_bound_as_device(each, names) for each in bindings)
+        if not isinstance(node, cst.Attribute):
+            return False
+        classes = {a.cls if isinstance(a, Instance) else None for a in self.value(node.value)}
+        if classes == {None} and (cls := class_of_receiver(node.value, names)) is not None:
+            # Where nothing comes by: a field that is None so far is asked whether it is.
+            classes = {self.module.place(cls)}
+        return bool(classes) and all(
+            cls is not None and self.program.classes.is_device_field(cls, node.attr.value)
+            for cls in classes
         )
 
     def default_devices(self, call: cst.Call) -> Devices:

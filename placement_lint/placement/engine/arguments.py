@@ -12,6 +12,7 @@ from placement_lint.placement.domain.keys import ordered, sorted_items
 from placement_lint.placement.domain.program_values import Class, Instance
 from placement_lint.placement.domain.values import (
     HOST,
+    NONE,
     NOTHING,
     PLAIN,
     UNKNOWN,
@@ -24,7 +25,7 @@ from placement_lint.placement.domain.values import (
     sole,
     value,
 )
-from placement_lint.placement.facts.annotations import Annotated, annotated
+from placement_lint.placement.facts.annotations import Annotated, annotated, annotated_or_none
 from placement_lint.placement.facts.decorators import method_kind
 from placement_lint.syntax.calls import is_none
 
@@ -206,16 +207,26 @@ def _is_number(held: Value) -> bool:
 def parameters_as_annotated(module: Module, params: cst.Parameters) -> dict[str, Value]:
     """Return what parameters hold by their annotations, of those where these say anything."""
     said = {
-        param.name.value: _AS_ANNOTATED.get(annotated(param.annotation, module.names))
+        param.name.value: _as_annotated(param, module)
         for param in (*params.posonly_params, *params.params, *params.kwonly_params)
-        if param.annotation is not None and not _is_none(param.default)
+        if param.annotation is not None
     }
     return {name: held for name, held in said.items() if held is not None}
 
 
-def _is_none(default: cst.BaseExpression | None) -> bool:
-    """Return whether a parameter may be None, whatever its annotation says."""
-    return default is not None and is_none(default)
+def _as_annotated(param: cst.Param, module: Module) -> Value | None:
+    """Return what a parameter holds by its annotation; it may be None by its default."""
+    names, annotation, default = module.names, param.annotation, param.default
+    held = _AS_ANNOTATED.get(annotated(annotation, names))
+    if held is not None and (default is None or not is_none(default)):
+        return held
+    is_device = annotated_or_none(annotation, names) is Annotated.DEVICE
+    return device_or_none() if is_device else None
+
+
+def device_or_none() -> Value:
+    """Return a device that is not known, or None."""
+    return value(TheDevice(None)) | NONE
 
 
 _AS_ANNOTATED: dict[Annotated | None, Value] = {

@@ -18,6 +18,7 @@ from placement_lint.placement.domain.state import State, Variable, initial_state
 from placement_lint.placement.domain.values import (
     ANYTHING,
     HOST,
+    NONE,
     NOTHING,
     UNFOLLOWED,
     UNKNOWN,
@@ -40,12 +41,17 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.abstract_classes import AbstractClasses
-from placement_lint.placement.engine.arguments import CallArguments
+from placement_lint.placement.engine.arguments import CallArguments, device_or_none
 from placement_lint.placement.engine.collection_classes import CollectionClasses
 from placement_lint.placement.engine.meshes import mesh_attribute
 from placement_lint.placement.engine.narrowing import is_known
 from placement_lint.placement.engine.placed_results import of_decorators
-from placement_lint.placement.facts.annotations import Annotated, annotated, field_annotations
+from placement_lint.placement.facts.annotations import (
+    Annotated,
+    annotated,
+    annotated_or_none,
+    field_annotations,
+)
 from placement_lint.placement.facts.decorators import (
     CLASS_DECORATORS,
     accessor_kind,
@@ -60,13 +66,14 @@ from placement_lint.placement.facts.decorators import (
 from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from placement_lint.placement.domain.keys import Key
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.values import Atom
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
+    from placement_lint.syntax.names import Names
 
 
 _MODELS = frozenset({
@@ -204,6 +211,9 @@ class Classes:
         for atom in held:
             if isinstance(atom, Instance):
                 found.append(self._instance_attribute(atom, name, state))
+            elif name == "platform" and len(held) > 1 and atom in NONE:
+                # Reading it of None raises.
+                continue
             elif isinstance(atom, External):
                 found.append(value(External(atom.module, f"{atom.name}.{name}")))
             elif isinstance(atom, Sequence) and name in atom.names and atom.items is not None:
@@ -429,15 +439,29 @@ class Classes:
 
     def as_annotated(self, cls: Place, name: str, held: Value) -> Value:
         """Return what a field holds, where nobody knows that but its annotation."""
-        if held != UNKNOWN or self.annotated_field(cls, name) is not Annotated.NUMPY:
+        if held != UNKNOWN:
             return held
-        return HOST
+        if self.annotated_field(cls, name) is Annotated.NUMPY:
+            return HOST
+        return device_or_none() if self.is_device_field(cls, name) else held
 
     def annotated_field(self, cls: Place, name: str) -> Annotated | None:
         """Return what a field of a class is by its annotation."""
+        return self._of_field(cls, name, annotated)
+
+    def is_device_field(self, cls: Place, name: str) -> bool:
+        """Return whether a field of a class is a device by its annotation, or None."""
+        return self._of_field(cls, name, annotated_or_none) is Annotated.DEVICE
+
+    def _of_field(
+        self,
+        cls: Place,
+        name: str,
+        said_by: Callable[[cst.Annotation | None, Names], Annotated | None],
+    ) -> Annotated | None:
         for place in self.bases(cls):
             annotation = self._own_annotations(place).get(name)
-            said = annotated(annotation, self._program.module_of(place).names)
+            said = said_by(annotation, self._program.module_of(place).names)
             if said is not None:
                 return said
         return None

@@ -60,7 +60,17 @@ _LONGEST = 200
 
 def annotated(annotation: cst.Annotation | None, names: Names) -> Annotated | None:
     """Return what an annotation says; None where it says nothing, or allows several things."""
-    node = None if annotation is None else annotation.annotation
+    return None if annotation is None else _said(annotation.annotation, names)
+
+
+def annotated_or_none(annotation: cst.Annotation | None, names: Names) -> Annotated | None:
+    """Return what an annotation says of a thing that may also be None: `jax.Device | None`."""
+    others = [each for each in _alternatives(annotation, names) if not is_none(each)]
+    return _said(others[0], names) if len(others) == 1 else None
+
+
+def _said(node: cst.BaseExpression, names: Names) -> Annotated | None:
+    """Return what a type in an annotation says."""
     for _ in range(3):
         if not isinstance(node, cst.Subscript):
             break
@@ -128,6 +138,13 @@ def bound_as(binding: Binding, names: Names) -> Annotated | None:
     if isinstance(binding.node, cst.Param | cst.AnnAssign):
         return annotated(binding.node.annotation, names)
     return None
+
+
+def is_bound_as_device(binding: Binding, names: Names) -> bool:
+    """Return whether a parameter or a variable is a device by its annotation, or None."""
+    if not isinstance(binding.node, cst.Param | cst.AnnAssign):
+        return False
+    return annotated_or_none(binding.node.annotation, names) is Annotated.DEVICE
 
 
 def classes_by_parameter(tree: Tree, names: Names) -> dict[str, cst.BaseExpression]:

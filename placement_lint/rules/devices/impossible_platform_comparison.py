@@ -9,7 +9,6 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.jaxmodel.platforms import PLATFORMS, meant_platform
-from placement_lint.placement.domain import values
 from placement_lint.prefilter.array_names import MAKES_ARRAYS
 from placement_lint.prefilter.conditions import (
     AllOf,
@@ -24,6 +23,7 @@ from placement_lint.rules.devices.queries import is_set_otherwise, names_device,
 from placement_lint.rules.meshes.shardings import is_unknown_alone, may_know_devices
 from placement_lint.semantic.enclosing import is_asserted_to_fail
 from placement_lint.semantic.followed import followed
+from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ _SPELLED_NAMES = frozenset({
     for spelled in (name, name.upper(), name.capitalize())
 })  # fmt: skip
 _NUMBERED = re.compile(r".*:\d+")
-_DEVICES = AnyOf(Uses(*_LISTS), AllOf(ReadOfValue("device"), MAKES_ARRAYS))
+_DEVICES = AnyOf(Uses(*_LISTS, "jax.Device"), AllOf(ReadOfValue("device"), MAKES_ARRAYS))
 
 
 def _compared_with(names: bytes) -> Pattern:
@@ -234,10 +234,11 @@ def _is_platform(node: cst.BaseExpression, ctx: Context) -> bool:
 def _is_name_of_platform(node: cst.BaseExpression, ctx: Context) -> bool:
     """Return whether an expression is what JAX calls a platform, wherever it comes from."""
     from placement_lint.placement.domain.platform_names import PlatformName
+    from placement_lint.placement.domain.values import NONE
 
     if not ctx.may_say(_GIVING_PLATFORMS) or is_unknown_alone(node, ctx):
         return False
-    held = ctx.flow.value(node)
+    held = ctx.flow.value(node) - NONE
     is_name = bool(held) and all(isinstance(atom, PlatformName) for atom in held)
     return is_name and not is_set_otherwise(node, ctx)
 
@@ -245,8 +246,12 @@ def _is_name_of_platform(node: cst.BaseExpression, ctx: Context) -> bool:
 def _is_device(node: cst.BaseExpression, ctx: Context) -> bool:
     if names_device(node, ctx):
         return True
-    if isinstance(node, cst.Attribute) and node.attr.value == "device":
-        return ctx.flow.is_array(node.value)
+    if (
+        isinstance(node, cst.Attribute)
+        and node.attr.value == "device"
+        and ctx.flow.is_array(node.value)
+    ):
+        return True
     if isinstance(node, cst.Name) and _is_taken_from_devices(node, ctx):
         return True
     if _is_of_array(node, ctx):
@@ -257,8 +262,10 @@ def _is_device(node: cst.BaseExpression, ctx: Context) -> bool:
         return False
     if not may_know_devices(ctx) or is_unknown_alone(node, ctx):
         return False
-    held = ctx.flow.value(node)
-    return bool(held) and all(isinstance(atom, values.TheDevice) for atom in held)
+    if is_set_otherwise(node, ctx):
+        return False
+    given = own_attribute(made, ctx) if isinstance(made, cst.Attribute) else None
+    return any(ctx.flow.is_device(each) for each in (node, made, given or node))
 
 
 def _takes_item(call: cst.Call, ctx: Context) -> bool:
