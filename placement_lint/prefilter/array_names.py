@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from placement_lint.jaxmodel.effects import Effect
+from placement_lint.jaxmodel.libraries.safetensors import OPENERS
 from placement_lint.jaxmodel.transfer import ROWS
 from placement_lint.prefilter.conditions import Uses
 
@@ -17,7 +18,7 @@ MAKES_ARRAYS = Uses(
     "jax.numpy.ndarray",
     "optax.*",
     "pickle.loads",
-    "safetensors.safe_open",
+    *OPENERS,
     *sorted(row.name for row in ROWS if row.effect not in _LEAVING_AS_IT_IS),
 )
 """Code by which anything can be known to be an array: what is not interpreted makes none."""

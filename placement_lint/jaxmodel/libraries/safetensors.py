@@ -10,6 +10,11 @@ JAX_FRAMEWORKS = frozenset({"flax", "jax"})
 NUMPY_FRAMEWORKS = frozenset({"np", "numpy"})
 TORCH_FRAMEWORKS = frozenset({"pt", "pytorch", "torch"})
 
+OPENERS = (
+    "safetensors.flax.safe_open", "safetensors.numpy.safe_open", "safetensors.safe_open",
+)  # fmt: skip
+"""The names of `safe_open`: modules of the package import it, and so do programs from these."""
+
 LIBRARY = Library(
     rows=[
         *rows("safetensors.flax", "load load_file", Effect.LOAD, gives=Gives.ARRAYS),

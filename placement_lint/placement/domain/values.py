@@ -103,6 +103,8 @@ class Host(Sized):
 
     from_file: bool = False
     """All of what a file holds: as large as datasets are."""
+    is_archive: bool = False
+    """It is a file of several arrays, which gives one of them by its name: `h5py.File(path)`."""
     read: Place | None = None
     """It has the values of the JAX arrays that this expression is: `np.asarray(x)`."""
     is_tensor: bool = False

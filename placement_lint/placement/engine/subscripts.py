@@ -39,6 +39,7 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.meshes import number_of
+from placement_lint.placement.facts.annotations import is_bound_as_text
 from placement_lint.placement.facts.array_indices import is_of_array
 from placement_lint.syntax.calls import integer_value
 from placement_lint.syntax.definitions import is_key, texts_of
@@ -58,6 +59,9 @@ _MOST_NAMES_IN_BOUNDS = 4
 _ORDERS = frozenset({"arange", "permutation"})
 """What makes an index for each item: of NumPy, of a generator of random numbers, of JAX."""
 
+
+_GIVING_ITEMS = frozenset({"__call__", "__getitem__", "__next__", "get", "get_item"})
+"""Methods that give one item by its key."""
 
 _GRIDS = frozenset({"jax.numpy.mgrid", "jax.numpy.ogrid"})
 """What makes an array, or a list of arrays, of the slices in the brackets: `jnp.mgrid[:3, :3]`."""
@@ -120,13 +124,13 @@ class Subscripts:
         of_program = frozenset(atom for atom in held if isinstance(atom, Class | Instance))
         found |= self._of_program(of_program, key, indices, state)
         others = held - of_program
-        is_text = self._is_text(node)
+        is_text = self._is_text(node) or (len(indices) == 1 and _are_texts(indices[0][1]))
         if is_text:
             named, others = _named_by_text(others)
             found |= named
             own = [atom for atom in others if isinstance(atom, Array)]
         files = self._files_in(node, others, state, is_text=is_text)
-        found |= files
+        found.update(replace(atom, is_archive=False) for atom in files)
         others -= files
         if is_slice and len(node.slice) == 1:
             lists = frozenset(atom for atom in others if isinstance(atom, Sequence))
@@ -164,15 +168,35 @@ class Subscripts:
 
     def _files_in(
         self, node: cst.Subscript, others: Value, state: State, *, is_text: bool
-    ) -> Value:
+    ) -> frozenset[Host]:
         """Return what of some values is as large as a file after this: a text gives all that is
-        kept under it, a slice perhaps most of it, and a permutation all of it.
+        kept under it, so does whatever an archive is asked for, a slice perhaps most of it, and a
+        permutation all of it.
         """
-        files = frozenset(atom for atom in others if is_file(value(atom)))
+        files = frozenset(a for a in others if isinstance(a, Host) and a.from_file)
+        named = frozenset(atom for atom in files if atom.is_archive)
+        if named and not self._names_all(node):
+            named = frozenset()
         is_kept = is_text or (
             files == others and (self._is_share(node, state) or self._is_permuted(node, state))
         )
-        return files if files and is_kept else frozenset()
+        return files if is_kept else named
+
+    def _names_all(self, node: cst.Subscript) -> bool:
+        """Return whether a key may be that of a whole part of an archive, `f[split]`, not one that
+        is made for each item, as in `f[str(i)]` and `f[self.keys[i]]`.
+        """
+        index = node.slice[0].slice
+        key = index.value if isinstance(index, cst.Index) else None
+        if isinstance(key, cst.Name):
+            bound = self.on.names.sole_definition(key)
+            is_given = isinstance(bound, cst.Param)
+            within = self.on.tree.around(node, cst.FunctionDef)
+            is_item = within is not None and within.name.value in _GIVING_ITEMS
+            if isinstance(bound, cst.For | cst.CompFor):
+                return isinstance(bound.target, cst.Name)
+            return is_given and not is_item
+        return isinstance(key, cst.Attribute)
 
     def _is_share(self, node: cst.Subscript, state: State) -> bool:
         """Return whether a slice takes a share of a file, as large as all of it may be:
@@ -261,6 +285,8 @@ class Subscripts:
         index = part.value if isinstance(part, cst.Index) else None
         if isinstance(index, cst.Name):
             names = self.on.names
+            if is_bound_as_text(index, names):
+                return True
             return bool(texts_of(index, names)) or is_key(index, names, dotted(node.value))
         return isinstance(index, cst.FormattedString)
 
@@ -329,6 +355,10 @@ def _named_by_text(held: Value) -> tuple[Value, Value]:
     left = frozenset(atom for atom in held if not isinstance(atom, Array)) or held
     trees = frozenset(atom for atom in left if isinstance(atom, AnyTree))
     return trees, left - trees
+
+
+def _are_texts(held: Value) -> bool:
+    return bool(held) and all(isinstance(atom, Plain) and atom.text is not None for atom in held)
 
 
 def _arrays_of(tree: AnyTree) -> Value:

@@ -140,6 +140,13 @@ def bound_as(binding: Binding, names: Names) -> Annotated | None:
     return None
 
 
+def is_bound_as_text(name: cst.Name, names: Names) -> bool:
+    """Return whether a variable is a parameter that is a text by its annotation."""
+    bound = names.sole_definition(name)
+    said = bound.annotation if isinstance(bound, cst.Param) else None
+    return said is not None and names.qualified(said.annotation) == "builtins.str"
+
+
 def is_bound_as_device(binding: Binding, names: Names) -> bool:
     """Return whether a parameter or a variable is a device by its annotation, or None."""
     if not isinstance(binding.node, cst.Param | cst.AnnAssign):

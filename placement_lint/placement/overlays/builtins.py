@@ -50,6 +50,7 @@ from placement_lint.placement.overlays.higher_order import apply
 from placement_lint.placement.overlays.jax_devices import devices_of
 from placement_lint.placement.overlays.jax_sharding import array_of_devices, saw_bound_specs
 from placement_lint.placement.overlays.registry import LibraryCall, models
+from placement_lint.syntax.calls import text_at_end
 from placement_lint.syntax.collection_methods import COPYING
 
 _MAX_SUMMED = 16
@@ -78,7 +79,20 @@ def numpy_function(call: LibraryCall) -> Value:
     if call.name in {"numpy.array", "numpy.asarray"}:
         return array_of_devices(call, operands) or call.on.read(call.node, operands)
     is_file = call.name in transfer.NUMPY_JOINING and _are_of_files([held for _, held in operands])
-    return value(Host(from_file=is_file or call.name in transfer.NUMPY_LOADERS))
+    is_archive = call.name == "numpy.load" and _opens_archive(call)
+    is_file |= call.name in transfer.NUMPY_LOADERS
+    return value(Host(from_file=is_file, is_archive=is_archive))
+
+
+def _opens_archive(load: LibraryCall) -> bool:
+    """Return whether `np.load` opens an archive, by its path or since it is closed again."""
+    if isinstance(load.on.tree.parent(load.node), cst.WithItem):
+        return True
+    path = load.arguments.get(0, "file")
+    if path is None:
+        return False
+    written_out = load.on.names.sole_value(path) or path
+    return text_at_end(written_out).endswith(".npz")
 
 
 def _are_of_files(held: list[Value]) -> bool:

@@ -7,6 +7,7 @@ import libcst as cst
 from placement_lint.jaxmodel.libraries.safetensors import (
     JAX_FRAMEWORKS,
     NUMPY_FRAMEWORKS,
+    OPENERS,
     TORCH_FRAMEWORKS,
 )
 from placement_lint.jaxmodel.platforms import PLATFORMS
@@ -184,10 +185,10 @@ def exit_stack(call: LibraryCall) -> Value:
 def host_file(call: LibraryCall) -> Value:
     """`h5py.File(path)`, whose items are read as NumPy arrays."""
     call.operands()
-    return value(Host(from_file=True))
+    return value(Host(from_file=True, is_archive=True))
 
 
-@models("safetensors.safe_open")
+@models(*OPENERS)
 def safe_open(call: LibraryCall) -> Value:
     """`safetensors.safe_open(path, framework)`: makes its arrays when they are asked for."""
     call.operands()

@@ -94,6 +94,8 @@ def is_dataset(call: cst.Call, loader_words: set[str], ctx: Context) -> bool:
             said |= words(string_value(expression.key) or "")
     for name in targets:
         said |= words(name)
+    for target in _targets(call, ctx):
+        said |= _entry_words(target)
     by_function: set[str] = set()
     if isinstance(function, cst.FunctionDef):
         by_function = words(function.name.value)
@@ -194,6 +196,15 @@ def _default_words(name: cst.Name, ctx: Context) -> set[str]:
     if parameter is not None:
         return words(string_value(parameter.default) or "")
     return set[str]().union(*map(words, texts_of(name, ctx.names)))
+
+
+def _entry_words(target: cst.BaseExpression) -> set[str]:
+    """Return the words of a dict in which something is kept, and of its key: `data["train"]`."""
+    if not isinstance(target, cst.Subscript) or not isinstance(target.value, cst.Name):
+        return set()
+    part = target.slice[0].slice
+    key = string_value(part.value) if isinstance(part, cst.Index) else None
+    return words(target.value.value) | words(key or "")
 
 
 def assigned_names(call: cst.CSTNode, ctx: Context) -> Iterator[str]:
@@ -422,6 +433,12 @@ def _gives_items(node: cst.CSTNode, ctx: Context) -> bool:
 def gives_one_of_many(node: cst.CSTNode, ctx: Context) -> bool:
     """Return whether what an expression makes is made again for each of many items."""
     return _gives_items(node, ctx) or _is_in_loop(node, ctx)
+
+
+def is_yielded_in_loop(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether a generator gives what an expression makes, and the next one after it."""
+    is_yielded = any(isinstance(each, cst.Yield) for each in _value_chain(node, ctx))
+    return is_yielded and _is_in_loop(node, ctx)
 
 
 def _is_in_loop(node: cst.CSTNode, ctx: Context) -> bool:

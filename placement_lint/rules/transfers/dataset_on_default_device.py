@@ -20,6 +20,7 @@ from placement_lint.rules.transfers.dataset_evidence import (
     argument_words,
     gives_one_of_many,
     is_dataset,
+    is_yielded_in_loop,
 )
 from placement_lint.rules.transfers.putting_later import is_put_later
 from placement_lint.semantic.enclosing import is_in_test
@@ -152,6 +153,8 @@ class DatasetOnDefaultDevice(Rule):
         if _is_placed_at_once(node, ctx) or not is_dataset(node, source, ctx):
             return
         if is_put_later(node, ctx) or is_in_test(node, ctx) or _is_packaged(node, ctx):
+            return
+        if is_yielded_in_loop(node, ctx):
             return
         loader = "jax.numpy." + (name or "").rpartition(".")[2]
         loader = loader if name and name.startswith("jax.") else (name or "")

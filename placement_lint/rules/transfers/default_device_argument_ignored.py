@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Severity
-from placement_lint.jaxmodel.libraries.safetensors import JAX_FRAMEWORKS
+from placement_lint.jaxmodel.libraries.safetensors import JAX_FRAMEWORKS, OPENERS
 from placement_lint.placement.domain import values
 from placement_lint.placement.domain.devices import is_host
 from placement_lint.prefilter.conditions import AllOf, AnyOf, passed
@@ -97,7 +97,7 @@ class DefaultDeviceArgumentIgnored(Rule):
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        if ctx.is_call(node, "safetensors.safe_open"):
+        if ctx.is_call(node, *OPENERS):
             _check_safe_open(node, ctx)
         elif ctx.is_call(node, "safetensors.flax.load_file", "safetensors.flax.load"):
             _check_load_file(node, ctx)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
-from placement_lint.jaxmodel.libraries.safetensors import JAX_FRAMEWORKS
+from placement_lint.jaxmodel.libraries.safetensors import JAX_FRAMEWORKS, OPENERS
 from placement_lint.prefilter.conditions import AllOf, AnyOf
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.transfers.tensor_files import reads_of
@@ -78,7 +78,7 @@ class TensorLoadedForShape(Rule):
     )  # fmt: skip
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        if not ctx.is_call(node, "safetensors.safe_open"):
+        if not ctx.is_call(node, *OPENERS):
             return
         framework = string_value(Arguments(node).get(1, "framework"))
         if framework is not None and framework not in JAX_FRAMEWORKS:
