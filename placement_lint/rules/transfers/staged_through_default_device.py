@@ -95,9 +95,10 @@ class StagedThroughDefaultDevice(Rule):
     arithmetic with numbers or a method such as `astype`, or by an earlier statement whose result is
     used for nothing else. The operand may also be a dict or a list of such arrays, or of their
     names, by its name and as the result of a function too, or `jnp.stack([x] * n)` that is put to a
-    sharding. `jax.tree.map(lambda x: jax.device_put(x, device), tree)` counts as putting each leaf
-    of the tree, and so does a comprehension over its items, and a call of a function of the program
-    that only puts what it is given.
+    sharding; or the call of `functools.partial(jnp.zeros, shape)`.
+    `jax.tree.map(lambda x: jax.device_put(x, device), tree)` counts as putting each leaf of the
+    tree, and so does a comprehension over its items, and a call of a function of the program that
+    only puts what it is given.
 
     It also finds `jnp.zeros`, `ones`, `full`, `empty`, `arange` and `eye` with `device=`, and
     `jnp.zeros_like` and similar functions of an array that is committed elsewhere, or of each leaf
@@ -281,7 +282,8 @@ class StagedThroughDefaultDevice(Rule):
             if returned is None:
                 return
         at, made = made, returned or made
-        name = None if made is None else there.called(made)
+        partial = _of_partial(made, there)
+        name = partial[0] if partial is not None else there.called(made)
         if not isinstance(made, cst.Call) or name is None or not isinstance(at, cst.Call):
             return
         # What follows asks where arrays are, for which the file is executed.
@@ -293,6 +295,9 @@ class StagedThroughDefaultDevice(Rule):
         mapped = _mapped_by(made, name, is_spread, there)
         size = _made_here(made, name, is_spread, there) if mapped is None else False
         count = element_count(made, there) if size else None
+        if partial is not None:
+            count = filled_count(partial[1], there)
+            size = count is not None
         if size is None or _is_small(count, call, ctx) or is_one_for_each_of_few(made, there):
             return
         is_sure = is_elsewhere(put.target, made, put.of, there)
@@ -324,6 +329,7 @@ class StagedThroughDefaultDevice(Rule):
             # NumPy's arrays have no `to_device` before 2.0.
             fix=put_plan(at, name, ctx)
             if made is whole
+            and partial is None
             and hops < 2
             and not is_read
             and mapped is None
@@ -500,16 +506,45 @@ def _made_here(call: cst.Call, name: str, is_spread: bool, ctx: Context) -> bool
         count = None if None in counts else sum(each or 0 for each in counts)
     elif row.effect in _MAKING and not name.startswith("jax.numpy.array"):
         held = ctx.flow.value(call)
-        if row.effect is Effect.SAMPLE and _is_uncommitted(arguments.get(0, "key"), is_spread, ctx):
+        key = arguments.get(0, "key") if row.effect is Effect.SAMPLE else None
+        count = element_count(call, ctx)
+        # Keys are hardly ever committed: one that a function is given is none, for a large array.
+        is_large = count is not None and count >= SMALL
+        if _is_uncommitted(key, ctx, may_be_unknown=is_spread or is_large):
             held -= values.UNKNOWN | values.DOUBTFUL
         if not _is_new(held, call, ctx):
             return None
-        count = element_count(call, ctx)
+        if key is not None and is_large and _is_unknown(key, ctx):
+            return False
     else:
         return None
     if count is not None and count < SMALL:
         return None
     return count is not None and not is_supposed(call, ctx)
+
+
+def _of_partial(
+    call: cst.BaseExpression | None, ctx: Context
+) -> tuple[str, cst.BaseExpression] | None:
+    """Return what a call fills an array by, and of which shape, where that is a partial.
+
+    `make = functools.partial(jnp.zeros, shape)`, then `make()`.
+    """
+    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute | cst.Name):
+        return None
+    function = followed(call.func, ctx)
+    if not isinstance(function, cst.Call):
+        return None
+    creator, given = applied(function, ctx.names)
+    name = None if creator is None else ctx.name(creator)
+    if name not in _FILLING or len(given) != 1 or given[0].is_open:
+        return None
+    own, bound = Arguments(call), given[0]
+    # What is bound first is the function itself.
+    shapes = [*bound.positional[1:], *own.positional]
+    shape = shapes[0] if shapes else own.get(None, "shape") or bound.get(None, "shape")
+    is_placed = own.get(None, "device") is not None or bound.get(None, "device") is not None
+    return None if shape is None or own.is_open or is_placed else (name, shape)
 
 
 def _is_joined_on_host(parts: cst.BaseExpression, ctx: Context) -> bool:
@@ -592,7 +627,7 @@ def _repeats_one(node: cst.BaseExpression) -> bool:
     return False
 
 
-def _is_uncommitted(key: cst.BaseExpression | None, is_spread: bool, ctx: Context) -> bool:
+def _is_uncommitted(key: cst.BaseExpression | None, ctx: Context, *, may_be_unknown: bool) -> bool:
     """Return whether a key is not committed, so that the default device draws the numbers.
 
     What is spread over devices after that is whole before it, wherever an unknown key may be.
@@ -600,9 +635,14 @@ def _is_uncommitted(key: cst.BaseExpression | None, is_spread: bool, ctx: Contex
     held = frozenset() if key is None else ctx.flow.value(key)
     return bool(held) and all(
         (isinstance(atom, values.Array) and not atom.committed)
-        or (is_spread and isinstance(atom, values.Anything))
+        or (may_be_unknown and isinstance(atom, values.Anything))
         for atom in held
     )
+
+
+def _is_unknown(key: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether it is not known where a key is."""
+    return any(isinstance(atom, values.Anything) for atom in ctx.flow.value(key))
 
 
 def _is_new(held: Value, call: cst.Call, ctx: Context) -> bool:
