@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.semantic.compiled_functions import is_compiled, is_compiled_where_defined
-from placement_lint.semantic.own_attributes import derived_classes
+from placement_lint.semantic.own_attributes import derived_classes, part_assigned
 from placement_lint.semantic.program_queries import KnownType
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 from placement_lint.syntax.collection_methods import COPYING
@@ -643,6 +643,8 @@ def _attributes_of(cls: cst.ClassDef, facts: ModuleFacts) -> dict[str, list[cst.
             said = parent.annotation
         elif not _is_bound(node, parent, facts):
             continue
+        else:
+            said = part_assigned(node, tree)
         found.setdefault(node.attr.value, []).append(said)
     for name, values in facts.fact(_set_from_outside).get(id(cls), {}).items():
         found.setdefault(name, []).extend(values)

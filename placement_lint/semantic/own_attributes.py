@@ -62,10 +62,42 @@ def _assigned_attributes(
                     continue
             elif not _is_taken_apart(node, tree):
                 continue
+            else:
+                value = part_assigned(node, tree)
         owner = tree.around(node, cst.ClassDef)
         if owner is not None or isinstance(node, cst.Attribute):
             found.setdefault((id(owner), name), []).append(value)
     return found
+
+
+def part_assigned(target: cst.CSTNode, tree: Tree) -> cst.BaseExpression | None:
+    """Return what one of several targets is assigned: `self.x, self.y = x, y`.
+
+    None for other targets, and where it is not written out.
+    """
+    places: list[tuple[int, int]] = []
+    parent = tree.parent(target)
+    while isinstance(parent, cst.Element):
+        whole = tree.parent(parent)
+        if not isinstance(whole, cst.Tuple | cst.List):
+            return None
+        if any(isinstance(each, cst.StarredElement) for each in whole.elements):
+            return None
+        place = next(n for n, each in enumerate(whole.elements) if each is parent)
+        places.append((place, len(whole.elements)))
+        parent = tree.parent(whole)
+    statement = tree.parent(parent) if isinstance(parent, cst.AssignTarget) else None
+    if not isinstance(statement, cst.Assign) or not places:
+        return None
+    value = statement.value
+    for place, count in reversed(places):
+        if not isinstance(value, cst.Tuple | cst.List) or len(value.elements) != count:
+            return None
+        element = value.elements[place]
+        if any(isinstance(each, cst.StarredElement) for each in value.elements):
+            return None
+        value = element.value
+    return value
 
 
 def _is_taken_apart(node: cst.Attribute, tree: Tree) -> bool:
