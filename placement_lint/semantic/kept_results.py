@@ -43,7 +43,8 @@ _SHOWING = frozenset({
 })  # fmt: skip
 _LOGGING = ("absl.logging.", "logging.", "loguru.logger.")
 _MORE_OF_NUMPY = frozenset(
-    "astype copy flatten item max mean min ravel round squeeze std sum tolist".split()
+    "all any argmax argmin argsort astype copy cumsum flatten item max mean min prod ravel repeat "
+    "reshape round squeeze std sum swapaxes take tolist transpose var".split()
 )
 """Methods of what was read, which is an array of NumPy then."""
 

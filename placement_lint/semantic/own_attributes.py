@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.syntax.calls import is_none
 from placement_lint.syntax.definitions import class_named, class_of_receiver
 
 if TYPE_CHECKING:
@@ -19,21 +20,32 @@ if TYPE_CHECKING:
 _MOST_BASES = 8
 
 
-def own_attribute(node: cst.Attribute, ctx: FileView) -> cst.BaseExpression | None:
+def own_attribute(
+    node: cst.Attribute, ctx: FileView, *, or_none: bool = False
+) -> cst.BaseExpression | None:
     """Return what `self.name` is, where the class assigns it once and for all.
 
     Or a class of the file that it derives from. `self` is the object whose method it is, by any
-    name, also in functions inside of the method.
+    name, also in functions inside of the method. `or_none`: it may be `None` as well.
     """
     owner = class_of_receiver(node.value, ctx.names)
+    return attribute_of_class(owner, node.attr.value, ctx, or_none=or_none)
+
+
+def attribute_of_class(
+    owner: cst.ClassDef | None, name: str, ctx: FileView, *, or_none: bool = False
+) -> cst.BaseExpression | None:
+    """Return what an attribute of the objects of a class of the file is: see `own_attribute`."""
     assigned = ctx.module.fact(_assigned_attributes)
-    if (id(None), node.attr.value) in assigned:
+    if (id(None), name) in assigned:
         # Whoever has the object sets it.
         return None
     for _ in range(_MOST_BASES):
         if owner is None:
             return None
-        found = assigned.get((id(owner), node.attr.value), [])
+        found = assigned.get((id(owner), name), [])
+        if or_none:
+            found = [each for each in found if each is None or not is_none(each)]
         if found or not owner.bases:
             return found[0] if len(found) == 1 else None
         owner = class_named(owner.bases[0].value, ctx.names)

@@ -12,6 +12,7 @@ from placement_lint.prefilter.conditions import AllOf, AnyOf, Identifier, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count, size_text
+from placement_lint.rules.transfers.handed_on import handed_to_compiled
 from placement_lint.rules.transfers.jitted_calls import jitted
 from placement_lint.rules.transfers.numpy_values import makes_numpy_array, only_reads
 from placement_lint.semantic.enclosing import is_in_test
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from placement_lint.rules.context import Context
+    from placement_lint.semantic.loops import Loop
     from placement_lint.syntax.edits import Editor
 
 
@@ -99,20 +101,21 @@ class HostArrayResent(Rule):
     severity, fix = Severity.WARNING, Applicability.UNSAFE
     follows_arrays = False
     pedantic = True
-    needs = AllOf(Jax(), b"jit", AnyOf(Identifier(b"for"), Identifier(b"while")))
+    # What is compiled may come from another file.
+    needs = AllOf(Jax(), AnyOf(Identifier(b"for"), Identifier(b"while")))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         inner = loop_around(node, ctx)
-        if not isinstance(inner, cst.For | cst.While):
+        if inner is None:
             return
-        compiled = jitted(node.func, ctx)
-        if compiled is None or compiled.is_placed or not runs_in_each_iteration(node, inner, ctx):
+        taken = handed_to_compiled(node, ctx)
+        if not taken or not runs_in_each_iteration(node, inner, ctx):
             return
         if is_in_test(node, ctx) or is_pinned_to_cpu(ctx.module):
             return
         if ctx.module.fact(TracedFunctions).is_traced(node):
             return
-        for argument in compiled.traced_arguments(node):
+        for argument in taken:
             made = _made_outside(argument, inner, ctx)
             if made is None or not _is_first(argument, inner, ctx):
                 continue
@@ -123,12 +126,12 @@ class HostArrayResent(Rule):
                 f"the device again{size_text(value, ctx)}",
                 confidence=Confidence.LIKELY,
                 related=((at, ctx.module.path, "made here, and never changed"),),
-                fix=_plan(argument, at, inner, ctx) if isinstance(argument, cst.Name) else None,
+                fix=_plan(argument, at, inner, ctx),
             )
 
 
 def _made_outside(
-    node: cst.BaseExpression, loop: cst.For | cst.While, ctx: Context
+    node: cst.BaseExpression, loop: Loop, ctx: Context
 ) -> tuple[cst.CSTNode, cst.BaseExpression] | None:
     """Return where a NumPy array is made that nothing changes, and what makes it.
 
@@ -187,11 +190,14 @@ def _is_jitted_argument(use: cst.CSTNode, ctx: Context) -> bool:
     return (
         isinstance(argument, cst.Arg)
         and isinstance(call, cst.Call)
-        and jitted(call.func, ctx) is not None
+        and (
+            jitted(call.func, ctx) is not None
+            or any(each is use for each in handed_to_compiled(call, ctx))
+        )
     )
 
 
-def _is_first(argument: cst.CSTNode, loop: cst.For | cst.While, ctx: Context) -> bool:
+def _is_first(argument: cst.CSTNode, loop: Loop, ctx: Context) -> bool:
     """Return whether no call of the same iteration was given the array before."""
     place = ctx.tree.index(argument)
     return not any(
@@ -204,10 +210,10 @@ def _is_first(argument: cst.CSTNode, loop: cst.For | cst.While, ctx: Context) ->
     )
 
 
-def _plan(
-    name: cst.Name, made: cst.CSTNode, inner: cst.For | cst.While, ctx: Context
-) -> FixPlan | None:
+def _plan(name: cst.BaseExpression, made: cst.CSTNode, inner: Loop, ctx: Context) -> FixPlan | None:
     """Put the array on the device before the outermost loop that leaves it as it is."""
+    if not isinstance(name, cst.Name) or not isinstance(inner, cst.For | cst.While):
+        return None
     around = itertools.takewhile(
         lambda each: (
             not isinstance(each, cst.FunctionDef | cst.Lambda)

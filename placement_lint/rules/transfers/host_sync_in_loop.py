@@ -15,6 +15,7 @@ from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import in_host_block, is_pinned_to_cpu
 from placement_lint.rules.transfers.compiled_values import is_compiled_elsewhere
 from placement_lint.rules.transfers.jitted_calls import jitted
+from placement_lint.rules.transfers.program_callees import is_drawn, program_callees
 from placement_lint.semantic.elsewhere import effects_of, method_effects, objects_in
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.host_reads import (
@@ -38,15 +39,14 @@ from placement_lint.semantic.returned import only_return
 from placement_lint.semantic.tested_names import names_tested
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments, elements_or_self
-from placement_lint.syntax.definitions import (
-    function_of,
-)
+from placement_lint.syntax.definitions import function_of
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from placement_lint.rules.context import Context
+    from placement_lint.rules.transfers.program_callees import Callee
     from placement_lint.semantic.loops import Loop
     from placement_lint.semantic.model import ModuleFacts
 
@@ -312,18 +312,22 @@ def _runs_on_device(call: cst.Call, ctx: Context, wrappers: int = _MOST_WRAPPERS
 
 
 def _is_wrapped_step(call: cst.Call, ctx: Context, wrappers: int) -> bool:
-    """Return whether a call is of a function of the file all of whose result is one of a compiled
-    function, which it always calls: `self.train_step(batch)`. That may be in so many wrappers.
+    """Return whether a call is of functions of the program all of whose results are ones of a
+    compiled function, which each always calls: `self.train_step(batch)`, `agent.learn(batch)`. That
+    may be in so many wrappers.
     """
-    if not isinstance(call.func, cst.Attribute | cst.Name):
-        return False
-    function = function_of(call.func, ctx.names) or called_method(call.func, ctx)
-    if not isinstance(function, cst.FunctionDef) or function.decorators or function.asynchronous:
-        return False
-    known = ctx.module.fact(_known_wrappers)
+    callees = program_callees(call, ctx)
+    return bool(callees) and all(_gives_results(each, wrappers) for each in callees)
+
+
+def _gives_results(callee: Callee, wrappers: int) -> bool:
+    function, there = callee.function, callee.there
+    known = there.module.fact(_known_wrappers)
     key = (id(function), wrappers)
     if key not in known:
-        known[key] = _returns_results(function, ctx, wrappers)
+        # What leads back to it while it is looked at gives nothing.
+        known[key] = False
+        known[key] = _returns_results(function, there, wrappers)
     return known[key]
 
 
@@ -336,20 +340,29 @@ def _returns_results(function: cst.FunctionDef, ctx: Context, wrappers: int) -> 
     only = only_return(function, ctx)
     if only is None:
         return False
-    steps = {
-        id(each)
+    own = [
+        each
         for each in ctx.tree.every(cst.Call, below=function.body)
         if ctx.function(each) is function
-        and is_unconditional(each, ctx)
-        and _runs_on_device(each, ctx, wrappers)
+    ]
+    steps = {
+        id(each)
+        for each in own
+        if is_unconditional(each, ctx) and _runs_on_device(each, ctx, wrappers)
     }
     parts = parts_of(only)
-    return bool(steps and parts) and all(
-        _step_of(part, only, function, steps, ctx) is not None for part in parts
+    if not steps or not parts or in_host_block(only, ctx):
+        return False
+    if any(_waited_for(each, function, steps, ctx) for each in own):
+        return False
+    known = [_step_of(part, only, function, steps, ctx) is not None for part in parts]
+    # What else is an array is computed by then as well: which part is read later is not known.
+    return any(known) and all(
+        is_step or ctx.flow.is_array(part) for is_step, part in zip(known, parts, strict=True)
     )
 
 
-def _waited_for(node: Reading, loop: Loop, steps: set[int], ctx: Context) -> set[int]:
+def _waited_for(node: Reading, loop: Around, steps: set[int], ctx: Context) -> set[int]:
     """Return the jitted calls whose results a call waits for explicitly."""
     parts = (*ctx.tree.descendants(node),) if isinstance(node, cst.Call) else ()
     if not any(_says_to_wait(part, ctx) for part in parts):
@@ -365,7 +378,18 @@ def _says_to_wait(node: cst.CSTNode, ctx: Context) -> bool:
 
 
 def _reads_clock(inside: tuple[cst.CSTNode, ...], ctx: Context) -> bool:
-    return any((ctx.called(each) or "").startswith(_CLOCKS) for each in inside)
+    """Return whether a loop reads a clock, be it in a function of the program that always does."""
+    calls = [each for each in inside if isinstance(each, cst.Call)]
+    return any(_is_clock(each, ctx) for each in calls) or any(
+        _is_clock(call, each.there) and is_unconditional(call, each.there)
+        for node in calls
+        for each in program_callees(node, ctx)
+        for call in each.there.tree.every(cst.Call, below=each.function.body)
+    )
+
+
+def _is_clock(node: cst.Call, ctx: Context) -> bool:
+    return (ctx.called(node) or "").startswith(_CLOCKS)
 
 
 def _read(node: Reading, ctx: Context) -> Iterator[cst.BaseExpression]:
@@ -426,8 +450,13 @@ def _is_read_as(passed_as: int | str | None, node: Reading, ctx: Context) -> boo
     effects = effects_of(node.func, ctx, ONLY_READS) or method_effects(
         node.func, "__call__", ctx, ONLY_READS
     )
-    every = read_by_each(node.func, ctx) if effects is None else (effects.reads,)
-    return any(is_passed_to(each, passed_as) for each in every)
+    if effects is not None:
+        return is_passed_to(effects.reads, passed_as)
+    if any(is_passed_to(each, passed_as) for each in read_by_each(node.func, ctx)):
+        return True
+    every = (parameters_read(each.function, each.there) for each in program_callees(node, ctx))
+    known = [is_passed_to(each, passed_as) for each in every]
+    return any(known) if is_drawn(node.func, ctx) else bool(known) and all(known)
 
 
 def _step_of(

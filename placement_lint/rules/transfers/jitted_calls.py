@@ -9,7 +9,7 @@ import libcst as cst
 
 from placement_lint.rules.devices.queries import is_cpu_device
 from placement_lint.semantic.followed import assigned_value, followed
-from placement_lint.semantic.own_attributes import own_attribute
+from placement_lint.semantic.own_attributes import attribute_of_class, own_attribute
 from placement_lint.semantic.returned import only_return
 from placement_lint.syntax.calls import Arguments, elements_or_self, integer_value, string_value
 from placement_lint.syntax.definitions import applied, function_of, named_function, only_caches
@@ -88,6 +88,14 @@ def jitted(function: cst.BaseExpression, ctx: Context) -> Jitted | None:
     return _jitted(function, ctx, _MOST_MAKERS)
 
 
+def jitted_attribute(cls: cst.ClassDef, name: str, ctx: Context) -> Jitted | None:
+    """Return the compiled function that an attribute of the objects of a class surely is, in a file
+    of its own.
+    """
+    value = attribute_of_class(cls, name, ctx, or_none=True)
+    return _jitted(value, ctx, _MOST_MAKERS) if isinstance(value, cst.Call) else None
+
+
 def compiled_method(method: cst.FunctionDef, ctx: Context) -> Jitted | None:
     """Return the compiled function that decorators make of a method; None without such ones."""
     return _decorated(method, ctx, is_method=True)
@@ -115,7 +123,8 @@ def _jitted(function: cst.BaseExpression, ctx: Context, makers: int) -> Jitted |
         method = function_of(function, ctx.names)
         if isinstance(method, cst.FunctionDef):
             return _decorated(method, ctx, is_method=True)
-        value = own_attribute(function, ctx)
+        # What is called is not None.
+        value = own_attribute(function, ctx, or_none=True)
         return _jitted(value, ctx, makers) if isinstance(value, cst.Call) else None
     return None
 

@@ -1,0 +1,106 @@
+"""Arguments that functions of the program hand on to compiled ones, and do nothing else with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.rules.devices.queries import in_host_block
+from placement_lint.rules.transfers.jitted_calls import jitted, jitted_attribute
+from placement_lint.rules.transfers.numpy_values import only_reads
+from placement_lint.rules.transfers.program_callees import Callee, program_callees
+from placement_lint.semantic.host_reads import is_unconditional
+from placement_lint.semantic.tracing import TracedFunctions
+from placement_lint.syntax.definitions import class_of_receiver, parameter_named
+
+if TYPE_CHECKING:
+    from placement_lint.placement.domain.places import Place
+    from placement_lint.rules.context import Context
+    from placement_lint.rules.transfers.jitted_calls import Jitted
+    from placement_lint.semantic.model import ModuleFacts
+
+_MOST_WRAPPERS = 2
+"""Functions that hand an argument on to one another before the compiled one."""
+
+
+def handed_to_compiled(
+    call: cst.Call, ctx: Context, wrappers: int = _MOST_WRAPPERS
+) -> list[cst.BaseExpression]:
+    """Return the arguments of a call that surely each time go to a compiled function which takes
+    them where they are: the function itself, or those of the program that hand them on.
+    """
+    compiled = jitted(call.func, ctx)
+    if compiled is not None:
+        return _taken_by(compiled, call)
+    if any(argument.star for argument in call.args):
+        return []
+    callees = program_callees(call, ctx) if wrappers else []
+    given = [
+        {id(value): value for name, value in each.by_parameter(call) if name in handed}
+        for each in callees
+        for handed in [_handed_on(each, wrappers - 1)]
+    ]
+    if not given:
+        return []
+    return [value for key, value in given[0].items() if all(key in each for each in given)]
+
+
+def _taken_by(compiled: Jitted, call: cst.Call) -> list[cst.BaseExpression]:
+    return [] if compiled.is_placed else compiled.traced_arguments(call)
+
+
+def _handed_on(callee: Callee, wrappers: int) -> frozenset[str]:
+    """Return the parameters that a function only hands on, and does so whenever it is called."""
+    known = callee.there.module.fact(_known)
+    key = (id(callee.function), callee.cls, wrappers)
+    if key not in known:
+        # What leads back to it while it is looked at hands nothing on.
+        known[key] = frozenset()
+        known[key] = _found(callee, wrappers)
+    return known[key]
+
+
+def _known(_facts: ModuleFacts) -> dict[tuple[int, Place | None, int], frozenset[str]]:
+    """Make the store of one file: which parameters each function hands on."""
+    return {}
+
+
+def _found(callee: Callee, wrappers: int) -> frozenset[str]:
+    function, there = callee.function, callee.there
+    if there.module.fact(TracedFunctions).is_traced(function.body):
+        return frozenset()
+    handed: set[str] = set()
+    taken: set[int] = set()
+    for call in there.tree.every(cst.Call, below=function.body):
+        if there.function(call) is not function:
+            continue
+        own = _own_compiled(call, callee)
+        values = handed_to_compiled(call, there, wrappers) if own is None else _taken_by(own, call)
+        taken.update(map(id, values))
+        if is_unconditional(call, there) and not in_host_block(call, there):
+            names = (each for each in values if parameter_named(each, there.names) is not None)
+            handed |= {each.value for each in names if isinstance(each, cst.Name)}
+    return frozenset(
+        name
+        for name in handed
+        if all(
+            id(use) in taken or only_reads(use, there)
+            for use in there.names.uses(name, there.names.scope(function.body))
+        )
+    )
+
+
+def _own_compiled(call: cst.Call, callee: Callee) -> Jitted | None:
+    """Return what `self.step` is of an object whose class is known: it may be a derived one."""
+    there = None if callee.cls is None else callee.there.beside(callee.cls.module)
+    cls = None if there is None or callee.cls is None else there.tree.nodes[callee.cls.node]
+    if (
+        there is None
+        or not isinstance(cls, cst.ClassDef)
+        or not isinstance(call.func, cst.Attribute)
+    ):
+        return None
+    if class_of_receiver(call.func.value, callee.there.names) is None:
+        return None
+    return jitted_attribute(cls, call.func.attr.value, there)

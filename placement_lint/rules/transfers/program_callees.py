@@ -1,0 +1,103 @@
+"""Functions and methods of the program that a call runs, of whatever file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.placement.domain import program_values, values
+from placement_lint.semantic.object_classes import called_method
+from placement_lint.syntax.definitions import class_of_method, function_of, is_static
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.domain.values import Atom
+    from placement_lint.rules.context import Context
+
+_MOST = 8
+"""Functions that one call may run."""
+
+
+@dataclass(frozen=True)
+class Callee:
+    """A function that a call runs."""
+
+    function: cst.FunctionDef
+    there: Context
+    """Its file."""
+    cls: Place | None = None
+    """The class of the object whose method it is, where that is known."""
+
+    def by_parameter(self, call: cst.Call) -> Iterator[tuple[str, cst.BaseExpression]]:
+        """Yield the arguments of a call of it without stars, by the parameters that get them."""
+        parameters = self.function.params
+        names = [each.name.value for each in (*parameters.posonly_params, *parameters.params)]
+        keywords = {each.name.value for each in (*parameters.params, *parameters.kwonly_params)}
+        is_method = class_of_method(self.function, self.there.names) is not None
+        if is_method and not is_static(self.function, self.there.names):
+            names = names[1:]
+        for position, argument in enumerate(call.args):
+            keyword = None if argument.keyword is None else argument.keyword.value
+            if keyword is None and position < len(names):
+                yield names[position], argument.value
+            elif keyword in keywords:
+                yield keyword, argument.value
+
+
+def program_callees(call: cst.Call, ctx: Context) -> list[Callee]:
+    """Return the functions one of which a call surely runs, as they are written: they are neither
+    decorated nor asynchronous. None where it may run something else.
+    """
+    if not isinstance(call.func, cst.Attribute | cst.Name):
+        return []
+    own = function_of(call.func, ctx.names) or called_method(call.func, ctx)
+    if own is not None:
+        found = [Callee(own, ctx)] if isinstance(own, cst.FunctionDef) else []
+    else:
+        found = _by_value(call, ctx)
+    return [] if any(not _runs_as_written(each) for each in found) else found
+
+
+def is_drawn(function: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether a loop draws what is called, or its object: each iteration has another one."""
+    drawn = function.value if isinstance(function, cst.Attribute) else function
+    return isinstance(drawn, cst.Name) and any(
+        isinstance(each.node, cst.For | cst.CompFor) for each in ctx.names.bindings(drawn)
+    )
+
+
+def _runs_as_written(callee: Callee) -> bool:
+    function, names = callee.function, callee.there.names
+    is_plain = not function.decorators or is_static(function, names)
+    return is_plain and function.asynchronous is None
+
+
+def _by_value(call: cst.Call, ctx: Context) -> list[Callee]:
+    if not ctx.module.has_siblings and ctx.name(call.func) is not None:
+        return []
+    held = ctx.flow.value(call.func) - values.NONE
+    found: dict[tuple[Place, Place | None], Callee] = {}
+    for atom in sorted(held, key=repr) if len(held) <= _MOST else ():
+        placed = _place_of(atom, ctx)
+        there = None if placed is None else ctx.beside(placed[0].module)
+        node = None if there is None or placed is None else there.tree.nodes[placed[0].node]
+        if there is None or placed is None or not isinstance(node, cst.FunctionDef):
+            return []
+        found[placed] = Callee(node, there, placed[1])
+    return [*found.values()] if len(found) <= _MOST else []
+
+
+def _place_of(atom: Atom, ctx: Context) -> tuple[Place, Place | None] | None:
+    """Return where a function is that something is, with the class of its object."""
+    if isinstance(atom, program_values.Function):
+        return atom.place, None
+    if isinstance(atom, program_values.Instance):
+        method = ctx.flow.program.classes.method(atom.cls, "__call__")
+        return None if method is None else (method, atom.cls)
+    if isinstance(atom, values.Method) and isinstance(atom.receiver, program_values.Instance):
+        return atom.function, atom.receiver.cls
+    return None
