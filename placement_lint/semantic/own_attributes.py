@@ -52,6 +52,21 @@ def attribute_of_class(
     return None
 
 
+def is_set_by_class(owner: cst.ClassDef, name: str, ctx: FileView) -> bool:
+    """Return whether a class of the file sets an attribute, or one of the file that it derives from
+    first.
+    """
+    assigned = ctx.module.fact(_assigned_attributes)
+    above: cst.ClassDef | None = owner
+    for _ in range(_MOST_BASES):
+        if above is None:
+            return False
+        if (id(above), name) in assigned:
+            return True
+        above = class_named(above.bases[0].value, ctx.names) if above.bases else None
+    return False
+
+
 def _assigned_attributes(
     facts: ModuleFacts,
 ) -> dict[tuple[int, str], list[cst.BaseExpression | None]]:

@@ -14,11 +14,13 @@ import libcst as cst
 
 from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS
 from placement_lint.jaxmodel.tracing import COMPILING, LIFTING, TRACINGS, TraceKind, Tracing
+from placement_lint.jaxmodel.transfer import METHODS_OF_ONE_ARRAY
 from placement_lint.semantic.own_attributes import derived_classes
 from placement_lint.syntax.calls import Arguments, elements_or_self
 from placement_lint.syntax.definitions import (
     PARTIAL,
     applied,
+    class_of_receiver,
     function_of,
     named_function,
     returns_of,
@@ -144,11 +146,18 @@ class TracedFunctions:
                 by = self.around(use, kinds) or self.only_from(use, kinds, depth - 1)
             if by is None:
                 return None
-            found.append(by)
+            if not self._may_be_of_array(use):
+                found.append(by)
         if not found:
             return None
         is_certain = self._is_private(function) and all(each.is_certain for each in found)
         return TracedBy(found[0].tracing, is_certain)
+
+    def _may_be_of_array(self, use: cst.CSTNode) -> bool:
+        """Return whether a method may be an array's instead: `x.mean()`, of no known object."""
+        if not isinstance(use, cst.Attribute) or use.attr.value not in METHODS_OF_ONE_ARRAY:
+            return False
+        return class_of_receiver(use.value, self.names) is None
 
     def _given_to_compiled(self, use: cst.CSTNode, kinds: frozenset[TraceKind]) -> TracedBy | None:
         """Return how a function is traced that a compiled one is given, as a static argument.
@@ -356,6 +365,9 @@ class TracedFunctions:
             made = [each.value for each in bindings]
         elif isinstance(node, cst.Attribute):
             made = self._assigned.get(node.attr.value, [])
+        elif isinstance(node, cst.Subscript):
+            # `x.at[i].add(y)`
+            return isinstance(node.value, cst.Attribute) and node.value.attr.value == "at"
         else:
             made = [node]
         return bool(made) and all(

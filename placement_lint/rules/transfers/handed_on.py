@@ -11,8 +11,9 @@ from placement_lint.rules.transfers.jitted_calls import jitted, jitted_attribute
 from placement_lint.rules.transfers.numpy_values import only_reads
 from placement_lint.rules.transfers.program_callees import Callee, program_callees
 from placement_lint.semantic.host_reads import is_unconditional
+from placement_lint.semantic.own_attributes import is_set_by_class
 from placement_lint.semantic.tracing import TracedFunctions
-from placement_lint.syntax.definitions import class_of_receiver, parameter_named
+from placement_lint.syntax.definitions import class_of_receiver, method_of_class, parameter_named
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.places import Place
@@ -75,8 +76,9 @@ def _found(callee: Callee, wrappers: int) -> frozenset[str]:
     for call in there.tree.every(cst.Call, below=function.body):
         if there.function(call) is not function:
             continue
-        own = _own_compiled(call, callee)
-        values = handed_to_compiled(call, there, wrappers) if own is None else _taken_by(own, call)
+        values = _taken_of_object(call, callee)
+        if values is None:
+            values = handed_to_compiled(call, there, wrappers)
         taken.update(map(id, values))
         if is_unconditional(call, there) and not in_host_block(call, there):
             names = (each for each in values if parameter_named(each, there.names) is not None)
@@ -91,16 +93,20 @@ def _found(callee: Callee, wrappers: int) -> frozenset[str]:
     )
 
 
-def _own_compiled(call: cst.Call, callee: Callee) -> Jitted | None:
-    """Return what `self.step` is of an object whose class is known: it may be a derived one."""
+def _taken_of_object(call: cst.Call, callee: Callee) -> list[cst.BaseExpression] | None:
+    """Return what `self.step` takes that the class of the object sets, which may be a derived one;
+    None where it sets none.
+    """
     there = None if callee.cls is None else callee.there.beside(callee.cls.module)
     cls = None if there is None or callee.cls is None else there.tree.nodes[callee.cls.node]
-    if (
-        there is None
-        or not isinstance(cls, cst.ClassDef)
-        or not isinstance(call.func, cst.Attribute)
-    ):
+    func = call.func
+    if there is None or not isinstance(cls, cst.ClassDef) or not isinstance(func, cst.Attribute):
         return None
-    if class_of_receiver(call.func.value, callee.there.names) is None:
+    if class_of_receiver(func.value, callee.there.names) is None:
         return None
-    return jitted_attribute(cls, call.func.attr.value, there)
+    name = func.attr.value
+    is_method = method_of_class(cls, name, there.names) is not None
+    if is_method or not is_set_by_class(cls, name, there):
+        return None
+    compiled = jitted_attribute(cls, name, there)
+    return [] if compiled is None else _taken_by(compiled, call)

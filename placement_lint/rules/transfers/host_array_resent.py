@@ -202,7 +202,7 @@ def _is_first(argument: cst.CSTNode, loop: Loop, ctx: Context) -> bool:
     place = ctx.tree.index(argument)
     return not any(
         ctx.tree.index(use) < place
-        and ctx.tree.is_inside(use, loop.body)
+        and ctx.tree.is_inside(use, loop)
         and _is_jitted_argument(use, ctx)
         and loop_around(use, ctx) is loop
         and runs_in_each_iteration(use, loop, ctx)
