@@ -21,6 +21,7 @@ from placement_lint.semantic.loops import loop_around, runs_in_each_iteration
 from placement_lint.semantic.own_attributes import attributes_by_name, own_attribute
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import assigned_by
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ class HostArrayResent(Rule):
     ## What it does
     Finds a NumPy array that is made before a loop, is never changed, and is passed to a jitted
     function on every iteration of the loop. It is bound to a name, or to an attribute that the
-    class assigns once.
+    class assigns once. The call may be one of a function or a method of the program, of any file,
+    that only hands the array on to a jitted one.
 
     ## Why is this bad?
     A NumPy array is in the host's memory. Each call copies the whole array to the device again. The
@@ -169,7 +171,7 @@ def _loads(node: cst.BaseExpression, ctx: Context) -> bool:
 def _is_set_once(attribute: cst.Attribute, ctx: Context) -> bool:
     """Return whether only one statement of the file sets an attribute of that name."""
     known = ctx.module.fact(attributes_by_name).get(attribute.attr.value, ())
-    return sum(isinstance(ctx.parent(each), cst.AssignTarget) for each in known) == 1
+    return sum(assigned_by(each, ctx.tree) is not None for each in known) == 1
 
 
 def _uses(node: cst.CSTNode, ctx: Context) -> Iterator[cst.CSTNode]:
@@ -180,7 +182,8 @@ def _uses(node: cst.CSTNode, ctx: Context) -> Iterator[cst.CSTNode]:
     elif isinstance(node, cst.Attribute):
         found = ctx.module.fact(attributes_by_name).get(node.attr.value, ())
     for each in found:
-        if not isinstance(ctx.parent(each), cst.AssignTarget):
+        by = assigned_by(each, ctx.tree)
+        if by is None or isinstance(by, cst.AugAssign):
             yield each
 
 

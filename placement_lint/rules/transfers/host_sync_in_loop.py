@@ -134,7 +134,8 @@ class HostSyncInLoop(Rule):
     needs to continue: in a condition on it or on another result of the same call, unless only some
     iterations come to that (`if step % 100 == 0:`); as an argument of an unknown call; yielded; or
     used by the next iteration. What is kept in a list, a dictionary or an array of NumPy with which
-    the loop does any of that. Loops that read a clock, which have to wait for what they measure.
+    the loop does any of that. Loops that read a clock, or call a function that does, which have to
+    wait for what they measure.
     Computations on the CPU: a function jitted for it, a loop under its `jax.default_device`, a
     program that is pinned to it. Tests; functions that are not certainly jitted.
     `block_until_ready`, which is explicit, and other reads of the same step. Of several reads in
