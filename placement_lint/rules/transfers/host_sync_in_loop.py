@@ -193,7 +193,7 @@ def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
         and _runs_on_device(each, ctx)
         and tested.isdisjoint(_bound_names(each, ctx))
     }
-    if not steps or is_in_test(loop, ctx) or _reads_clock(inside, ctx):
+    if not steps or is_in_test(loop, ctx) or _reads_clock(inside, loop, ctx):
         return
     if is_pinned_to_cpu(ctx.module) or in_host_block(loop, ctx):
         return
@@ -378,12 +378,13 @@ def _says_to_wait(node: cst.CSTNode, ctx: Context) -> bool:
     )
 
 
-def _reads_clock(inside: tuple[cst.CSTNode, ...], ctx: Context) -> bool:
-    """Return whether a loop reads a clock, be it in a function of the program that always does."""
+def _reads_clock(inside: tuple[cst.CSTNode, ...], loop: Loop, ctx: Context) -> bool:
+    """Return whether a loop reads a clock, or each iteration calls a function that always does."""
     calls = [each for each in inside if isinstance(each, cst.Call)]
     return any(_is_clock(each, ctx) for each in calls) or any(
         _is_clock(call, each.there) and is_unconditional(call, each.there)
         for node in calls
+        if _runs_each_time(node, loop, ctx)
         for each in program_callees(node, ctx)
         for call in each.there.tree.every(cst.Call, below=each.function.body)
     )
