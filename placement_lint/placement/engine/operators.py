@@ -15,6 +15,7 @@ from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.state import State, meet
 from placement_lint.placement.domain.values import (
     HOST,
+    NONE,
     PLAIN,
     TENSOR,
     UNKNOWN,
@@ -109,6 +110,9 @@ class Operators:
                 is_file = by_item and any(atom.from_file for atom in hosts)
                 return value(Host(from_file=True)) if is_file else HOST
             return UNKNOWN
+        if isinstance(node, cst.BinaryOperation):
+            # Nothing is computed with None: of an attribute that is None before it is set.
+            operands = [(place, held - NONE or held) for place, held in operands]
         made = self.on.operations.computed(
             self.on.index(node), operands, state, UseKind.COMPUTED, in_loop=self.on.in_loop
         )

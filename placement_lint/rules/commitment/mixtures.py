@@ -25,8 +25,8 @@ from placement_lint.semantic.enclosing import (
     passed_exits,
 )
 from placement_lint.semantic.followed import assigned_value, followed
-from placement_lint.syntax.calls import Arguments, string_value
-from placement_lint.syntax.definitions import parameter_named
+from placement_lint.syntax.calls import Arguments, is_none, string_value
+from placement_lint.syntax.definitions import class_of_receiver, parameter_named
 from placement_lint.syntax.dotted import dotted, whole_of
 
 if TYPE_CHECKING:
@@ -274,8 +274,12 @@ def _is_reassigned(operand: cst.CSTNode, seat: Seat, operation: cst.CSTNode, ctx
         operand = operand if value is None else value
     if not isinstance(operand, cst.Attribute):
         return False
-    targets = ctx.module.fact(_set_attributes).get(operand.attr.value, [])
     objects = _objects(operand, ctx)
+    targets = [
+        each
+        for each in ctx.module.fact(_set_attributes).get(operand.attr.value, [])
+        if not _sets_none(each, ctx) and not _is_of_other_class(each, objects, ctx)
+    ]
     # Other classes may have an attribute of this name.
     own = [each for each in targets if not objects or not _objects(each, ctx).isdisjoint(objects)]
     known = [each for each in targets if _objects(each, ctx)]
@@ -285,7 +289,9 @@ def _is_reassigned(operand: cst.CSTNode, seat: Seat, operation: cst.CSTNode, ctx
     for target in targets:
         if _is_never_reached(target, operation, ctx):
             continue
-        if _seats_of(ctx.flow.tree_of(target)) != {seat}:
+        if _seats_of(ctx.flow.tree_of(target)) != {seat} and not _is_put_like(
+            target, targets, seat, ctx
+        ):
             others = _objects(target, ctx)
             if not (objects and others):
                 return True
@@ -298,6 +304,60 @@ def _objects(attribute: cst.Attribute, ctx: Context) -> Value:
     """Return the objects of which an attribute is read or set, where only those are known."""
     held = ctx.flow.value(attribute.value)
     return held if all(isinstance(atom, program_values.Instance) for atom in held) else frozenset()
+
+
+def _sets_none(target: cst.Attribute, ctx: Context) -> bool:
+    """Return whether an attribute is set to None, with which nothing is computed."""
+    return is_none(_set_to(target, ctx))
+
+
+def _set_to(target: cst.Attribute, ctx: Context) -> cst.BaseExpression | None:
+    """Return what an attribute alone is set to."""
+    parent = ctx.parent(target)
+    if isinstance(parent, cst.AssignTarget):
+        parent = ctx.parent(parent)
+    return parent.value if isinstance(parent, cst.Assign | cst.AnnAssign) else None
+
+
+def _is_of_other_class(target: cst.Attribute, objects: Value, ctx: Context) -> bool:
+    """Return whether `self.x` is set of a class that none of some objects is of."""
+    owner = class_of_receiver(target.value, ctx.names)
+    if owner is None or not objects:
+        return False
+    classes = {atom.cls for atom in objects if isinstance(atom, program_values.Instance)}
+    place, bases = ctx.flow.module.place(owner), ctx.flow.program.classes.bases
+    return not any(place in bases(cls) for cls in classes)
+
+
+def _is_put_like(
+    target: cst.Attribute, targets: list[cst.Attribute], seat: Seat, ctx: Context
+) -> bool:
+    """Return whether an attribute that no execution sets is put where another place puts it:
+    by `jax.device_put` to the same variable of the file, or attribute of the object.
+    """
+    if ctx.flow.value(target) != values.UNKNOWN:
+        return False
+    to = _device_put_to(target, ctx)
+    return to is not None and any(
+        _device_put_to(each, ctx) == to
+        and ctx.flow.value(each) != values.UNKNOWN
+        and _seats_of(ctx.flow.tree_of(each)) == {seat}
+        for each in targets
+    )
+
+
+def _device_put_to(target: cst.Attribute, ctx: Context) -> tuple[int, str] | None:
+    """Return the variable that an attribute is put to, or the attribute of its own object."""
+    call = _set_to(target, ctx)
+    if not isinstance(call, cst.Call) or ctx.called(call) != "jax.device_put":
+        return None
+    to = Arguments(call).get(1, "device")
+    if isinstance(to, cst.Attribute):
+        owner = class_of_receiver(to.value, ctx.names)
+        return None if owner is None else (id(owner), to.attr.value)
+    if not isinstance(to, cst.Name) or ctx.names.sole_binding(to) is None:
+        return None
+    return id(ctx.names.owner(to.value, ctx.names.scope(to))), to.value
 
 
 def _is_never_reached(node: cst.CSTNode, operation: cst.CSTNode, ctx: Context) -> bool:
