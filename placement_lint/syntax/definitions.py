@@ -266,7 +266,15 @@ def delegated_call(call: cst.Call, names: Names) -> tuple[cst.Call, int] | None:
     in `move(x)` of `def move(x): return jax.device_put(x, device)`, that is `x`.
     """
     function = named_function(call.func, names)
-    if not isinstance(function, cst.FunctionDef) or function.decorators or function.asynchronous:
+    return handed_back(function) if isinstance(function, cst.FunctionDef) else None
+
+
+def handed_back(function: cst.FunctionDef) -> tuple[cst.Call, int] | None:
+    """Return the call that a function does nothing but hand back the result of.
+
+    With the position of the parameter that this call is given first.
+    """
+    if function.decorators or function.asynchronous:
         return None
     lines = [each for each in function.body.body if not _is_docstring(each)]
     line = lines[0] if len(lines) == 1 else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import libcst as cst
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.placement.domain.consequences import Destination
 from placement_lint.placement.domain.values import TheDevice
-from placement_lint.prefilter.conditions import AllOf, AnyOf, Begins, Says, Uses
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Begins, Jax, Pattern, Says, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import TREE_MAPS
 from placement_lint.rules.commitment.writing import (
@@ -21,9 +22,10 @@ from placement_lint.rules.commitment.writing import (
     written,
 )
 from placement_lint.rules.notebooks import is_shown_or_measured
+from placement_lint.rules.transfers.putting_functions import function_called, is_method_call
 from placement_lint.semantic.enclosing import failure_is_expected, is_tried
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import PARTIAL, delegated_call
+from placement_lint.syntax.definitions import PARTIAL, delegated_call, handed_back
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -34,6 +36,14 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
 
+_PUTTING_NAME = re.compile(r"(?:^|_)(?:put|move|send|transfer|to|shard|place|offload)(?:_|$)")
+"""The name of a function that may put what it is given."""
+_CALL_AS_STATEMENT = (
+    rb"(?m)^[ \t]{0,60}(?:[a-z]\w{0,40}\.){0,3}"
+    rb"_?(?:[a-z]{1,12}_)?(?:put|move|send|transfer|to|shard|place|offload)(?:_[a-z_]{0,40})?\("
+)
+"""A statement that calls it, of something with a plain name."""
+
 
 class DevicePutDiscarded(Rule):
     """A `jax.device_put` whose result is discarded.
@@ -41,8 +51,10 @@ class DevicePutDiscarded(Rule):
     ## What it does
     Finds `jax.device_put(x, device)`, and `x.to_device(device)` of a JAX array, as a statement of
     its own; `jax.tree.map` of a function that only puts its argument on a device; and the call of
-    a function of the file that only returns what `jax.device_put` gives. A statement may do so in
-    a comprehension, `[jax.device_put(x, device) for x in arrays]`, or under a condition.
+    a function that only returns what `jax.device_put` gives: one of the file, or a method or a
+    function of another file whose name says that it moves something, such as `self.put(x)` and
+    `utils.to_host(x)`. A statement may do so in a comprehension, `[jax.device_put(x, device) for x
+    in arrays]`, or under a condition.
 
     ## Why is this bad?
     JAX arrays are immutable: `device_put` returns a *new* array on the device and leaves its
@@ -100,6 +112,8 @@ class DevicePutDiscarded(Rule):
         Begins("jax.device_put"),
         Says("to_device"),
         AllOf(Uses("jax.device_put"), AnyOf(Uses(*TREE_MAPS), b"return")),
+        # What a function of another file puts.
+        AllOf(Jax(), Pattern(_CALL_AS_STATEMENT)),
     )
 
     def visit_Expr(self, node: cst.Expr, ctx: Context) -> None:
@@ -140,13 +154,9 @@ def _check(call: cst.Call, node: cst.Expr, ctx: Context) -> None:
         operand, what = call.func.value, "to_device"
     elif _maps_puts(call, ctx):
         operand, what = Arguments(call).get(1, "tree"), "putting each leaf"
-    elif (
-        not is_tried(node, ctx)
-        and (inner := delegated_call(call, ctx.names))
-        and ctx.is_call(inner[0], "jax.device_put")
-    ):
+    elif not is_tried(node, ctx) and (position := _put_by_function(call, ctx)) is not None:
         operand, what = (
-            Arguments(call).get(inner[1]),
+            Arguments(call).get(position),
             f"jax.device_put in `{dotted(call.func)}`",
         )
     else:
@@ -167,6 +177,23 @@ def _check(call: cst.Call, node: cst.Expr, ctx: Context) -> None:
         f"the result of {what} is discarded: nothing moves",
         fix=_assign(call, operand, ctx) if is_bindable else None,
     )
+
+
+def _put_by_function(call: cst.Call, ctx: Context) -> int | None:
+    """Return which argument a function or a method of the program only puts, and hands that back.
+
+    That of `put(x)`, `utils.put(x)` and `self.put(x)`; None where a call does something else.
+    """
+    inner = delegated_call(call, ctx.names)
+    if inner is not None:
+        return inner[1] if ctx.is_call(inner[0], "jax.device_put") else None
+    if _PUTTING_NAME.search(dotted(call.func).rpartition(".")[2]) is None:
+        return None
+    found = function_called(call, ctx)
+    inner = None if found is None else handed_back(found[0])
+    if found is None or inner is None or not found[1].is_call(inner[0], "jax.device_put"):
+        return None
+    return inner[1] - is_method_call(call, ctx)
 
 
 def _maps_puts(call: cst.Call, ctx: Context) -> bool:

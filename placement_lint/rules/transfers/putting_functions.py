@@ -69,6 +69,11 @@ def function_called(call: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Cont
     return None if function.asynchronous is not None else (function, there)
 
 
+def is_method_call(call: cst.Call, ctx: Context) -> bool:
+    """Return whether what a call runs is bound to its first argument."""
+    return isinstance(values.sole(ctx.flow.value(call.func)), values.Method)
+
+
 def given_to_put(
     call: cst.Call,
     ctx: Context,
@@ -84,7 +89,7 @@ def given_to_put(
         return
     function, there = found
     names = [each.name.value for each in (*function.params.posonly_params, *function.params.params)]
-    if isinstance(values.sole(ctx.flow.value(call.func)), values.Method):
+    if is_method_call(call, ctx):
         names = names[1:]
     passed = {
         name: value
