@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from placement_lint.semantic.module_summary import Summary
     from placement_lint.semantic.program_queries import (
+        CallsAsked,
         CallsFromElsewhere,
         DonationElsewhere,
         EffectOrigin,
@@ -38,8 +39,8 @@ class Dependencies:
     functions: dict[tuple[str, int, str], FunctionEffects | None] = field(default_factory=dict)
     """What calling functions of other files does: by the name, the files followed, and the file, if
     that is known."""
-    called: dict[str, CallsFromElsewhere] = field(default_factory=dict)
-    """How other files call the functions of the file."""
+    called: dict[tuple[str, CallsAsked], CallsFromElsewhere] = field(default_factory=dict)
+    """How other files call the functions of the file, by what was asked of these calls."""
     tensorflow: dict[str, EffectOrigin | None] = field(default_factory=dict)
     """Where TensorFlow is imported by what the file imports, by the name of the module."""
     places: dict[str, bool] = field(default_factory=dict)

@@ -32,6 +32,7 @@ from placement_lint.semantic.program_queries import (
     IN_TABLE,
     ONLY_READS,
     UNUSED,
+    CallsAsked,
     CallsFromElsewhere,
     EffectOrigin,
     FunctionEffects,
@@ -66,6 +67,8 @@ _MOST_CALLS = 256
 _PLACE_WORDS = tuple(name.rpartition(".")[2].encode() for name in PLACED_BY)
 _PUTTING = frozenset({"jax.device_put"})
 _STAR = b"import *"
+_UNKNOWN = CallsFromElsewhere(True)
+"""There may be a call before which nothing has happened, and which nothing compiles."""
 _KEEPING = ("builtins.classmethod", "builtins.staticmethod", "jax.")
 """Decorators that call what they decorate, or trace it."""
 
@@ -91,7 +94,7 @@ class FunctionsElsewhere:
         self._data = data
         self._together = together
         self._known: dict[tuple[str, str, int], FunctionEffects | None] = {}
-        self._callers: dict[tuple[str, str], CallsFromElsewhere] = {}
+        self._callers: dict[tuple[str, str, CallsAsked], CallsFromElsewhere] = {}
         self._passed: dict[tuple[str, str, int | None, str], frozenset[KnownType | None]] = {}
 
     def effects(self, path: str, name: str, files: int, of: str = "") -> FunctionEffects | None:
@@ -237,21 +240,23 @@ class FunctionsElsewhere:
         calls = [replace(call, path=call.path or effects.path) for call in effects.calls]
         return replace(effects, calls=tuple(calls))
 
-    def callers(self, path: str, function: str) -> CallsFromElsewhere:
+    def callers(self, path: str, function: str, asked: CallsAsked) -> CallsFromElsewhere:
         """Return how other files call a function, or a method of a class, at the top of a file."""
-        key = path, function
+        key = path, function, asked
         if key not in self._callers:
             # What comes back to it while it is looked for is no reason to begin with.
-            self._callers[key] = CallsFromElsewhere(True, None)
+            self._callers[key] = _UNKNOWN
             cls, _, method = function.rpartition(".")
             self._callers[key] = (
-                self._callers_of_method(path, cls, method)
+                self._callers_of_method(path, cls, method, asked)
                 if cls
-                else self._found_callers(path, function)
+                else self._found_callers(path, function, asked)
             )
         return self._callers[key]
 
-    def _callers_of_method(self, path: str, cls: str, method: str) -> CallsFromElsewhere:
+    def _callers_of_method(
+        self, path: str, cls: str, method: str, asked: CallsAsked
+    ) -> CallsFromElsewhere:
         word = method.encode()
         found: CallsFromElsewhere | None = None
         for file in sorted(self._together(path)):
@@ -259,48 +264,29 @@ class FunctionsElsewhere:
                 continue
             with self._borrowed(file) as facts:
                 if facts is None:
-                    return CallsFromElsewhere(True, None)
+                    return _UNKNOWN
                 for use in uses_of_method(facts, cls, path, method):
-                    start, imported = (
-                        None if use.call is None else _before(use.node, kind, facts)
-                        for kind in (Kind.STARTS, Kind.IMPORTS)
-                    )
-                    is_known = use.is_known
-                    if found is not None:
-                        is_known |= found.is_known
-                        start = start and found.start
-                        imported = imported and found.imported
-                    found = CallsFromElsewhere(True, start, is_known=is_known, imported=imported)
-                    if start is None and imported is None:
-                        return found
+                    of_use = _UNKNOWN if use.call is None else _call_at(use.node, asked, facts)
+                    if of_use == _UNKNOWN:
+                        return _UNKNOWN
+                    is_known = use.is_known or (found is not None and found.is_known)
+                    found = replace(found or of_use, is_known=is_known)
         return found or UNUSED
 
-    def _found_callers(self, path: str, function: str) -> CallsFromElsewhere:
-        starts: list[EffectOrigin | None] = []
-        imports: list[EffectOrigin | None] = []
-        traced: list[str | None] = []
+    def _found_callers(self, path: str, function: str, asked: CallsAsked) -> CallsFromElsewhere:
+        found: CallsFromElsewhere | None = None
         for importer in self._users(path, function):
             with self._borrowed(importer) as facts:
                 if facts is None:
-                    return CallsFromElsewhere(True, None)
-                uses = [
-                    each
-                    for each in self._uses(path, function, importer, facts)
-                    if not only_says_type(each, facts.tree)
-                ]
-                starts += [_before(use, Kind.STARTS, facts) for use in uses]
-                imports += [_before(use, Kind.IMPORTS, facts) for use in uses]
-                traced += [_traced_at(use, facts) for use in uses]
-            if None in starts and None in traced and None in imports:
-                return CallsFromElsewhere(True, None)
-        if not starts:
-            return UNUSED
-        return CallsFromElsewhere(
-            True,
-            None if None in starts else starts[0],
-            None if None in traced else traced[0],
-            imported=None if None in imports else imports[0],
-        )
+                    return _UNKNOWN
+                for use in self._uses(path, function, importer, facts):
+                    if only_says_type(use, facts.tree):
+                        continue
+                    of_use = _call_at(use, asked, facts)
+                    if of_use == _UNKNOWN:
+                        return _UNKNOWN
+                    found = found or of_use
+        return found or UNUSED
 
     def is_place_elsewhere(self, path: str, name: str) -> bool:
         """Return whether another file puts arrays on what a file binds to a name, or returns.
@@ -471,27 +457,18 @@ def _method(cls: cst.ClassDef, name: str, facts: ModuleFacts) -> cst.FunctionDef
     return None
 
 
-def _before(use: cst.CSTNode, kind: Kind, facts: ModuleFacts) -> EffectOrigin | None:
-    """Return what has happened before a function is called; None if nothing surely has."""
-    call = _call_of(use, facts)
-    if call is None:
-        return None
+def _call_at(use: cst.CSTNode, asked: CallsAsked, facts: ModuleFacts) -> CallsFromElsewhere:
+    """Return what is asked of one use of a function: it may be no call."""
+    call = facts.tree.parent(use) if facts.tree.contains(use) else None
+    if not isinstance(call, cst.Call) or call.func is not use or asked is CallsAsked.USES:
+        return _UNKNOWN
+    if asked is CallsAsked.COMPILES:
+        functions = facts.fact(TracedFunctions)
+        by = functions.around(use, COMPILING) or functions.only_from(use, COMPILING)
+        return CallsFromElsewhere(True, traced_by=None if by is None else by.tracing.name)
+    kind = Kind.IMPORTS if asked is CallsAsked.IMPORTS else Kind.STARTS
     event = timeline(facts).before(call, kind)
     if event is None:
-        return None
-    return event.origin or EffectOrigin(facts.path, facts.line_of(event.node), event.what)
-
-
-def _traced_at(use: cst.CSTNode, facts: ModuleFacts) -> str | None:
-    """Return what compiles the function that calls another one; None if perhaps nothing does."""
-    if _call_of(use, facts) is None:
-        return None
-    functions = facts.fact(TracedFunctions)
-    by = functions.around(use, COMPILING) or functions.only_from(use, COMPILING)
-    return None if by is None else by.tracing.name
-
-
-def _call_of(use: cst.CSTNode, facts: ModuleFacts) -> cst.Call | None:
-    """Return the call of a function that a name stands for; None if it is something else."""
-    call = facts.tree.parent(use) if facts.tree.contains(use) else None
-    return call if isinstance(call, cst.Call) and call.func is use else None
+        return _UNKNOWN
+    here = EffectOrigin(facts.path, facts.line_of(event.node), event.what)
+    return CallsFromElsewhere(True, event.origin or here)

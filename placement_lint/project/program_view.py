@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.semantic.module_summary import Summary
     from placement_lint.semantic.program_queries import (
+        CallsAsked,
         CallsFromElsewhere,
         DonationElsewhere,
         FunctionEffects,
@@ -111,9 +112,11 @@ class WholeRun:
         """Return what calling something of another file does."""
         return self._functions.effects(path, name, files, file)
 
-    def calls_from_elsewhere(self, path: str, function: str) -> CallsFromElsewhere:
+    def calls_from_elsewhere(
+        self, path: str, function: str, asked: CallsAsked
+    ) -> CallsFromElsewhere:
         """Return how other files call a function of a file."""
-        return self._functions.callers(path, function)
+        return self._functions.callers(path, function, asked)
 
     def pins(self, path: str, by_text: tuple[bool, frozenset[str]]) -> tuple[bool, frozenset[str]]:
         """Return whether a file pins the program to the CPU in time, and which of its functions do

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from placement_lint.project.modules import Modules
     from placement_lint.semantic.program_queries import (
+        CallsAsked,
         CallsFromElsewhere,
         DonationElsewhere,
         EffectOrigin,
@@ -85,10 +86,12 @@ class TrackedQueries:
         self.answers.functions[name, files, file] = answer
         return answer
 
-    def calls_from_elsewhere(self, path: str, function: str) -> CallsFromElsewhere:
+    def calls_from_elsewhere(
+        self, path: str, function: str, asked: CallsAsked
+    ) -> CallsFromElsewhere:
         """Return how other files call a function of a file."""
-        answer = self._view().calls_from_elsewhere(path, function)
-        self.answers.called[function] = answer
+        answer = self._view().calls_from_elsewhere(path, function, asked)
+        self.answers.called[function, asked] = answer
         return answer
 
     def tensorflow_by(self, path: str, name: str) -> EffectOrigin | None:
@@ -190,6 +193,7 @@ def still_hold(
             for each, known in answers.version_flags.items()
         )
         and all(
-            view.calls_from_elsewhere(path, each) == known for each, known in answers.called.items()
+            view.calls_from_elsewhere(path, *each) == known
+            for each, known in answers.called.items()
         )
     )

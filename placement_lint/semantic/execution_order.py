@@ -39,6 +39,7 @@ from placement_lint.semantic.module_summary import (
     import_of_jax,
     perhaps,
 )
+from placement_lint.semantic.program_queries import CallsAsked
 from placement_lint.semantic.ways import EventsBefore, Parts
 from placement_lint.syntax.definitions import (
     INITIALIZERS,
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
 _CALL_DEPTH = 8
 
 
-_WITH_CALLERS = frozenset({Kind.STARTS, Kind.IMPORTS})
+_ASKED = {Kind.STARTS: CallsAsked.STARTS, Kind.IMPORTS: CallsAsked.IMPORTS}
 """Of what it is asked whether it comes before each call of a function, too."""
 
 
@@ -105,7 +106,7 @@ class Timeline:
             event = way.last(kinds)
             if event is not None:
                 return event if event.kind is kind else None
-        return self._before_calls(node, kind) if kind in _WITH_CALLERS else None
+        return self._before_calls(node, kind) if kind in _ASKED else None
 
     def _before_calls(self, node: cst.CSTNode, kind: Kind) -> Event | None:
         """Return an event before every call of the function that a node is in, in any file."""
@@ -165,8 +166,8 @@ class Timeline:
             first = first or start
             is_known |= use.is_known
         method = f"{cls.name.value}.{name}"
-        elsewhere = self.facts.run.calls_from_elsewhere(self.facts.path, method)
-        origin = elsewhere.imported if kind is Kind.IMPORTS else elsewhere.start
+        elsewhere = self.facts.run.calls_from_elsewhere(self.facts.path, method, _ASKED[kind])
+        origin = elsewhere.before
         if elsewhere.is_used and origin is None:
             return None
         if origin is not None and (elsewhere.is_known or is_known) and first is None:
@@ -211,8 +212,8 @@ class Timeline:
             first = first or start
         if is_inner:
             return first
-        elsewhere = self.facts.run.calls_from_elsewhere(self.facts.path, name)
-        origin = elsewhere.imported if kind is Kind.IMPORTS else elsewhere.start
+        elsewhere = self.facts.run.calls_from_elsewhere(self.facts.path, name, _ASKED[kind])
+        origin = elsewhere.before
         if elsewhere.is_used and origin is None:
             return None
         if first is None and origin is not None:
@@ -223,7 +224,7 @@ class Timeline:
         found = None
         for way in self._ways_to(node):
             found = way.first(kind) or found
-        return found or (self._before_calls(node, kind) if kind in _WITH_CALLERS else None)
+        return found or (self._before_calls(node, kind) if kind in _ASKED else None)
 
     def summary(self) -> Summary:
         """Return what executing the module does, with what it imports by name."""

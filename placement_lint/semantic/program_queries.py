@@ -111,19 +111,31 @@ class DonationKind(enum.Enum):
     CLASS = "class"
 
 
+class CallsAsked(enum.Enum):
+    """What is asked of the calls of a function in other files."""
+
+    USES = "uses"
+    """Whether there are any."""
+    STARTS = "starts"
+    """What has started the backend before them."""
+    IMPORTS = "imports"
+    """What has imported JAX before them."""
+    COMPILES = "compiles"
+    """What compiles the functions that they are in."""
+
+
 @dataclass(frozen=True)
 class CallsFromElsewhere:
-    """The calls of a function in other files of the run, tests aside."""
+    """The calls of a function in other files of the run, tests aside, as far as was asked."""
 
     is_used: bool
-    start: EffectOrigin | None
-    """What has started the backend before each of them; None if something may not have."""
+    before: EffectOrigin | None = None
+    """What has started the backend, or imported JAX, before each of them; None if it may not be
+    so."""
     traced_by: str | None = None
     """What compiles the functions that they are in; None if one may be in no such function."""
     is_known: bool = False
     """Of a method: one of them is certainly of an object of its class."""
-    imported: EffectOrigin | None = None
-    """What has imported JAX before each of them; None if something may not have."""
 
 
 @dataclass(frozen=True)
@@ -214,10 +226,12 @@ class RunView(Protocol):
         """
         ...
 
-    def calls_from_elsewhere(self, path: str, function: str) -> CallsFromElsewhere:
+    def calls_from_elsewhere(
+        self, path: str, function: str, asked: CallsAsked
+    ) -> CallsFromElsewhere:
         """Return how other files call a function that a file defines at its top level.
 
-        Or a method, by the name of its class: `Trainer.fit`.
+        Or a method, by the name of its class: `Trainer.fit`. Only what is asked is found out.
         """
         ...
 
@@ -276,7 +290,7 @@ class RunView(Protocol):
         ...
 
 
-UNUSED = CallsFromElsewhere(False, None)
+UNUSED = CallsFromElsewhere(False)
 
 
 class Alone:
@@ -302,7 +316,9 @@ class Alone:
     ) -> FunctionEffects | None:
         return None
 
-    def calls_from_elsewhere(self, path: str, function: str) -> CallsFromElsewhere:
+    def calls_from_elsewhere(
+        self, path: str, function: str, asked: CallsAsked
+    ) -> CallsFromElsewhere:
         return UNUSED
 
     def tensorflow_by(self, path: str, name: str) -> EffectOrigin | None:

@@ -6,11 +6,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from placement_lint.semantic.program_queries import UNUSED, CallsFromElsewhere, FunctionEffects
+from placement_lint.project import functions_elsewhere
+from placement_lint.semantic.program_queries import (
+    UNUSED,
+    CallsAsked,
+    CallsFromElsewhere,
+    FunctionEffects,
+)
 from tests.project.test_program_view import found, view, write
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from placement_lint.project.program_view import WholeRun
 
 LIBRARY = {
     "lib/__init__.py": "from .work import Reader, start as begin\nfrom . import work\n",
@@ -128,6 +136,10 @@ def test_what_is_not_known(effects: object, name: str) -> None:
     assert effects(name) is None  # type: ignore[operator]
 
 
+def _calls(run: WholeRun, folder: Path, asked: CallsAsked) -> CallsFromElsewhere:
+    return run.calls_from_elsewhere(str(folder / "lib.py"), "work", asked)
+
+
 CALLED = "import jax\n\n\ndef work():\n    jax.distributed.initialize()\n"
 
 
@@ -147,12 +159,12 @@ CALLED = "import jax\n\n\ndef work():\n    jax.distributed.initialize()\n"
 )
 def test_who_calls_a_function(tmp_path: Path, text: str, expected: object) -> None:
     paths = write(tmp_path, {"lib.py": CALLED, "main.py": text})
-    given = view(paths).calls_from_elsewhere(str(tmp_path / "lib.py"), "work")
+    given = _calls(view(paths), tmp_path, CallsAsked.STARTS)
     if isinstance(expected, CallsFromElsewhere):
         assert given == expected
     else:
         assert given.is_used
-        assert (None if given.start is None else given.start.line) == expected
+        assert (None if given.before is None else given.before.line) == expected
     codes = [code for _, _, code, _ in found(paths)]
     assert ("JDP504" in codes) == isinstance(expected, int)
 
@@ -163,15 +175,28 @@ def test_a_function_that_is_handed_on_by_another_name(tmp_path: Path) -> None:
         "names.py": "import jax\nfrom lib import work as run\njax.devices()\nrun()\n",
         "main.py": "import names\nnames.run()\n",
     }
-    given = view(write(tmp_path, files)).calls_from_elsewhere(str(tmp_path / "lib.py"), "work")
-    assert given == CallsFromElsewhere(True, None)
+    given = _calls(view(write(tmp_path, files)), tmp_path, CallsAsked.STARTS)
+    assert given == CallsFromElsewhere(True)
 
 
 def test_a_call_in_compiled_code(tmp_path: Path) -> None:
     text = "import jax, lib\n@jax.jit\ndef step():\n    return lib.work()\n"
     paths = write(tmp_path, {"lib.py": CALLED, "main.py": text})
-    given = view(paths).calls_from_elsewhere(str(tmp_path / "lib.py"), "work")
-    assert (given.start, given.traced_by) == (None, "jax.jit")
+    run = view(paths)
+    assert _calls(run, tmp_path, CallsAsked.COMPILES).traced_by == "jax.jit"
+    assert _calls(run, tmp_path, CallsAsked.STARTS) == CallsFromElsewhere(True)
+
+
+def test_only_what_is_asked_of_calls_is_found_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What comes before a call takes long to find out, in any file that has one."""
+    text = "import jax, lib\njax.devices()\n@jax.jit\ndef step():\n    return lib.work()\n"
+    paths = write(tmp_path, {"lib.py": CALLED, "main.py": text})
+    monkeypatch.setattr(functions_elsewhere, "timeline", None)
+    run = view(paths)
+    assert _calls(run, tmp_path, CallsAsked.COMPILES).traced_by == "jax.jit"
+    assert _calls(run, tmp_path, CallsAsked.USES).is_used
 
 
 def test_functions_that_call_one_another(tmp_path: Path) -> None:

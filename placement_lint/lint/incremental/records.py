@@ -130,6 +130,7 @@ def types_of_records() -> dict[str, Any]:
     from placement_lint.project.file_facts import FileFacts
     from placement_lint.semantic.module_summary import Step, Summary
     from placement_lint.semantic.program_queries import (
+        CallsAsked,
         CallsFromElsewhere,
         DonationElsewhere,
         DonationKind,
@@ -145,6 +146,7 @@ def types_of_records() -> dict[str, Any]:
     classes = (
         *(Dependencies, FileFacts, FileResult, Finding, ImportEffects, EffectOrigin),
         *(
+            CallsAsked,
             CallsFromElsewhere,
             FunctionEffects,
             GivenComputation,

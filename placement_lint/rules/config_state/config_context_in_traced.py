@@ -15,6 +15,7 @@ from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.meshes.compiled_callers import runs_only_compiled
 from placement_lint.semantic.config_contexts import context_of
 from placement_lint.semantic.enclosing import is_asserted_to_fail
+from placement_lint.semantic.program_queries import CallsAsked
 from placement_lint.semantic.tracing import TracedBy, TracedFunctions
 
 if TYPE_CHECKING:
@@ -212,7 +213,8 @@ def _compiler_of_helper(
         function = helper.name.value
         if name is None and ctx.names.uses(function, ctx.names.module_scope):
             return None, False
-        elsewhere = ctx.module.run.calls_from_elsewhere(ctx.module.path, function)
+        run, path = ctx.module.run, ctx.module.path
+        elsewhere = run.calls_from_elsewhere(path, function, CallsAsked.COMPILES)
         if elsewhere.is_used and elsewhere.traced_by is None:
             return None, False
         name = name or elsewhere.traced_by

@@ -11,6 +11,7 @@ from placement_lint.prefilter.conditions import AnyOf
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.module_summary import Kind
+from placement_lint.semantic.program_queries import CallsAsked
 from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.environ import settings
 
@@ -176,7 +177,8 @@ def _runs_beside(mention: cst.CSTNode, node: cst.CSTNode, ctx: Context) -> bool:
 
 
 def _is_used_elsewhere(function: cst.FunctionDef, ctx: Context) -> bool:
-    return ctx.module.run.calls_from_elsewhere(ctx.module.path, function.name.value).is_used
+    name, run = function.name.value, ctx.module.run
+    return run.calls_from_elsewhere(ctx.module.path, name, CallsAsked.USES).is_used
 
 
 def _asks_for_weak_variable(facts: ModuleFacts) -> bool:

@@ -21,6 +21,7 @@ from placement_lint.rules.startup.programs import (
 from placement_lint.semantic.enclosing import ancestors_in_function, is_in_test, passed_exits
 from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.module_summary import Kind
+from placement_lint.semantic.program_queries import CallsAsked
 from placement_lint.syntax.calls import string_value
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.environ import Setting, settings
@@ -178,7 +179,10 @@ def _is_of_library(node: cst.CSTNode, ctx: Context) -> bool:
     if not is_imported:
         return False
     outer = [each for each in ctx.ancestors(node) if isinstance(each, cst.FunctionDef)]
-    return not outer or facts.run.calls_from_elsewhere(facts.path, outer[-1].name.value).is_used
+    if not outer:
+        return True
+    name = outer[-1].name.value
+    return facts.run.calls_from_elsewhere(facts.path, name, CallsAsked.USES).is_used
 
 
 def _knows_what_is_set(facts: ModuleFacts) -> bool:
