@@ -17,9 +17,21 @@ from placement_lint.files.source import Source
 from placement_lint.files.store import FileStore
 from placement_lint.lint.check_file import lint_source
 from placement_lint.lint.file_results import FileOptions, Sight
+from placement_lint.rules.commitment import (
+    commitment_lost,
+    committed_devices_mixed,
+    computation_pulled_to_host,
+)
+from placement_lint.rules.commitment.known_devices import may_commit_to_known_devices
 from placement_lint.rules.config_state import invalid_device_argument
-from placement_lint.rules.meshes import malformed_sharding, mesh_axis_repeated, shardings
-from placement_lint.rules.registry import rule_by_code
+from placement_lint.rules.meshes import (
+    device_sets_mixed,
+    malformed_sharding,
+    mesh_axis_repeated,
+    shardings,
+)
+from placement_lint.rules.registry import all_rules, rule_by_code
+from placement_lint.rules.transfers import device_put_in_traced, staged_through_default_device
 from placement_lint.semantic.expressed_words import annotated_words, expressed_words
 from placement_lint.semantic.file_view import FileView
 from placement_lint.semantic.model import ModuleFacts
@@ -33,8 +45,12 @@ Shape: TypeAlias = "Callable[[list[str]], tuple[str, dict[str, str]]]"
 """Gives the import of some names of `jax.sharding`, and what each is called then."""
 
 CODES = (
-    "JDP108", "JDP303", "JDP402", "JDP701", "JDP702", "JDP704", "JDP705", "JDP706", "JDP707",
-    "JDP710", "JDP711", "JDP714", "JDP717", "JDP721", "JDP724",
+    "JDP108", "JDP205", "JDP206", "JDP208", "JDP303", "JDP402", "JDP403", "JDP701", "JDP702",
+    "JDP704", "JDP705", "JDP706", "JDP707", "JDP709", "JDP710", "JDP711", "JDP714", "JDP717",
+    "JDP721", "JDP724",
+)  # fmt: skip
+COMMITTED = (
+    commitment_lost, committed_devices_mixed, computation_pulled_to_host, device_sets_mixed,
 )  # fmt: skip
 STORE = FileStore()
 MADE = {
@@ -122,6 +138,11 @@ def asks_nothing(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], list[s
             patch.setattr(mesh_axis_repeated, "_may_repeat", lambda *_, **__: True)
             patch.setattr(malformed_sharding, "_may_be_exchanged", lambda *_: True)
             patch.setattr(invalid_device_argument, "_is_other", lambda *_: False)
+            patch.setattr(invalid_device_argument, "is_any_device", lambda *_: False)
+            patch.setattr(staged_through_default_device, "is_any_device", lambda *_: False)
+            patch.setattr(device_put_in_traced, "_is_called_by_nothing", lambda *_: False)
+            for rule in COMMITTED:
+                patch.setattr(rule, "may_commit_to_known_devices", lambda *_: True)
             return findings(text, code)
 
     return found
@@ -327,3 +348,62 @@ def test_an_axis_may_be_named_twice_without_a_literal(
     found = findings(HEAD + text, "JDP702")
     assert found == asks_nothing(HEAD + text, "JDP702")
     assert found or "*(" in text
+
+
+IN_TURN = """\
+import jax
+
+devices = jax.devices()
+
+def spread(batches):
+    for step, batch in enumerate(batches):
+        yield jax.device_put(batch, devices[step % len(devices)])
+"""
+
+
+def test_a_file_that_puts_things_on_devices_in_turn_is_not_executed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Every rule that asks where arrays are asks for more than one of all devices."""
+    executed: list[ModuleFacts] = []
+    monkeypatch.setattr(ModuleFacts, "_interpreted", executed.append)
+    assert lint_source(Source("case.py", IN_TURN), FileOptions(all_rules()), store=STORE).parsed
+    assert not executed
+
+
+def test_devices_in_turn_are_not_known() -> None:
+    assert not may_commit_to_known_devices(facts_of(IN_TURN))
+    own = IN_TURN.replace("devices = jax.devices()\n", "").replace("devices[", "jax.devices()[")
+    assert not may_commit_to_known_devices(facts_of(own.replace("len(devices)", "4")))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("step % len(devices)", "0"),
+        ("step % len(devices)", "-1"),
+        ("step % len(devices)", "FIRST"),
+        ("step % len(devices)", "1:"),
+        ("jax.devices()", "jax.devices()[2:]"),
+        ("jax.devices()", 'jax.devices("cpu")'),
+        ("jax.devices()", "other()"),
+        ("devices[step % len(devices)]", "devices"),
+        ("yield jax.device_put(", "yield other.device_put("),
+        ("yield jax.device_put(", "put = jax.device_put; yield put("),
+        ("yield jax.device_put(", 'yield getattr(jax, "device_put")('),
+        ("import jax\n", "import jax\njax.device_put(x, jax.devices()[1])\n"),
+        ("import jax\n", "import jax\nx = jax.numpy.ones(3, device=d)\n"),
+        ("import jax\n", "import jax\nf = jax.jit(g, backend=b)\n"),
+        ("import jax\n", "import jax\nx = jax.dlpack.from_dlpack(y)\n"),
+        ("import jax\n", "import jax\nx = jax.device_put_replicated(y, devices)\n"),
+        ("import jax\n", "import jax\njax.sharding.SingleDeviceSharding(d)\n"),
+        ("def spread", "devices.append(cpu)\n\ndef spread"),
+        ("def spread", "devices[0] = cpu\n\ndef spread"),
+        ("def spread", "devices += others\n\ndef spread"),
+        ("def spread", "f(devices)\n\ndef spread"),
+        ("batch, devices", "*batch, devices"),
+    ],
+)  # fmt: skip
+def test_devices_that_may_be_known(before: str, after: str) -> None:
+    assert before in IN_TURN
+    assert may_commit_to_known_devices(facts_of(IN_TURN.replace(before, after)))

@@ -13,6 +13,7 @@ from placement_lint.placement.domain.library_values import Pickled
 from placement_lint.placement.domain.places import Place
 from placement_lint.prefilter.conditions import COMMITTED, LISTED_DEVICES, AllOf, AnyOf
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.commitment.known_devices import may_commit_to_known_devices
 from placement_lint.rules.commitment.optimizer_states import made_by
 from placement_lint.rules.commitment.putting import is_put
 from placement_lint.rules.commitment.uncommitted_use import size_of
@@ -116,6 +117,8 @@ class CommitmentLost(Rule):
     )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
+        if not ctx.module.is_executed and not ctx.module.fact(may_commit_to_known_devices):
+            return
         if ctx.flow.is_traced(node) or Arguments(node).is_open:
             return
         optimizer = optimizer_of(node, ctx)

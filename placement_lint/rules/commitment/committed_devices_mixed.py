@@ -9,6 +9,7 @@ from placement_lint.placement.domain import contents
 from placement_lint.placement.domain.devices import Device
 from placement_lint.prefilter.conditions import COMMITTED, LISTED_DEVICES, AllOf
 from placement_lint.rules.base import Rule
+from placement_lint.rules.commitment.known_devices import may_commit_to_known_devices
 from placement_lint.rules.commitment.mixtures import clashes, described, is_known_by_name
 from placement_lint.rules.journey import journey_of
 
@@ -89,6 +90,8 @@ class CommittedDevicesMixed(Rule):
     needs = AllOf(COMMITTED, LISTED_DEVICES)
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
+        if not ctx.module.is_executed and not ctx.module.fact(may_commit_to_known_devices):
+            return
         for clash in clashes(ctx):
             devices: dict[Seat, cst.CSTNode] = {
                 seat: operand for seat, operand in clash.seats.items() if isinstance(seat, Device)

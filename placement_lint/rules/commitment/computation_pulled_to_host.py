@@ -15,6 +15,7 @@ from placement_lint.placement.domain.places import (
 from placement_lint.prefilter.conditions import COMMITTED, LISTED_DEVICES, AllOf
 from placement_lint.quantities import size
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.commitment.known_devices import may_commit_to_known_devices
 from placement_lint.rules.commitment.pulled_intent import (
     are_by_dlpack,
     is_asked_for,
@@ -155,6 +156,8 @@ class ComputationPulledToHost(Rule):
     needs = AllOf(COMMITTED, LISTED_DEVICES)
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
+        if not ctx.module.is_executed and not ctx.module.fact(may_commit_to_known_devices):
+            return
         if not ctx.flow.record.pulls.found:
             return
         program = _Program(ctx)

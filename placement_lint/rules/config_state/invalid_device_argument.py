@@ -22,6 +22,7 @@ from placement_lint.prefilter.conditions import (
     passed,
 )
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.commitment.known_devices import is_any_device
 from placement_lint.rules.meshes.shardings import is_unknown_alone
 from placement_lint.semantic.enclosing import failure_is_expected, is_caught
 from placement_lint.semantic.followed import followed
@@ -240,8 +241,8 @@ def _default_text(argument: cst.BaseExpression, ctx: Context) -> str | None:
 
 
 def _is_other(argument: cst.BaseExpression, ctx: Context) -> bool:
-    """Return whether an expression certainly is a sharding, or nothing is known of it."""
-    if is_unknown_alone(argument, ctx):
+    """Return whether an expression certainly is a sharding or device, or nothing is known of it."""
+    if is_unknown_alone(argument, ctx) or is_any_device(argument, ctx.names):
         return True
     name = ctx.called(followed(argument, ctx)) or ""
     return name == "jax.NamedSharding" or name.startswith("jax.sharding.")

@@ -9,6 +9,7 @@ from placement_lint.findings import Confidence, Severity
 from placement_lint.placement.domain.mesh_devices import MeshDevices, mix
 from placement_lint.prefilter.conditions import COMMITTED, LISTED_DEVICES, AllOf, AnyOf, Uses
 from placement_lint.rules.base import Rule
+from placement_lint.rules.commitment.known_devices import may_commit_to_known_devices
 from placement_lint.rules.commitment.mixtures import clashes, described, outside_mesh
 from placement_lint.rules.meshes.shardings import made_at
 from placement_lint.syntax.dotted import dotted
@@ -98,6 +99,8 @@ class DeviceSetsMixed(Rule):
     )
 
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
+        if not ctx.module.is_executed and not ctx.module.fact(may_commit_to_known_devices):
+            return
         for clash in clashes(ctx):
             pair = _apart(clash.seats, ctx)
             if pair is not None:

@@ -128,9 +128,11 @@ class DevicePutInTraced(Rule):
             return
         if target is None or is_asserted_to_fail(node, ctx):
             return
+        traced_by = ctx.module.fact(TracedFunctions).around(node, COMPILING)
+        if traced_by is None and _is_called_by_nothing(node, ctx):
+            return
         if not names_device(target, ctx) and not _is_given_device(node, ctx):
             return
-        traced_by = ctx.module.fact(TracedFunctions).around(node, COMPILING)
         if traced_by is not None or runs_only_compiled(node, ctx):
             is_certain = traced_by is not None and traced_by.is_certain
             ctx.report(
@@ -139,6 +141,16 @@ class DevicePutInTraced(Rule):
                 confidence=Confidence.DEFINITE if is_certain else Confidence.LIKELY,
                 fix=None if operand is None else _plan(node, operand),
             )
+
+
+def _is_called_by_nothing(node: cst.Call, ctx: Context) -> bool:
+    """Return whether a call is in a function at the top that no code of its program names."""
+    function = ctx.function(node)
+    if ctx.module.has_siblings or not isinstance(function, cst.FunctionDef):
+        return False
+    scope = ctx.names.scope(function)
+    is_plain = scope is ctx.names.module_scope and not function.decorators
+    return is_plain and not ctx.names.uses(function.name.value, scope)
 
 
 def _is_given_device(node: cst.Call, ctx: Context) -> bool:

@@ -13,6 +13,7 @@ from placement_lint.placement.domain import contents, values
 from placement_lint.placement.domain.devices import is_host
 from placement_lint.prefilter.conditions import ELSEWHERE, AllOf, AnyOf, Jax, Pattern, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.commitment.known_devices import is_any_device
 from placement_lint.rules.commitment.putting import TREE_MAPS
 from placement_lint.rules.journey import committed_at, journey
 from placement_lint.rules.transfers.array_sizes import (
@@ -79,6 +80,7 @@ _CALLS_PUTTING = Pattern(rb"\b(?:put|shard)_(?!map\b)[a-z_]{1,40}\(|\b(?:put|sha
 
 _LARGE_IN_TESTS = 2**24
 """Elements: 64 MiB of 32-bit numbers."""
+_CHOOSING = frozenset({"default_device", "jax_default_device"})
 _NAME_HOPS = 4
 _IN_BRANCH = 3
 """Of what a branch before the call assigns to a name: another branch may assign something else."""
@@ -226,6 +228,9 @@ class StagedThroughDefaultDevice(Rule):
         # What is put for nothing is no copy that anybody wants: JDP204.
         is_discarded = isinstance(ctx.parent(node), cst.Expr)
         if operand is None or target is None or arguments.is_open or is_discarded:
+            return
+        if is_any_device(target, ctx.names) and not ctx.may_say(_CHOOSING):
+            # It may be the default one.
             return
         for part in parts_of(operand, ctx):
             self._check_operand(part, Putting(node, ctx, target, ctx), node, ctx)
