@@ -345,6 +345,8 @@ def group(
 
 
 def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
+    from placement_lint.placement.flow import free_program
+
     importers = component.importers
     asked = ProgramTexts(together.project.store, together.reads)
     importing = {path: {importer for importer, _ in importers[path]} for path in importers}
@@ -387,12 +389,10 @@ def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
         # What they met may be an array of the accelerator.
         follows = follows or misses
         members |= added
+        # Two programs of many files at a time are too much.
+        free_program(program)
         program = together.program = None
         modules = {}
-        if len(members) > _MANY:
-            # Two programs of so many files at a time are too much. A search for garbage passes
-            # through all that the process holds: few files are not worth it.
-            gc.collect()
     together.reads.passing = passing.followed
     followed = frozenset(passing.followed)
     together.reads.passed = {path: passing.does_with(path, followed) for path in passing.read}

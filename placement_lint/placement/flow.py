@@ -78,6 +78,17 @@ def interpret_alone(
     return Flow(interpret([module]), module)
 
 
+def free_program(program: Program) -> None:
+    """Free what a program found out, of which nothing can be asked any longer.
+
+    Reference cycles lead through it, and through its expressions.
+    """
+    for expressions in vars(program).get("_expressions", ()):
+        for each in expressions.values():
+            vars(each).clear()
+    vars(program).clear()
+
+
 class Flow:
     """What the interpreter found out about one module of a program."""
 
@@ -89,14 +100,8 @@ class Flow:
         self.accelerator = module.has_accelerator
 
     def free(self) -> None:
-        """Free what the program found out, as `ModuleFacts.free` does.
-
-        Reference cycles lead through the program, and through its expressions.
-        """
-        for expressions in vars(self.program).get("_expressions", ()):
-            for each in expressions.values():
-                vars(each).clear()
-        vars(self.program).clear()
+        """Free what the program found out, as `ModuleFacts.free` does."""
+        free_program(self.program)
         vars(self).clear()
 
     def uses(self) -> Iterator[Use]:

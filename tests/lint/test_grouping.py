@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     from placement_lint.lint.check_program import Component, ComponentCheck
     from placement_lint.placement.facts.module import Module
+    from placement_lint.placement.interpreter import Program
 
 DATA = """\
 import jax
@@ -175,6 +178,38 @@ def test_files_of_a_program(
         (tmp_path / f"{name}.py").write_text(f"{text}\n", encoding="utf-8")
     Linter(lambda _: Settings(), folders=True).check([str(path) for path in tmp_path.iterdir()])
     assert sorted(members) == expected.split()
+
+
+def test_a_program_that_is_executed_again_is_freed_without_a_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a large one that takes seconds, and two at a time take too much memory."""
+    programs: list[weakref.ref[Program]] = []
+    alive: list[int] = []
+    interpreted = check_program.ComponentCheck.interpreted
+
+    def watched(
+        self: ComponentCheck, members: Iterable[str], *, follows: bool | None = None
+    ) -> dict[str, Module] | None:
+        alive.append(sum(each() is not None for each in programs))
+        found = interpreted(self, members, follows=follows)
+        assert self.program is not None
+        programs.append(weakref.ref(self.program))
+        return found
+
+    monkeypatch.setattr(check_program.ComponentCheck, "interpreted", watched)
+    monkeypatch.setattr(gc, "collect", lambda *_: 0)
+    monkeypatch.setattr(small_programs, "MOST_FILES", 0)
+    texts = {"data": DATA, "b": "from data import load\nkept = load()", "c": "from b import kept"}
+    for name, text in texts.items():
+        (tmp_path / f"{name}.py").write_text(f"{text}\nprint(kept[0])\n", encoding="utf-8")
+    gc.disable()
+    try:
+        Linter(lambda _: Settings(), folders=True).check([str(each) for each in tmp_path.iterdir()])
+    finally:
+        gc.enable()
+    assert len(alive) > 1
+    assert not any(alive)
 
 
 @pytest.mark.parametrize(("most", "expected"), [(31, [1, 31]), (5, [1])])
