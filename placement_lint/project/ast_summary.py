@@ -13,6 +13,7 @@ import itertools
 from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.files.line_ends import with_line_feeds
+from placement_lint.files.python_nodes import children, walk
 from placement_lint.files.python_tree import blocks
 from placement_lint.jaxmodel.backend_start import ENTERING_STARTS_BACKEND, STARTS_BACKEND
 from placement_lint.jaxmodel.startup import RESETTING_CALLS
@@ -139,7 +140,7 @@ class _Outline:
     def _rename(self, targets: Iterable[ast.expr], value: ast.expr) -> None:
         chains = [*_chains(value)]
         for target in targets if chains else ():
-            for node in ast.walk(target):
+            for node in walk(target):
                 if isinstance(node, ast.Name):
                     self._renamed.setdefault(node.id, []).extend(chains)
 
@@ -251,7 +252,7 @@ class _Outline:
                 for name in _names_called(node):
                     self._demand_harmless(*self._functions.get(name, ()))
             elif isinstance(node, ast.NamedExpr):
-                for each in ast.walk(node.value):
+                for each in walk(node.value):
                     self._judge(each)
             elif isinstance(node, ast.Attribute):
                 if node.attr in _VARIABLES:
@@ -260,7 +261,7 @@ class _Outline:
                 part for name in self._meanings(node.id) for part in name.split(".")
             ):
                 raise _UnsureError
-            pending += ast.iter_child_nodes(node)
+            pending += children(node)
 
     def _demand_harmless(self, *functions: _Function) -> None:
         """Make sure of functions that are called: each may name things in its own way."""
@@ -270,7 +271,7 @@ class _Outline:
             if id(function) in self._seen:
                 continue
             self._seen.add(id(function))
-            for node in ast.walk(function):
+            for node in walk(function):
                 if isinstance(node, ast.Import | ast.ImportFrom):
                     raise _UnsureError
                 if isinstance(node, ast.Attribute | ast.Name):
@@ -327,7 +328,7 @@ def _chains(value: ast.expr) -> Iterator[str]:
         if chain:
             yield chain
         elif not isinstance(node, ast.Call | ast.Lambda):
-            pending += ast.iter_child_nodes(node)
+            pending += children(node)
 
 
 def _functions(body: Iterable[ast.stmt]) -> Iterator[_Function]:
@@ -341,20 +342,20 @@ def _functions(body: Iterable[ast.stmt]) -> Iterator[_Function]:
 
 
 def _binds_outside(function: _Function) -> bool:
-    return any(isinstance(node, ast.Global | ast.Nonlocal) for node in ast.walk(function))
+    return any(isinstance(node, ast.Global | ast.Nonlocal) for node in walk(function))
 
 
 def _called_in(node: ast.AST) -> set[str]:
     return {
         each.func.id
-        for each in ast.walk(node)
+        for each in walk(node)
         if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)
     }
 
 
 def _names_called(call: ast.Call) -> Iterator[str]:
     """Yield the names that what is called may have: `f()`, `Class.f()`, `{"a": f}["a"]()`."""
-    for node in ast.walk(call.func):
+    for node in walk(call.func):
         if isinstance(node, ast.Name):
             yield node.id
         elif isinstance(node, ast.Attribute):
@@ -375,5 +376,5 @@ def _called_outside_of_functions(module: ast.Module) -> set[str]:
                 called.update(each.id for each in node.decorator_list if isinstance(each, ast.Name))
             pending += [*node.decorator_list, node.args]
         else:
-            pending += ast.iter_child_nodes(node)
+            pending += children(node)
     return called

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from placement_lint.files.python_nodes import children, walk
 from placement_lint.files.test_paths import is_init
 from placement_lint.project.bindings import STAR_NAME
 from placement_lint.project.file_facts import TopStatement
@@ -32,7 +33,8 @@ _GLOBAL = re.compile(r"\bglobal\s")
 _PACKAGE = "__init__"
 _MOST_STEPS = 8
 """Packages that hand one module on."""
-_ANNOTATIONS = frozenset({"annotation", "returns"})
+_ANNOTATIONS = ("annotation", "returns")
+_ANNOTATED = (ast.AnnAssign, ast.AsyncFunctionDef, ast.FunctionDef, ast.arg)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -277,7 +279,6 @@ def _used(statement: ast.stmt) -> tuple[set[str], set[tuple[str, ...]]]:
     pending: list[ast.AST] = [statement]
     while pending:
         node = pending.pop()
-        kind = type(node)
         if isinstance(node, ast.Name):
             chains.add((node.id,))
         elif isinstance(node, ast.Attribute):
@@ -293,16 +294,13 @@ def _used(statement: ast.stmt) -> tuple[set[str], set[tuple[str, ...]]]:
         elif isinstance(node, ast.Constant):
             if isinstance(node.value, str):
                 words.update(_WORD.findall(node.value))
+        elif isinstance(node, _ANNOTATED):
+            types = [getattr(node, field, None) for field in _ANNOTATIONS]
+            for each in types:
+                words |= set() if each is None else _words_of(each)
+            pending += [child for child in children(node) if child not in types]
         elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
-            for field in kind._fields:
-                part = getattr(node, field, None)
-                if field in _ANNOTATIONS:
-                    if part is not None:
-                        words |= _words_of(part)
-                elif isinstance(part, ast.AST):
-                    pending.append(part)
-                elif isinstance(part, list):
-                    pending += [each for each in part if isinstance(each, ast.AST)]
+            pending += children(node)
     words.update(chain[0] for chain in chains)
     return words, chains
 
@@ -310,7 +308,7 @@ def _used(statement: ast.stmt) -> tuple[set[str], set[tuple[str, ...]]]:
 def _words_of(annotation: ast.AST) -> set[str]:
     """Return the words of an annotation, which may be a text, or have one."""
     found: set[str] = set()
-    for node in ast.walk(annotation):
+    for node in walk(annotation):
         if isinstance(node, ast.Name):
             found.add(node.id)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -339,18 +337,18 @@ def _bound(statement: ast.stmt, text: str) -> Iterator[str]:
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield statement.name
         if _GLOBAL.search(text) is not None:
-            for node in ast.walk(statement):
+            for node in walk(statement):
                 if isinstance(node, ast.Global):
                     yield from node.names
         return
-    for node in ast.walk(statement):
+    for node in walk(statement):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
         elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             yield node.id
         elif isinstance(node, ast.Attribute | ast.Subscript):
             if not isinstance(node.ctx, ast.Load):
-                yield from (each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+                yield from (each.id for each in walk(node) if isinstance(each, ast.Name))
         elif isinstance(node, ast.Import | ast.ImportFrom):
             yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
 
@@ -370,7 +368,7 @@ def _donates(statement: ast.stmt) -> bool:
         if isinstance(node, _FUNCTIONS):
             inner = (given - _stored_in(node)) | _parameters(node)
         outside = {id(each) for each in getattr(node, "decorator_list", ())}
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             is_outside = id(child) in outside or isinstance(child, ast.arguments)
             pending.append((child, given if is_outside else inner))
     return False
@@ -389,19 +387,19 @@ def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -
         for each, default in defaults
         if default is not None and _may_be_chosen(default, frozenset())
     }
-    return {each.arg for each in ast.walk(arguments) if isinstance(each, ast.arg)} - written
+    return {each.arg for each in walk(arguments) if isinstance(each, ast.arg)} - written
 
 
 def _stored_in(function: ast.AST) -> set[str]:
     """Return what a function binds itself, not those in it."""
     found: set[str] = set()
-    pending = [*ast.iter_child_nodes(function)]
+    pending = [*children(function)]
     while pending:
         node = pending.pop()
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             found.add(node.id)
         if not isinstance(node, _FUNCTIONS):
-            pending += ast.iter_child_nodes(node)
+            pending += children(node)
     return found
 
 

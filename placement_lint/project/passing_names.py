@@ -10,6 +10,7 @@ import ast
 import functools
 from typing import TYPE_CHECKING, NamedTuple
 
+from placement_lint.files.python_nodes import children, walk
 from placement_lint.files.python_tree import blocks
 from placement_lint.files.store import digest
 from placement_lint.project.graph import closure
@@ -193,7 +194,7 @@ def _statements(body: list[ast.stmt]) -> Iterator[_Statement]:
     """Yield the statements of a module that bind or name something, those in blocks included."""
     for statement in body:
         if isinstance(statement, ast.If | ast.Try | ast.With | ast.For | ast.While | ast.Match):
-            head = [each for each in ast.iter_child_nodes(statement) if isinstance(each, _HEAD)]
+            head = [each for each in children(statement) if isinstance(each, _HEAD)]
             yield _statement({name for each in head for name in _targets(each)}, *head)
             for block in blocks(statement):
                 yield from _statements(block)
@@ -218,7 +219,7 @@ def _statement(bound: Iterable[str], *parts: ast.AST) -> _Statement:
         node = pending.pop()
         # Those only say of which type something is.
         types = (getattr(node, "annotation", None), getattr(node, "returns", None))
-        pending += (child for child in ast.iter_child_nodes(node) if child not in types)
+        pending += [child for child in children(node) if child not in types]
         if isinstance(node, ast.Name):
             names.add(node.id)
         elif isinstance(node, ast.Attribute):
@@ -236,7 +237,7 @@ def _statement(bound: Iterable[str], *parts: ast.AST) -> _Statement:
 
 def _targets(statement: ast.AST) -> Iterator[str]:
     """Yield the names that a statement assigns to, itself or parts of what they hold."""
-    for node in ast.walk(statement):
+    for node in walk(statement):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
         elif isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):

@@ -12,6 +12,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from placement_lint.files.python_nodes import walk
 from placement_lint.project.graph import closure
 from placement_lint.project.roots import ROOTS
 from placement_lint.syntax.python_parser import python_tree
@@ -84,7 +85,7 @@ class Placing:
 
     def _is_code(self, is_one: Callable[[ast.AST], bool]) -> bool:
         """Return whether any node is one; True if Python cannot parse the code."""
-        return self._tree is None or any(is_one(node) for node in ast.walk(self._tree))
+        return self._tree is None or any(is_one(node) for node in walk(self._tree))
 
     @cached_property
     def _tree(self) -> ast.Module | None:
@@ -136,7 +137,7 @@ def _imports_jax(path: str, store: FileStore) -> bool:
 
 
 def _names_jax(tree: ast.Module) -> bool:
-    return any(_may_name_jax(node) for node in ast.walk(tree))
+    return any(_may_name_jax(node) for node in walk(tree))
 
 
 def _may_name_jax(node: ast.AST) -> bool:

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
+from placement_lint.files.python_nodes import walk
 from placement_lint.files.test_paths import is_test_path
 from placement_lint.project.graph import closure
 from placement_lint.syntax.python_parser import python_tree
@@ -264,7 +265,7 @@ class _Text:
         found: set[int] = set()
         for function in _functions(self._tree):
             texts = set(_with_text_by_default(function.args))
-            calls = filter(_makes_mesh, ast.walk(function)) if texts else ()
+            calls = filter(_makes_mesh, walk(function)) if texts else ()
             found.update(id(call) for call in calls if _has_text(call, texts))
         return found
 
@@ -275,7 +276,7 @@ class _Text:
     def _mesh_variables(self) -> Iterator[str]:
         for statement in self._tree.body:
             if isinstance(statement, ast.Assign) and any(
-                map(self._names_axes, ast.walk(statement.value))
+                map(self._names_axes, walk(statement.value))
             ):
                 yield from (each.id for each in statement.targets if isinstance(each, ast.Name))
 
@@ -353,7 +354,7 @@ def _functions(tree: ast.Module) -> Iterator[_Function]:
 
 
 def _names(node: ast.AST) -> Iterator[str]:
-    for part in ast.walk(node):
+    for part in walk(node):
         if isinstance(part, ast.Name):
             yield part.id
         elif isinstance(part, ast.Attribute):
@@ -405,7 +406,7 @@ def _has_text(call: ast.Call, texts: Collection[str] = ()) -> bool:
     return any(
         isinstance(node, ast.Constant) and isinstance(node.value, str)
         for given in _given(call)
-        for node in ast.walk(given)
+        for node in walk(given)
     ) or any(_is_text(given, texts) for given in _given(call))
 
 
