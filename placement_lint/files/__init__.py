@@ -4,7 +4,7 @@
 
 - Which files: `discovery`, `globs` and `wildmatch` (patterns), `folders`, `neighbours`,
   `test_paths`.
-- From bytes to text: `opening`, `source`, `line_ends`, `python_tree`.
+- From bytes to text: `opening`, `source`, `line_ends`, `python_tree`, `python_nodes`.
 - Notebooks and scripts in cells: `notebook`, `notebook_json`, `script_cells`, `magics`.
 - Writing: `write`, `temporary`.
 """

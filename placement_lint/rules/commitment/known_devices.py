@@ -41,8 +41,8 @@ def may_commit_to_known_devices(facts: ModuleFacts) -> bool:
         if isinstance(parent, cst.Attribute) and parent.attr is node:
             continue
         if names.qualified(node) == "jax.device_put":
-            is_call = isinstance(parent, cst.Call) and parent.func is node
-            if not (is_call and _puts_on_any(parent, names)):
+            call = parent if isinstance(parent, cst.Call) and parent.func is node else None
+            if call is None or not _puts_on_any(call, names):
                 return True
         elif said(node) == _PUT:
             return True
