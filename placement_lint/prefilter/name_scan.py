@@ -147,7 +147,12 @@ class Mentions:
     @functools.cached_property
     def called_at_import(self) -> set[str]:
         """Every qualified name that may be called outside of the bodies of functions."""
-        return self.called_in(outside_functions(self._code))
+        return self.called_in(self._outside)
+
+    @functools.cached_property
+    def _outside(self) -> str:
+        """The code outside of the bodies of functions."""
+        return outside_functions(self._code)
 
     @functools.cached_property
     def called(self) -> set[str]:
@@ -158,7 +163,7 @@ class Mentions:
         """Whether a function of the file may be called outside of the bodies of functions."""
         defined = set(_DEFINED.findall(self._code))
         called = {name.rpartition(".")[2] for name in self.called_at_import}
-        outside = outside_functions(self._code) if defined else ""
+        outside = self._outside if defined else ""
         if not defined.isdisjoint(called) or _ITEM_CALLED.search(outside):
             return bool(defined)
         # A decorator may call what it decorates at once.

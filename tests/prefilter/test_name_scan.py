@@ -6,7 +6,9 @@ import re
 import libcst as cst
 import pytest
 
+from placement_lint.prefilter import name_scan
 from placement_lint.prefilter.name_scan import Mentions, _names_that_end_in
+from placement_lint.syntax import code_text
 from placement_lint.syntax.names import Names
 from placement_lint.syntax.tree import Tree
 from tests.fixture_cases import all_cases
@@ -322,3 +324,21 @@ def test_names_that_come_of_imports(text: str, imported: set[str]) -> None:
 @pytest.mark.parametrize("text", ["from compat import *\nput(1)\n", "from a import (  # all\n*)\n"])
 def test_names_that_may_come_unnamed(text: str) -> None:
     assert Mentions(text).imported is None
+
+
+def test_what_is_outside_of_functions_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where other files are known later."""
+    read: list[str] = []
+    outside = code_text.outside_functions
+
+    def noted(code: str) -> str:
+        read.append(code)
+        return outside(code)
+
+    monkeypatch.setattr(name_scan, "outside_functions", noted)
+    mentions = Mentions("import jax\ndef f(): ...\nf()\njax.devices()\n")
+    assert "jax.devices" in mentions.called_at_import
+    assert mentions.calls_own_function_at_import
+    other = mentions.knowing(lambda name: [name])
+    assert other.calls_own_function_at_import
+    assert len(read) == 1
