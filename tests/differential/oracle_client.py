@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from tests.compile_fast import ANY_VERSION, COMPILE_FAST
 from tests.differential.oracle import DEVICES
 
 ROOT = Path(__file__).parents[2]
-COMPILE_FAST = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
-"""Flags of XLA, where nobody looks at how fast it computes."""
 _CACHE_ALL = {
     "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
     "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
@@ -79,10 +78,11 @@ class OracleClient:
         atexit.register(self.close)
 
     def _started(self) -> subprocess.Popen[str]:
+        fast = COMPILE_FAST if self._python == sys.executable else ANY_VERSION
         environment = {
             **os.environ,
             "JAX_PLATFORMS": "cpu",
-            "XLA_FLAGS": f"--xla_force_host_platform_device_count={self.devices} {COMPILE_FAST}",
+            "XLA_FLAGS": f"--xla_force_host_platform_device_count={self.devices} {fast}",
             "PYTHONHASHSEED": "0",
             **self._cache,
         }

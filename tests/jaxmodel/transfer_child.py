@@ -24,16 +24,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tests.compile_fast import unfused
+
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
 _FLAGS = ["--xla_force_host_platform_device_count=4", "--xla_backend_optimization_level=0"]
-if (0, 5, 3) <= _numbers(importlib.metadata.version("jax")) <= (0, 10, 2):
-    # Halves the time of a compilation; other versions do not know it.
-    _FLAGS.append("--xla_cpu_use_fusion_emitters=false")
-os.environ["XLA_FLAGS"] = " ".join(_FLAGS)
+os.environ["XLA_FLAGS"] = " ".join([*_FLAGS, *unfused(importlib.metadata.version("jax"))])
 os.environ["JAX_PLATFORMS"] = "cpu"
 
 import jax  # noqa: E402

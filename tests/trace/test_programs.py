@@ -15,7 +15,7 @@ from placement_lint.trace.launch import VIRTUAL, TraceTarget, run
 from placement_lint.trace.record import TraceRecord, read
 from placement_lint.trace.recorder import DRAGGED
 from tests import records
-from tests.differential.oracle_client import COMPILE_FAST
+from tests.compile_fast import COMPILE_FAST
 from tests.marks import NEEDS_JAX
 from tests.program_cases import ProgramCase, Text, all_programs
 from tests.trace.running import environment
@@ -76,8 +76,12 @@ TOGETHER = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 """Several such processes share the memory of a GPU."""
 DRIVER = '''\
 """Runs each program as if it were alone: its own modules, and its own default device."""
-import json, os, sys, threading
+import functools, importlib, json, os, sys, threading
 import jax
+
+# JAX makes a context of MLIR for each program, which takes as long as all else of the lowering.
+mlir = importlib.import_module("jax._src.interpreters.mlir")
+mlir.make_ir_context = functools.cache(mlir.make_ir_context)
 
 failed = {}
 
