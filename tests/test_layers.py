@@ -92,6 +92,12 @@ def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
 
 
+@functools.cache
+def imports_of(path: Path) -> tuple[tuple[int, str], ...]:
+    """Return the imports of a module: its whole tree is walked once for all that ask."""
+    return tuple(imports(tree_of(path)))
+
+
 def dotted_name(path: Path) -> str:
     """Return the name of a module below the package; `__init__` for the package itself."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
@@ -108,7 +114,7 @@ def package_of(module: str) -> str:
 def inward(path: Path) -> list[tuple[int, str]]:
     """Return the lines and names of the modules of the package that a module imports."""
     found = []
-    for line, name in imports(tree_of(path)):
+    for line, name in imports_of(path):
         top, _, module = name.partition(".")
         if top == PACKAGE.name:
             while module not in NAMES:
@@ -119,8 +125,7 @@ def inward(path: Path) -> list[tuple[int, str]]:
 
 def outward(path: Path) -> list[tuple[int, str]]:
     """Return the imports of a module from other packages."""
-    tree = tree_of(path)
-    return [(line, name) for line, name in imports(tree) if name.split(".")[0] != PACKAGE.name]
+    return [(line, name) for line, name in imports_of(path) if name.split(".")[0] != PACKAGE.name]
 
 
 def layer_of(name: str, table: Layers) -> tuple[int, str]:
