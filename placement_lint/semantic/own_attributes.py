@@ -151,7 +151,7 @@ def class_variables(
     name = node.attr.value
     if owner is None or (id(None), name) in assigned:
         return
-    derived = [*_derived(owner, ctx)]
+    derived = [*derived_from(owner, ctx.module)]
     above: cst.ClassDef | None = owner
     for _ in range(_MOST_BASES):
         if above is None or _bound_in(above, name) is not None:
@@ -192,9 +192,9 @@ def _bound_in(cls: cst.ClassDef, name: str) -> cst.BaseExpression | None:
     return None
 
 
-def _derived(cls: cst.ClassDef, ctx: FileView) -> Iterator[cst.ClassDef]:
+def derived_from(cls: cst.ClassDef, facts: ModuleFacts) -> Iterator[cst.ClassDef]:
     """Yield the classes of the file that derive from one, if only by others."""
-    below = ctx.module.fact(derived_classes)
+    below = facts.fact(derived_classes)
     pending, seen = [cls], {id(cls)}
     while pending:
         for each in below.get(id(pending.pop()), ()):

@@ -18,9 +18,15 @@ from placement_lint.semantic.donation.leading import leading, owners
 from placement_lint.semantic.donation.left_gone import left_gone, readers
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.semantic.donation.statements import DonationStatements
-from placement_lint.semantic.own_attributes import derived_classes
+from placement_lint.semantic.own_attributes import derived_classes, derived_from
 from placement_lint.semantic.tracing import TracedFunctions
-from placement_lint.syntax.definitions import class_named, class_of_receiver, initializer
+from placement_lint.syntax.definitions import (
+    class_named,
+    class_of_method,
+    class_of_receiver,
+    initializer,
+    method_of_class,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +42,8 @@ _MOST_PARTS = 200
 """Of a new object, in which things that are there twice are looked for."""
 _MOST_LEFT = 16
 """Parts of objects that methods leave deleted, and of which it is asked who reads them."""
+_MOST_HEIRS = 8
+"""Classes that derive from one, with whose objects its methods are executed."""
 _DEEPEST = 3
 """Attributes of attributes that are looked into."""
 _SETTING = (cst.AssignTarget, cst.AugAssign, cst.Element)
@@ -186,8 +194,8 @@ class Donations:
             self._run.block(module)
         left: dict[int, _Left] = {}
         for function in functions:
-            if not self.is_traced(function):
-                owner = self.call(function).owner
+            for of in () if self.is_traced(function) else (None, *self._heirs(function)):
+                owner = self.call(function, of=of).owner
                 cls = None if owner is None else self._run.roots[owner.root].cls
                 if owner is not None and cls is not None:
                     for keys, death in left_gone(owner, self._run.state):
@@ -298,11 +306,13 @@ class Donations:
         by_default: bool = False,
         flags: dict[str, cst.Name] | None = None,
         gone: tuple[Keys, Death] | None = None,
+        of: cst.ClassDef | None = None,
     ) -> DonatingRun:
         """Execute a function as anyone may call it.
 
         `by_default`: who leaves out what has a default, but for `flags`, which are literals.
         `gone`: a part of the object, whose method it is, that something else has deleted before.
+        `of`: the object is of this class, which derives from that of the method.
         """
         aliases = self._same_at_first(function)
         self._begin()
@@ -315,7 +325,7 @@ class Donations:
             run.assume_defaults(function, frame, flags or {})
         params = [*function.params.posonly_params, *function.params.params]
         given: dict[str, BufferPart] = {}
-        owner = self._owner(function)
+        owner = self._owner(function, of)
         if owner is not None and params:
             run.state.names[frame, params[0].name.value] = frozenset({owner})
             params = params[1:]
@@ -343,8 +353,31 @@ class Donations:
         is_base = cls is not None and id(cls) in run.facts.fact(derived_classes)
         return run.root(cls=None if is_base else cls)
 
-    def _owner(self, function: cst.FunctionDef) -> BufferPart | None:
-        """Return an object whose method a function is."""
+    def _heirs(self, function: cst.FunctionDef) -> list[cst.ClassDef]:
+        """Return the classes of the file that have a method of a base, and set what it calls of its
+        object: `self.step(x)` of an abstract class.
+        """
+        cls = class_of_method(function, self._facts.names)
+        below = [] if cls is None else [*derived_from(cls, self._facts)][:_MOST_HEIRS]
+        if cls is None or not below:
+            return []
+        called = {
+            each.func.attr.value
+            for each in self._tree.every(cst.Call, below=function.body)
+            if isinstance(each.func, cst.Attribute)
+            and class_of_receiver(each.func.value, self._facts.names) is cls
+        } - self._set_by(cls).keys()
+        return [
+            each
+            for each in below
+            if not called.isdisjoint(self._set_by(each))
+            and method_of_class(each, function.name.value, self._facts.names) is function
+        ]
+
+    def _owner(
+        self, function: cst.FunctionDef, of: cst.ClassDef | None = None
+    ) -> BufferPart | None:
+        """Return an object whose method a function is, perhaps of a class that derives from its."""
         suite = self._tree.parent(function)
         cls = None if suite is None else self._tree.parent(suite)
         if not isinstance(cls, cst.ClassDef):
@@ -352,7 +385,7 @@ class Donations:
         decorators = {self._facts.names.qualified(each.decorator) for each in function.decorators}
         if decorators & {"builtins.staticmethod", "builtins.classmethod"}:
             return None
-        return self._run.root(Nature.UNKNOWN, cls=cls)
+        return self._run.root(Nature.UNKNOWN, cls=of or cls)
 
     def _same_at_first(self, function: cst.FunctionDef) -> dict[Keys, Keys]:
         """Return which parts of a new object are one thing, when a method is called first.
