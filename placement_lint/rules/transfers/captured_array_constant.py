@@ -136,7 +136,7 @@ class CapturedArrayConstant(Rule):
             return
         seen.add(id(given))
         for value in [*Arguments(given).positional[1:], *Arguments(given).keywords.values()]:
-            if isinstance(value, cst.Name):
+            if isinstance(value, cst.Attribute | cst.Name):
                 made = _large(value, ctx)
                 if made is not None:
                     _report(value, made, None, ctx)
