@@ -10,10 +10,20 @@ from placement_lint.rules.devices.queries import in_host_block
 from placement_lint.rules.transfers.jitted_calls import jitted, jitted_attribute
 from placement_lint.rules.transfers.numpy_values import only_reads
 from placement_lint.rules.transfers.program_callees import Callee, program_callees
+from placement_lint.semantic.followed import followed
 from placement_lint.semantic.host_reads import is_unconditional
 from placement_lint.semantic.own_attributes import is_set_by_class
 from placement_lint.semantic.tracing import TracedFunctions
-from placement_lint.syntax.definitions import class_of_receiver, method_of_class, parameter_named
+from placement_lint.semantic.written_tables import choices, taken_from
+from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import (
+    PARTIAL,
+    assigned_by,
+    class_of_receiver,
+    method_of_class,
+    parameter_named,
+)
+from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.places import Place
@@ -21,6 +31,8 @@ if TYPE_CHECKING:
     from placement_lint.rules.transfers.jitted_calls import Jitted
     from placement_lint.semantic.model import ModuleFacts
 
+_CHANGING = frozenset({"setdefault", "update"})
+"""Methods of dicts that set items."""
 _MOST_WRAPPERS = 2
 """Functions that hand an argument on to one another before the compiled one."""
 
@@ -36,6 +48,8 @@ def handed_to_compiled(
         return _taken_by(compiled, call)
     if any(argument.star for argument in call.args):
         return []
+    if _takes_every(call.func, ctx):
+        return [argument.value for argument in call.args]
     callees = program_callees(call, ctx) if wrappers else []
     given = [
         {id(value): value for name, value in each.by_parameter(call) if name in handed}
@@ -45,6 +59,45 @@ def handed_to_compiled(
     if not given:
         return []
     return [value for key, value in given[0].items() if all(key in each for each in given)]
+
+
+def _takes_every(function: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether all that may be called are compiled functions without static parameters: the
+    items of a table that is written out, or what `functools.partial` bound arguments of.
+    """
+    taken = taken_from(function)
+    if taken is not None:
+        given = [each for each, _ in choices(function, ctx)] if _is_filled(taken[0], ctx) else []
+    else:
+        bound = followed(function, ctx)
+        is_partial = isinstance(bound, cst.Call) and ctx.called(bound) == PARTIAL
+        inner = Arguments(bound).get(0, "func") if isinstance(bound, cst.Call) else None
+        given = [inner] if is_partial and inner is not None else []
+    every = [jitted(each, ctx) for each in given]
+    return bool(every) and all(
+        each is not None and not each.is_placed and each.static == frozenset() for each in every
+    )
+
+
+def _is_filled(table: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether the items of a table are those that it was made with."""
+    is_changed = _last_name(table) in ctx.module.fact(_changed_tables)
+    return not is_changed and isinstance(followed(table, ctx), cst.Dict)
+
+
+def _changed_tables(facts: ModuleFacts) -> set[str]:
+    """Return the names and attributes of which a file sets items, or calls what may do so."""
+    found: set[str] = set()
+    for node in facts.tree.every(cst.Attribute, cst.Subscript):
+        is_item = isinstance(node, cst.Subscript) and assigned_by(node, facts.tree) is not None
+        is_change = isinstance(node, cst.Attribute) and node.attr.value in _CHANGING
+        if is_item or is_change:
+            found.add(_last_name(node.value))
+    return found
+
+
+def _last_name(node: cst.BaseExpression) -> str:
+    return node.attr.value if isinstance(node, cst.Attribute) else dotted(node)
 
 
 def _taken_by(compiled: Jitted, call: cst.Call) -> list[cst.BaseExpression]:
