@@ -26,6 +26,7 @@ from placement_lint.semantic.object_classes import called_method, class_called
 from placement_lint.semantic.program_queries import GivenTo
 from placement_lint.semantic.returned import given_by
 from placement_lint.semantic.spread_options import AllArguments
+from placement_lint.semantic.worker_choices import chosen_with_workers
 from placement_lint.semantic.written_tables import choices, is_taken, listed_items, registered
 from placement_lint.syntax.calls import Arguments, integer_value, is_none, string_value
 from placement_lint.syntax.definitions import (
@@ -341,7 +342,10 @@ def _given(call: cst.Call, name: str, view: FileView) -> _Given:
         functions = [arguments.get(0, "function")]
     elif name == TORCH:
         arguments = AllArguments(call, view)
-        functions = [arguments.get(6, "collate_fn"), arguments.get(10, "worker_init_fn")]
+        collate, workers = arguments.get(6, "collate_fn"), arguments.get(5, "num_workers")
+        if collate is not None:
+            collate = chosen_with_workers(collate, workers, view)
+        functions = [collate, arguments.get(10, "worker_init_fn")]
         dataset = arguments.get(0, "dataset")
         for each in () if dataset is None else datasets_in(dataset, view):
             objects.append((each, DATASET_METHODS))

@@ -20,6 +20,7 @@ from placement_lint.semantic.given_functions import (
 )
 from placement_lint.semantic.program_queries import GivenTo
 from placement_lint.semantic.spread_options import AllArguments
+from placement_lint.semantic.worker_choices import chosen_with_workers
 from placement_lint.syntax.calls import Arguments, integer_value
 from placement_lint.syntax.definitions import function_of, parameter_named
 
@@ -106,10 +107,10 @@ def _functions_given(
     if to is GivenTo.CALLBACK:
         asked = [(arguments.get(0, "callback"), ("__call__",))]
     else:
-        asked = [
-            (arguments.get(0, "dataset"), DATASET_METHODS),
-            (arguments.get(6, "collate_fn"), ("__call__",)),
-        ]
+        collate, workers = arguments.get(6, "collate_fn"), arguments.get(5, "num_workers")
+        if collate is not None:
+            collate = chosen_with_workers(collate, workers, there)
+        asked = [(arguments.get(0, "dataset"), DATASET_METHODS), (collate, ("__call__",))]
     program = there.flow.program
     for node, methods in asked:
         if node is None:
@@ -120,6 +121,9 @@ def _functions_given(
             # What a name may be on several ways is decided by more than the objects.
             continue
         held = _held(node, given, there)
+        if not held and isinstance(node, cst.Call):
+            # It is made in a part of what is given.
+            held = there.flow.value(node)
         run = {
             (each.place, None if each.receiver is None else each.receiver.cls)
             for each in run_by(held, methods, program)
