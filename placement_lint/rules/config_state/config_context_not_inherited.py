@@ -29,10 +29,15 @@ from placement_lint.semantic.object_classes import called_method
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 from placement_lint.syntax.collection_methods import COPYING
-from placement_lint.syntax.definitions import function_of, initializer_of
+from placement_lint.syntax.definitions import (
+    class_of_receiver,
+    function_of,
+    initializer_of,
+    own_method,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from placement_lint.placement.domain.places import Place
     from placement_lint.rules.context import Context
@@ -258,16 +263,32 @@ def _made_item(listed: cst.BaseExpression, ctx: Context) -> cst.Call | None:
     if not isinstance(listed, cst.List | cst.Tuple):
         return None
     items = [each.value for each in listed.elements]
-    if not items and isinstance(name, cst.Name):
-        owner = ctx.names.owner(name.value, ctx.names.scope(name))
-        uses = ctx.names.uses(name.value, owner) if owner is not None else []
+    if not items:
+        uses = _uses_of_list(name, ctx)
         items = [item for use in uses if (item := _appended(use, ctx)) is not None]
     first = items[0] if items else None
     made = bound_before(first, ctx) if isinstance(first, cst.Name) else first
     return made if isinstance(made, cst.Call) else None
 
 
-def _appended(name: cst.Name, ctx: Context) -> cst.BaseExpression | None:
+def _uses_of_list(
+    name: cst.BaseExpression, ctx: Context
+) -> Sequence[cst.Attribute] | Sequence[cst.Name]:
+    """Return where a list is named: a variable, or an attribute of an object in its class."""
+    if isinstance(name, cst.Name):
+        owner = ctx.names.owner(name.value, ctx.names.scope(name))
+        return ctx.names.uses(name.value, owner) if owner is not None else []
+    cls = class_of_receiver(name.value, ctx.names) if isinstance(name, cst.Attribute) else None
+    if cls is None or not isinstance(name, cst.Attribute):
+        return []
+    return [
+        each
+        for each in ctx.tree.every(cst.Attribute, below=cls)
+        if each.attr.value == name.attr.value and class_of_receiver(each.value, ctx.names) is cls
+    ]
+
+
+def _appended(name: cst.Attribute | cst.Name, ctx: Context) -> cst.BaseExpression | None:
     """Return what is appended to a list here."""
     method = ctx.parent(name)
     call = ctx.parent(method) if isinstance(method, cst.Attribute) else None
@@ -315,7 +336,23 @@ def _started_by_callee(
     """
     for inner, there in _calls_of_callee(call, ctx):
         for worker in _started(inner, there):
-            yield worker, there
+            if not _is_replaced(worker, there, call, ctx):
+                yield worker, there
+
+
+def _is_replaced(worker: cst.BaseExpression, there: Context, call: cst.Call, ctx: Context) -> bool:
+    """Return whether the object of a call has another method than its base names as worker."""
+    method = own_method(worker, there.names) if isinstance(worker, cst.Attribute) else None
+    if method is None:
+        return False
+    # The object is what the call makes, or has the method that it calls.
+    held = ctx.flow.value(call)
+    if isinstance(call.func, cst.Attribute):
+        held |= ctx.flow.value(call.func.value)
+    return any(
+        isinstance(atom, program_values.Instance) and there.flow.is_overridden(method, atom.cls)
+        for atom in held
+    )
 
 
 def _threads_of_callee(call: cst.Call, ctx: Context) -> Iterator[tuple[Place, Place]]:
