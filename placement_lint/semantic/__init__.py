@@ -17,6 +17,6 @@ it may ask about other files.
   `passed_on`, `tested_names`, `written_files`.
 - Words, literals and arrays: `array_operators`, `expressed_words`, `written_arrays`,
   `written_shardings`.
-- Libraries: `datasets`, `tensorflow_use`.
+- Libraries: `datasets`, `tensorflow_use`, `worker_choices` (of loaders).
 - Donated buffers: `donation`.
 """
