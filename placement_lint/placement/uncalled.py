@@ -31,7 +31,7 @@ from placement_lint.placement.facts.optional_attributes import (
 from placement_lint.syntax.definitions import class_of_method, class_passed_to
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from contextlib import AbstractContextManager
     from typing import Protocol
 
@@ -218,12 +218,14 @@ class UncalledCode:
                     state.variables[key] = held if before is None else join(before, held)
             return receiver, state
         initializer = self.program.classes.method(receiver.cls, "__init__")
-        asked = self._asked(receiver.cls)
         if initializer is not None:
             passed = self.program.fixtures.typed.passed(initializer, receiver, state)
-            for name in self._optional(initializer, asked):
+            node = self.program.node(initializer)
+            for name in optional_parameters(node) if isinstance(node, cst.FunctionDef) else ():
+                # Who makes an object, outside of the program, may pass it.
                 passed.setdefault(name, UNKNOWN)
             self.program.functions.call(initializer, passed, state, bound=True)
+        asked = self._asked(receiver.cls)
         for name, default in (self.program.classes.fields(receiver.cls) or ()) if asked else ():
             if name in asked and is_left_out(default):
                 state.variables[receiver, name] = UNKNOWN
@@ -241,13 +243,6 @@ class UncalledCode:
                     self._asking[place] = asked_attributes(node, module.tree)
             found |= self._asking.get(place, frozenset())
         return frozenset(found)
-
-    def _optional(self, initializer: Place, attributes: frozenset[str]) -> Iterator[str]:
-        """Yield what callers may pass, and leave out, of which the methods of a class ask."""
-        node = self.program.node(initializer)
-        if attributes and isinstance(node, cst.FunctionDef):
-            tree = self.program.module_of(initializer).tree
-            yield from optional_parameters(node, attributes, tree)
 
     def run_classes(self, module: Module) -> None:
         """Execute the methods that nobody called, on an object as its class's makers left it.

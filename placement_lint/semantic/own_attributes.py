@@ -36,20 +36,36 @@ def attribute_of_class(
     owner: cst.ClassDef | None, name: str, ctx: FileView, *, or_none: bool = False
 ) -> cst.BaseExpression | None:
     """Return what an attribute of the objects of a class of the file is: see `own_attribute`."""
+    found = _assigned_by(owner, name, ctx, or_none=or_none)
+    return found[0] if len(found) == 1 else None
+
+
+def assigned_to(node: cst.Attribute, ctx: FileView) -> list[cst.BaseExpression | None]:
+    """Return all that the class of `self.name` assigns to it; None: more than an expression says.
+
+    Nothing where that is not known.
+    """
+    owner = class_of_receiver(node.value, ctx.names)
+    return _assigned_by(owner, node.attr.value, ctx, or_none=False)
+
+
+def _assigned_by(
+    owner: cst.ClassDef | None, name: str, ctx: FileView, *, or_none: bool
+) -> list[cst.BaseExpression | None]:
     assigned = ctx.module.fact(_assigned_attributes)
     if (id(None), name) in assigned:
         # Whoever has the object sets it.
-        return None
+        return []
     for _ in range(_MOST_BASES):
         if owner is None:
-            return None
+            return []
         found = assigned.get((id(owner), name), [])
         if or_none:
             found = [each for each in found if each is None or not is_none(each)]
         if found or not owner.bases:
-            return found[0] if len(found) == 1 else None
+            return found
         owner = class_named(owner.bases[0].value, ctx.names)
-    return None
+    return []
 
 
 def is_set_by_class(owner: cst.ClassDef, name: str, ctx: FileView) -> bool:

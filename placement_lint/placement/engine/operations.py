@@ -452,7 +452,9 @@ def _on_one_mesh(every: list[list[Array]]) -> Sharding | None:
         is_every &= all(array.committed for found in every for array in found)
         return Sharding(mesh=only, memory=Memory.PINNED_BY_VERSION) if is_every else None
     is_own = all(each is None or each.is_named for each in shardings)
-    return None if only is None or not is_own else Sharding(mesh=only, is_named=True)
+    # Of an unknown mesh it is known that there is one.
+    is_known = only is not None or (bool(shardings) and None not in shardings and not meshes)
+    return Sharding(mesh=only, is_named=True) if is_own and is_known else None
 
 
 def _committed_instead(held: Value) -> Devices:

@@ -30,23 +30,12 @@ def asked_attributes(cls: cst.ClassDef, tree: Tree) -> frozenset[str]:
     )
 
 
-def optional_parameters(
-    function: cst.FunctionDef, attributes: frozenset[str], tree: Tree
-) -> Iterator[str]:
-    """Yield the parameters of an initializer that are None by default, and then the value of one
-    of these attributes: of the same name, as `mesh` and `self._mesh`, or bound to the parameter.
-    """
+def optional_parameters(function: cst.FunctionDef) -> Iterator[str]:
+    """Yield the parameters of a function that are None where nobody passes them."""
     params = function.params
-    every = (*params.posonly_params, *params.params, *params.kwonly_params)
-    optional = {each.name.value for each in every if each.default and is_none(each.default)}
-    kept = {
-        assigned.value.value
-        for assigned in (tree.every(cst.Assign, below=function.body) if optional else ())
-        if isinstance(assigned.value, cst.Name)
-        for target in assigned.targets
-        if isinstance(target.target, cst.Attribute) and target.target.attr.value in attributes
-    }
-    yield from sorted(optional & (kept | {name.lstrip("_") for name in attributes}))
+    for each in (*params.posonly_params, *params.params, *params.kwonly_params):
+        if each.default is not None and is_none(each.default):
+            yield each.name.value
 
 
 def is_left_out(default: cst.BaseExpression | None) -> bool:

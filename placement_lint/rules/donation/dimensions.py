@@ -11,6 +11,7 @@ import libcst as cst
 
 from placement_lint.rules.commitment.mixtures import calls_by_name
 from placement_lint.semantic.followed import assigned_value, bound_before
+from placement_lint.semantic.own_attributes import assigned_to
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 from placement_lint.syntax.definitions import returns_of
 
@@ -192,7 +193,14 @@ class _Shapes:
             return self._is_made(node, ctx) or is_split(ctx.flow.value(node))
         if isinstance(node, cst.Name):
             return self._is_bound(node, ctx) or is_split(ctx.flow.value(node))
-        return isinstance(node, cst.Attribute) and is_split(ctx.flow.value(node))
+        if isinstance(node, cst.Attribute):
+            return self._is_kept(node, ctx) or is_split(ctx.flow.value(node))
+        return False
+
+    def _is_kept(self, node: cst.Attribute, ctx: Context) -> bool:
+        """Return whether all that a class keeps under a name has dimensions: `self.mean`."""
+        found = assigned_to(node, ctx)
+        return 0 < len(found) <= _MOST_BINDINGS and all(self.are_known(each, ctx) for each in found)
 
     def _is_item(self, node: cst.Subscript, ctx: Context) -> bool:
         """Return whether a part of a dict or a list of arrays is meant, `params["w"]`, or an index

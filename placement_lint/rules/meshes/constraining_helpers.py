@@ -11,7 +11,7 @@ from placement_lint.semantic.beside import definition_beside
 from placement_lint.semantic.followed import bound_before
 from placement_lint.semantic.object_classes import method_of_object
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import named_function, own_method
+from placement_lint.syntax.definitions import PARTIAL, named_function, own_method
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.syntax.definitions import Function
 
-    Found: TypeAlias = list[tuple[cst.Call, Context]]
+    Found: TypeAlias = list[tuple[str, cst.Call, Context]]
 
 _MOST_STEPS = 4
 _QUIET = ("builtins.len", "builtins.tuple", "jax.")
@@ -29,16 +29,21 @@ _QUIET = ("builtins.len", "builtins.tuple", "jax.")
 def constraints_run_by(
     call: cst.Call, functions: Collection[str], ctx: Context, steps: int = _MOST_STEPS
 ) -> Found:
-    """Return the calls of some functions that a call runs, with their files; none where it may do
-    anything else: `shard(x)`, `self.shard(x, spec)` and `jax.tree.map(shard, tree)`.
+    """Return the calls of some functions that a call runs: the names, the calls and their files.
+
+    None where it may do anything else: `shard(x)`, `self.shard(x, spec)`, `jax.tree.map(shard, x)`.
     """
     if not steps:
         return []
-    if ctx.called(call) in functions:
-        return [(call, ctx)]
+    name = ctx.called(call) or ""
+    if name in functions:
+        return [(name, call, ctx)]
     called = call.func
-    if ctx.called(call) in TREE_MAPS:
+    if name in TREE_MAPS:
         called = Arguments(call).get(0, "f") or called
+        mapped = _named(called, ctx) or ""
+        if mapped in functions:
+            return [(mapped, call, ctx)]
     function, there = _defined(called, ctx) or (None, ctx)
     if isinstance(function, cst.Lambda):
         inner = function.body
@@ -59,6 +64,15 @@ def constraints_run_by(
         elif not isinstance(given, cst.Name) or given.value not in parameters:
             return []
     return found
+
+
+def _named(function: cst.BaseExpression, ctx: Context) -> str | None:
+    """Return the qualified name of a function, also of one in `functools.partial`."""
+    if isinstance(function, cst.Call):
+        if ctx.called(function) != PARTIAL:
+            return None
+        function = Arguments(function).get(0, "func") or function
+    return ctx.name(function)
 
 
 def _defined(called: cst.BaseExpression, ctx: Context) -> tuple[Function, Context] | None:

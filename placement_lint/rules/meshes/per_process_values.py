@@ -8,6 +8,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel.donation import TREE_MAPS as _MAPS
 from placement_lint.rules.meshes.compiled_callers import uses_of
+from placement_lint.rules.meshes.spanning import is_over_all, target_of
 from placement_lint.semantic.followed import assigned_parts, bound_before, followed
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import (
@@ -161,6 +162,8 @@ class _Sources:
             return any(self.differs(each, ctx, given) for each in arguments)
         if called in _MAPS:
             return any(self.differs(each, ctx, given) for each in arguments[1:])
+        if called == "jax.device_put":
+            return self._is_put(node, ctx, given)
         function = _function(node, ctx)
         if function is not None:
             return self._is_returned(*function, node, ctx, given)
@@ -171,6 +174,14 @@ class _Sources:
         if node.func.attr.value in _OF_ARGUMENTS:
             of += arguments
         return any(self.differs(each, ctx, given) for each in of)
+
+    def _is_put(self, node: cst.Call, ctx: Context, given: Mapping[str, bool]) -> bool:
+        """Return whether a value that differs is put on devices of this process."""
+        put, target = Arguments(node).get(0, "x"), Arguments(node).get(1, "device")
+        sharding = target_of(target, ctx)
+        if put is None or (sharding is not None and is_over_all(sharding)):
+            return False
+        return self.differs(put, ctx, given)
 
     def _is_returned(
         self,

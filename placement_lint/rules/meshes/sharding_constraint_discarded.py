@@ -30,11 +30,7 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
 
-_FUNCTIONS = {
-    CONSTRAINT: "jax.lax.with_sharding_constraint",
-    "jax.sharding.reshard": "jax.sharding.reshard",
-    "jax.reshard": "jax.reshard",
-}
+_FUNCTIONS = (CONSTRAINT, "jax.sharding.reshard", "jax.reshard")
 
 
 class ShardingConstraintDiscarded(Rule):
@@ -111,15 +107,12 @@ class ShardingConstraintDiscarded(Rule):
         is_own = ctx.called(call) in _FUNCTIONS or ctx.called(call) in TREE_MAPS
         if not is_own and is_tried(node, ctx):
             return
-        names = [
-            (_FUNCTIONS.get(there.called(inner) or ""), inner, there) for inner, there in every
-        ]
         if any(
             name == CONSTRAINT and (_may_be_set(inner, there) or _may_assert(inner, there))
-            for name, inner, there in names
+            for name, inner, there in every
         ):
             return
-        name, inner, there = names[0]
+        name, inner, there = every[0]
         arguments = Arguments(call)
         what, constrained = name, arguments.get(0, "x")
         if not is_own:
