@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.placement.domain.contents import MAX_DEPTH, arrays, leaves_of
 from placement_lint.placement.domain.keys import Key, sorted_items
+from placement_lint.placement.domain.sharding import Mesh
 from placement_lint.placement.domain.values import (
     DOUBTFUL,
     NOTHING,
@@ -218,7 +219,8 @@ def view_of(mapping: Mapping, name: str) -> Sequence:
     """Return what the method of a dict gives that is called `items`, `keys` or `values`.
 
     Each item of it is known where a mesh may be made of them: of a short dict of plain values. So
-    it is of arrays that are committed to several devices, which nothing may compute with together.
+    it is of arrays that are committed to several devices, which nothing may compute with together,
+    and of several meshes.
     """
     items = _ordered(mapping, name)
     element = join(*(held for _, held in mapping.items), mapping.element)
@@ -250,8 +252,12 @@ def _ordered(mapping: Mapping, name: str) -> tuple[Value, ...] | None:
 
 
 def _are_apart(items: list[Value]) -> bool:
-    """Return whether all of some items are arrays that are committed, and not all to one device."""
+    """Return whether all of some items are meshes, or arrays that are committed, and not all to
+    one device.
+    """
     held = [sole(each) for each in items]
+    if all(isinstance(each, Mesh) for each in held):
+        return len({*held}) > 1
     arrays = [each for each in held if isinstance(each, Array) and each.committed]
     return len(arrays) == len(items) and len({(each.device, each.sharding) for each in arrays}) > 1
 

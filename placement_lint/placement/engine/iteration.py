@@ -114,7 +114,12 @@ def _is_distinguished(item: Value, depth: int = 2) -> bool:
         return any(_is_distinguished(part, depth - 1) for part in parts)
     if isinstance(only, Array):
         return only.committed
-    return isinstance(only, TheDevice | Instance | Function | Class | Method | Partial | Closure)
+    return isinstance(only, _DISTINGUISHED)
+
+
+_DISTINGUISHED = (
+    TheDevice, DeviceList, Mesh, Sharding, Instance, Function, Class, Method, Partial, Closure,
+)  # fmt: skip
 
 
 def _is_word(item: Value) -> bool:
@@ -414,6 +419,14 @@ class Iteration:
             if isinstance(atom, Container) and atom.site is not None:
                 found.update(self._held_now(atom.site, now, since))
         return limited(frozenset(found))
+
+    def of_view(self, held: Value, state: State) -> Value:
+        """Return a list of what `d.items()` or `d.values()` gives, where each is known; all else as
+        it is.
+        """
+        only = sole(held)
+        is_view = isinstance(only, Sequence) and only.views is not None
+        return self.listed(held, state) if is_view else held
 
     def listed(self, held: Value, state: State) -> Value:
         """Return a list of the keys of a dict, of the letters of a text, or of what a view of a

@@ -348,7 +348,8 @@ class Statements:
         held = self.expressions.evaluate(node.iter, state)
         if len(self._loops) < _MAX_UNROLLED and node.asynchronous is None:
             axes = self.module.makes_shardings(node.body)
-            items = self.expressions.iteration.each(node.iter, held, state, axes=axes)
+            iteration = self.expressions.iteration
+            items = iteration.each(node.iter, iteration.of_view(held, state), state, axes=axes)
             if items is not None:
                 return self._item_by_item(node, items, state)
         with self.expressions.loop():
