@@ -159,29 +159,41 @@ def sited(held: Value, site: Site) -> Value:
     )
 
 
-def changed(
-    held: Value, site: Site, change: Change, *, surely: bool, depth: int = MAX_DEPTH
-) -> Value:
-    """Return a value after the container of a site has changed; `surely` False: or has not."""
-    atoms: list[Atom] = []
-    touched = False
-    for atom in held:
-        if not isinstance(atom, Container):
-            atoms.append(atom)
-        elif atom.site == site:
-            touched = True
-            atoms.append(change(atom))
-            if not surely:
+def changed(held: Value, site: Site, change: Change, *, surely: bool) -> Value:
+    """Return a value after the container of a site has changed; `surely` False: or has not.
+
+    What is held several times, as lists in one another are, is gone through once at each depth.
+    """
+    known: dict[tuple[int, int], Value] = {}
+
+    def after(part: Value, depth: int) -> Value:
+        if not is_container(part):
+            return part
+        key = id(part), depth
+        if key not in known:
+            known[key] = after_all(part, depth)
+        return known[key]
+
+    def after_all(part: Value, depth: int) -> Value:
+        atoms: list[Atom] = []
+        touched = False
+        for atom in part:
+            if not isinstance(atom, Container):
                 atoms.append(atom)
-        elif depth:
-            new = _with_parts(
-                atom, lambda part: changed(part, site, change, surely=surely, depth=depth - 1)
-            )
-            touched |= new is not atom
-            atoms.append(new)
-        else:
-            atoms.append(atom)
-    return join(frozenset(atoms)) if touched else held
+            elif atom.site == site:
+                touched = True
+                atoms.append(change(atom))
+                if not surely:
+                    atoms.append(atom)
+            elif depth:
+                new = _with_parts(atom, lambda inner: after(inner, depth - 1))
+                touched |= new is not atom
+                atoms.append(new)
+            else:
+                atoms.append(atom)
+        return join(frozenset(atoms)) if touched else part
+
+    return after(held, MAX_DEPTH)
 
 
 def changed_holders(

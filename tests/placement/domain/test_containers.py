@@ -54,6 +54,21 @@ def nested(depth: int, site: Site) -> Value:
     return inner
 
 
+def test_what_lists_hold_together_changes_once() -> None:
+    """Tables of states hold the same states in many places: each change would take them all."""
+    times: list[Container] = []
+
+    def change(container: Container) -> Container:
+        times.append(container)
+        return emptied(container)
+
+    held, after = value(listed(PLAIN, site=ONE)), value(listed(site=ONE))
+    for _ in range(3):
+        held, after = (value(listed(*[each] * 8)) for each in (held, after))
+    assert changed(held, ONE, change, surely=True) == after
+    assert len(times) <= 8
+
+
 def test_a_list_that_grows_without_end_is_not_followed_item_by_item() -> None:
     grown: Sequence | Mapping = listed()
     for _ in range(128):
