@@ -140,6 +140,9 @@ def _is_made(
         made = made.value
     elif isinstance(made, cst.ListComp):
         made = made.elt
+    elif isinstance(made, cst.Dict | cst.List | cst.Tuple) and steps:
+        parts = [each.value for each in made.elements]
+        return bool(parts) and all(_is_made(each, ctx, functions, steps - 1) for each in parts)
     if not steps or not isinstance(made, cst.Call):
         is_other = isinstance(made, cst.Name) and made is not node
         return is_other and _is_made(made, ctx, functions, steps - 1)
