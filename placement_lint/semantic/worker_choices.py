@@ -13,13 +13,13 @@ from placement_lint.syntax.dotted import dotted
 if TYPE_CHECKING:
     from placement_lint.semantic.file_view import FileView
 
-_WITH_WORKERS: dict[tuple[type[cst.BaseCompOp], int], bool] = {
-    (cst.Equal, 0): False,
-    (cst.GreaterThan, 0): True,
-    (cst.GreaterThanEqual, 1): True,
-    (cst.LessThan, 1): False,
-    (cst.LessThanEqual, 0): False,
-    (cst.NotEqual, 0): True,
+_WITH_WORKERS = {
+    ("Equal", 0): False,
+    ("GreaterThan", 0): True,
+    ("GreaterThanEqual", 1): True,
+    ("LessThan", 1): False,
+    ("LessThanEqual", 0): False,
+    ("NotEqual", 0): True,
 }
 """What comparisons of the number of workers with a number are, where there are workers."""
 
@@ -48,5 +48,6 @@ def _truth(test: cst.BaseExpression, named: str) -> bool | None:
             return None
         target = test.comparisons[0]
         number = integer_value(target.comparator)
-        return None if number is None else _WITH_WORKERS.get((type(target.operator), number))
+        operator = type(target.operator).__name__
+        return None if number is None else _WITH_WORKERS.get((operator, number))
     return True if dotted(test) == named else None

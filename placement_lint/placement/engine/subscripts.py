@@ -124,12 +124,13 @@ class Subscripts:
         of_program = frozenset(atom for atom in held if isinstance(atom, Class | Instance))
         found |= self._of_program(of_program, key, indices, state)
         others = held - of_program
-        is_text = self._is_text(node) or (len(indices) == 1 and _are_texts(indices[0][1]))
+        is_text = self._is_text(node)
         if is_text:
             named, others = _named_by_text(others)
             found |= named
             own = [atom for atom in others if isinstance(atom, Array)]
-        files = self._files_in(node, others, state, is_text=is_text)
+        names_one = is_text or (len(indices) == 1 and _are_texts(indices[0][1]))
+        files = self._files_in(node, others, state, is_text=names_one)
         found.update(replace(atom, is_archive=False) for atom in files)
         others -= files
         if is_slice and len(node.slice) == 1:

@@ -22,7 +22,6 @@ from placement_lint.rules.commitment.writing import (
     written,
 )
 from placement_lint.rules.notebooks import is_shown_or_measured
-from placement_lint.rules.transfers.putting_functions import function_called, is_method_call
 from placement_lint.semantic.enclosing import failure_is_expected, is_tried
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import PARTIAL, delegated_call, handed_back
@@ -189,6 +188,9 @@ def _put_by_function(call: cst.Call, ctx: Context) -> int | None:
         return inner[1] if ctx.is_call(inner[0], "jax.device_put") else None
     if _PUTTING_NAME.search(dotted(call.func).rpartition(".")[2]) is None:
         return None
+    # A commit hook waits for the import of each module.
+    from placement_lint.rules.transfers.putting_functions import function_called, is_method_call
+
     found = function_called(call, ctx)
     inner = None if found is None else handed_back(found[0])
     if found is None or inner is None or not found[1].is_call(inner[0], "jax.device_put"):

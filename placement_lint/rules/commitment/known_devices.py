@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.semantic.expressed_words import expressed_words
 from placement_lint.syntax.calls import Arguments, integer_value
 from placement_lint.syntax.dotted import said
 
@@ -22,8 +21,6 @@ _WAYS = (
 """Parts of the words of all that commits arrays, other than by an argument."""
 _ARGUMENTS = frozenset({"backend", "device"})
 _LISTS = frozenset({"jax.devices", "jax.local_devices"})
-_KEYS = (cst.Attribute, cst.ConcatenatedString, cst.Name, cst.SimpleString)
-"""What may be a number that the interpreter knows, other than a number itself."""
 
 
 def may_commit_to_known_devices(facts: ModuleFacts) -> bool:
@@ -32,6 +29,9 @@ def may_commit_to_known_devices(facts: ModuleFacts) -> bool:
     Of a file that is executed for itself. It is not known where the only thing that commits any is
     `jax.device_put(x, devices[step % len(devices)])`, and these are all devices that there are.
     """
+    # Rules import this module where LibCST may not be needed.
+    from placement_lint.semantic.expressed_words import expressed_words
+
     for word in expressed_words(facts):
         if word in _ARGUMENTS or (word != _PUT and any(way in word for way in _WAYS)):
             return True
@@ -61,7 +61,12 @@ def is_any_device(node: cst.BaseExpression, names: Names) -> bool:
     if not isinstance(node, cst.Subscript) or len(node.slice) != 1:
         return False
     index = node.slice[0].slice
-    if not isinstance(index, cst.Index) or isinstance(index.value, _KEYS):
+    if not isinstance(index, cst.Index):
+        return False
+    # A name or a text may be a number that the interpreter knows.
+    if isinstance(
+        index.value, cst.Attribute | cst.ConcatenatedString | cst.Name | cst.SimpleString
+    ):
         return False
     return integer_value(index.value) is None and _is_every_device(node.value, names)
 

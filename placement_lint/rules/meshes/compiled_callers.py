@@ -14,7 +14,6 @@ from placement_lint.rules.meshes.shardings import (
     may_run_at_compile_time,
 )
 from placement_lint.semantic.tracing import TracedFunctions
-from placement_lint.syntax.names import BindingKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,6 +121,9 @@ def uses_of(function: cst.FunctionDef, ctx: Context) -> Iterator[tuple[Context, 
 
 def _is_another(use: cst.CSTNode, there: Context) -> bool:
     """Return whether a name is that of something that its own file defines."""
+    # Rules import this module where LibCST may not be needed.
+    from placement_lint.syntax.names import BindingKind
+
     bindings = there.names.bindings(use) if isinstance(use, cst.Name) else []
     defining = (BindingKind.CLASS, BindingKind.FUNCTION, BindingKind.PARAMETER)
     return bool(bindings) and all(each.kind in defining for each in bindings)

@@ -101,7 +101,7 @@ class HostArrayResent(Rule):
     code, name = "JDP406", "host-array-resent"
     advice = "Put the array on the device once, before the loop, with `jax.device_put`"
     severity, fix = Severity.WARNING, Applicability.UNSAFE
-    follows_arrays = False
+    follows_callers = True
     pedantic = True
     # What is compiled may come from another file.
     needs = AllOf(Jax(), AnyOf(Identifier(b"for"), Identifier(b"while")))

@@ -155,6 +155,7 @@ class HostSyncInLoop(Rule):
     code, name = "JDP405", "host-sync-in-loop"
     advice = "Keep the results on the device and read them after the loop, or every so many steps"
     severity = Severity.INFO
+    follows_callers = True
     pedantic = True
     # What is compiled may come from another file.
     needs = AllOf(Jax(), AnyOf(Identifier(b"for"), Identifier(b"while")))
