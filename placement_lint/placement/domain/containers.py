@@ -8,7 +8,7 @@ and container that holds the site.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from placement_lint.placement.domain.contents import MAX_DEPTH, arrays, leaves_of
 from placement_lint.placement.domain.keys import Key, sorted_items
@@ -164,36 +164,44 @@ def changed(held: Value, site: Site, change: Change, *, surely: bool) -> Value:
 
     What is held several times, as lists in one another are, is gone through once at each depth.
     """
-    known: dict[tuple[int, int], Value] = {}
+    return _changed(held, _Changing(site, change, surely, {}), MAX_DEPTH)
 
-    def after(part: Value, depth: int) -> Value:
-        if not is_container(part):
-            return part
-        key = id(part), depth
-        if key not in known:
-            known[key] = after_all(part, depth)
-        return known[key]
 
-    def after_all(part: Value, depth: int) -> Value:
-        atoms: list[Atom] = []
-        touched = False
-        for atom in part:
-            if not isinstance(atom, Container):
+class _Changing(NamedTuple):
+    """A change of the container of a site, with what it has made of parts by identity and depth."""
+
+    site: Site
+    change: Change
+    surely: bool
+    known: dict[tuple[int, int], Value]
+
+
+def _changed(held: Value, by: _Changing, depth: int) -> Value:
+    # No function in it may refer to itself: nothing collects such circles while files are checked.
+    if not is_container(held):
+        return held
+    key = id(held), depth
+    if key in by.known:
+        return by.known[key]
+    atoms: list[Atom] = []
+    touched = False
+    for atom in held:
+        if not isinstance(atom, Container):
+            atoms.append(atom)
+        elif atom.site == by.site:
+            touched = True
+            atoms.append(by.change(atom))
+            if not by.surely:
                 atoms.append(atom)
-            elif atom.site == site:
-                touched = True
-                atoms.append(change(atom))
-                if not surely:
-                    atoms.append(atom)
-            elif depth:
-                new = _with_parts(atom, lambda inner: after(inner, depth - 1))
-                touched |= new is not atom
-                atoms.append(new)
-            else:
-                atoms.append(atom)
-        return join(frozenset(atoms)) if touched else part
-
-    return after(held, MAX_DEPTH)
+        elif depth:
+            new = _with_parts(atom, lambda inner: _changed(inner, by, depth - 1))
+            touched |= new is not atom
+            atoms.append(new)
+        else:
+            atoms.append(atom)
+    after = join(frozenset(atoms)) if touched else held
+    by.known[key] = after
+    return after
 
 
 def changed_holders(
