@@ -35,11 +35,13 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
 
-_PUTTING_NAME = re.compile(r"(?:^|_)(?:put|move|send|transfer|to|shard|place|offload)(?:_|$)")
-"""The name of a function that may put what it is given."""
+_PUTTING = "put|move|send|transfer|to|shard|place|offload"
+"""Words in the names of functions that may put what they are given."""
+_PUTTING_NAME = re.compile(rf"(?:^|_)(?:{_PUTTING})(?:_|$)")
+"""The name of such a function."""
 _CALL_AS_STATEMENT = (
     rb"(?m)^[ \t]{0,60}(?:[a-z]\w{0,40}\.){0,3}"
-    rb"_?(?:[a-z]{1,12}_)?(?:put|move|send|transfer|to|shard|place|offload)(?:_[a-z_]{0,40})?\("
+    rb"_?(?:[a-z]{1,12}_)?(?:%s)(?:_[a-z_]{0,40})?\(" % _PUTTING.encode()
 )
 """A statement that calls it, of something with a plain name."""
 
