@@ -74,8 +74,9 @@ class DonatedAliasReused(Rule):
     ## What it does not flag
     Copies: `jnp.array(x)`, `jnp.copy(x)`, `x.copy()`, `copy.deepcopy`, the result of a jitted
     function, `jax.device_put` to a sharding that splits the array. Possible copies:
-    `x.astype(dtype)`, `jax.device_put(x, device)`, `dict(x)`. And everything that JDP801 does not
-    flag.
+    `x.astype(dtype)`, `jax.device_put(x, device)`, `dict(x)`. Items by a number or an
+    unknown index that were taken before the donation, `row = cache[slot]`: of an array they are
+    copies. And everything that JDP801 does not flag.
 
     ## Verified by
     The proof keeps `jnp.asarray(x)`, donates `x`, and reads what it kept, which raises. With

@@ -63,7 +63,8 @@ class DonatedTwice(Rule):
     No fix: a copy takes memory, and only the author knows which of the two to copy.
 
     ## What it does not flag
-    Arguments none of which is donated; copies; different parts of one tree; NumPy arrays and
+    Arguments none of which is donated; copies; different parts of one tree; an item by a number or
+    an unknown index, `cache[slot]`, beside the whole: of an array it is a copy; NumPy arrays and
     numbers; an argument that the function does not use; arguments that are the same array only if
     another condition holds, or a loop has no iteration (with `--min-confidence possible` they are
     reported).

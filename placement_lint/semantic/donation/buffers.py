@@ -178,9 +178,12 @@ class Buffers:
     dead: dict[int, dict[Keys, Death]] = field(default_factory=dict)
     viewed: frozenset[int] = frozenset()
     """Roots of which NumPy has a view: the CPU keeps their buffers."""
+    rows: set[BufferPart] = field(default_factory=set)
+    """Items, by a number or an unknown index, that were taken of what may be an array, when it was
+    not gone. Whatever way leads here has the same set."""
 
     def copy(self) -> Buffers:
-        return Buffers(dict(self.names), dict(self.parts), dict(self.dead), self.viewed)
+        return Buffers(dict(self.names), dict(self.parts), dict(self.dead), self.viewed, self.rows)
 
     # -- parts ------------------------------------------------------------------------------------
 
@@ -426,6 +429,10 @@ class Buffers:
         ]
         return max(found, key=lambda each: each.surety, default=None)
 
+    def _may_be_row(self, part: BufferPart) -> bool:
+        """Return whether an item of what is gone may be a copy: a row, if the whole is an array."""
+        return part in self.rows and part.keys not in self.dead.get(part.root, {})
+
     def death_of(self, things: Things, under: tuple[int, ...]) -> Death | None:
         """Return what deleted a thing, read under some conditions; None where only some way did."""
         gone = self.gone(things, under)
@@ -449,6 +456,8 @@ class Buffers:
         ]
         if not every:
             return self._gone_beside(things)
+        if any(self._may_be_row(each) for each, _ in every):
+            return Gone(every[0][1], Surety.MAYBE)
         if len(every) == len(things):
             return min(
                 (Gone(death, self._surety(things, death, under), True) for _, death in every),
@@ -583,7 +592,7 @@ def carried(
         }
         for root, known in state.dead.items()
     }
-    return Buffers(state.names, state.parts, dead, state.viewed)
+    return Buffers(state.names, state.parts, dead, state.viewed, state.rows)
 
 
 def undecided(state: Buffers) -> Buffers:
@@ -597,4 +606,4 @@ def undecided(state: Buffers) -> Buffers:
         }
         for root, known in state.dead.items()
     }
-    return Buffers(state.names, state.parts, dead, state.viewed)
+    return Buffers(state.names, state.parts, dead, state.viewed, state.rows)

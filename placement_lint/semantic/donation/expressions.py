@@ -23,7 +23,7 @@ from placement_lint.semantic.donation.callables import (
 )
 from placement_lint.semantic.donation.choices import NOTHING, Choice, either, part_of, unlikely
 from placement_lint.semantic.donation.meetings import joined
-from placement_lint.semantic.donation.parts import BufferPart, item_of
+from placement_lint.semantic.donation.parts import BufferPart, item_of, may_be_row
 from placement_lint.semantic.donation.readings import DonationReadings
 from placement_lint.syntax.calls import integer_value, string_value
 from placement_lint.syntax.tree import children
@@ -307,7 +307,7 @@ class DonationExpressions(DonationReadings, ABC):
             if self.nature(held) is Nature.ARRAY and not key.startswith("['"):
                 self.read(node.value, held)
                 return self.fresh(Nature.ARRAY)
-            things = self.parts(held, key, lambda each: self.item(each, key))
+            things = self._taken(held, self.parts(held, key, lambda each: self.item(each, key)))
             self._see(node, things)
             return things
         if key == "[:]":
@@ -330,7 +330,14 @@ class DonationExpressions(DonationReadings, ABC):
             return self.fresh(Nature.ARRAY)
         if self.nature(held) is Nature.DATA:
             return DATA
-        return self._some_item(held)
+        return self._taken(held, self._some_item(held))
+
+    def _taken(self, held: Things, items: Things) -> Things:
+        """Remember which items may be copies of rows: those of what may be an array."""
+        if self.nature(held) is not Nature.TREE:
+            found = (each for each in items if isinstance(each, BufferPart) and may_be_row(each))
+            self.state.rows.update(each for each in found if self.state.death(each) is None)
+        return items
 
     def _some_item(self, held: Things) -> Things:
         """Return one of the items of a container, of which it is not known which one."""

@@ -35,7 +35,7 @@ def maybe_skipped(state: Buffers, entered: Buffers, roots: list[Root], since: in
         for root, known in state.parts.items()
     }
     less = less_sure(state, entered)
-    return Buffers(names, parts, less.dead, state.viewed)
+    return Buffers(names, parts, less.dead, state.viewed, state.rows)
 
 
 class Meeting:
@@ -88,7 +88,7 @@ def less_sure(state: Buffers, entered: Buffers) -> Buffers:
             )
             for keys, death in known.items()
         }
-    return Buffers(state.names, state.parts, dead, state.viewed)
+    return Buffers(state.names, state.parts, dead, state.viewed, state.rows)
 
 
 def joined(
@@ -113,6 +113,7 @@ def joined(
             _joined_parts(meeting, roots, since),
             _joined_deaths(result.dead, other.dead, where, since),
             result.viewed | other.viewed,
+            result.rows,
         )
     return result
 

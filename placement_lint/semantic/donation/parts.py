@@ -49,6 +49,13 @@ def is_any(part: BufferPart) -> bool:
     return bool(part.keys) and part.keys[-1][1] == "*"
 
 
+def may_be_row(part: BufferPart) -> bool:
+    """Return whether a part is an item by a number, or by a key that is not known: of an array it
+    is a copy of a row.
+    """
+    return bool(part.keys) and part.keys[-1][0] == "[" and part.keys[-1][1] != "'"
+
+
 def around(leaf: BufferPart) -> list[BufferPart]:
     """Return what a thing is a part of, the whole first, and itself."""
     return [BufferPart(leaf.root, leaf.keys[:count]) for count in range(len(leaf.keys) + 1)]

@@ -138,6 +138,8 @@ class DonationsTaken(DonationsCarried):
                         # It may be in two things, of which the argument is one only.
                         earlier = None
                 if earlier is not None and (one[1] or earlier[1]):
+                    if part in self.state.rows and part not in perhaps:
+                        at_most = Surety.MAYBE
                     self._note_repeat(node, donor, (earlier, one), at_most)
                 perhaps.setdefault(part, (one, surety))
         for part, one in found.items() if rests else ():
