@@ -6,7 +6,8 @@ is in it. `protocols` and `class_protocols` say what each part needs of the othe
 - Statements: `statements`, `targets` (assignment), `patterns` (of match statements), `narrowing`
   (tests of types), `entered_contexts` (of a with statement), `contexts` and `context_managers`
   (what a context changes), `context_decorators`.
-- Expressions: `expressions`, `literals`, `operators`, `subscripts`, `iteration`, `getters`.
+- Expressions: `expressions`, `literals`, `operators`, `subscripts`, `iteration` and `mesh_rounds`
+  (loops that make meshes), `getters`.
 - Operations on arrays, which decide what is copied: `operations`, `operand_layouts`,
   `placed_results`, `meshes`, `split_alike`.
 - Calls: `program_calls`, `computation_calls` (of what `jax.jit` gives), `arguments`, `functions`

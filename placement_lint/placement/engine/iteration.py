@@ -45,12 +45,14 @@ from placement_lint.placement.domain.values import (
     sole,
     value,
 )
+from placement_lint.placement.engine.mesh_rounds import counted, makes_meshes_of, rows
 from placement_lint.placement.engine.pytrees import has_object
 from placement_lint.syntax.calls import integer_value
 from placement_lint.syntax.collection_methods import EXTENDING
+from placement_lint.syntax.dotted import said
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from placement_lint.placement.domain.state import State
     from placement_lint.placement.engine.protocols import Evaluator
@@ -149,7 +151,9 @@ class Iteration:
         return value(Sequence(known, element, self.on.targets.made(node)))
 
     def dict_comprehension(self, node: cst.DictComp, state: State) -> Value:
-        kept = self._kept_items(node.for_in, state)
+        kept: Iterable[Value] | None = self._kept_items(node.for_in, state)
+        if kept is None:
+            kept = self._meshes_of(node.for_in, [node.value], state)
         if kept is None:
             _, element = self._comprehended(node.for_in, [node.key, node.value], state)
             return value(Mapping((), element, self.on.targets.made(node)))
@@ -159,7 +163,9 @@ class Iteration:
                 self.on.targets.assign(node.for_in.target, pair, state)
                 key = sole(self.on.evaluate(node.key, state))
                 held = self.on.evaluate(node.value, state)
-                text = key.text if isinstance(key, Plain) else None
+                text: Key | None = None
+                if isinstance(key, Plain):
+                    text = key.number if key.text is None else key.text
                 if text is None:
                     return value(Mapping((), UNKNOWN, self.on.targets.made(node)))
                 found[text] = held
@@ -210,7 +216,7 @@ class Iteration:
         Of anything else only what it gives of all. Words are names of axes, and keys of tables of
         them: which one belongs to which dimension matters.
         """
-        words = self._words(for_in, state)
+        words = self._words(for_in, state) or self._meshes_of(for_in, [result], state)
         if words is None:
             return None, self._comprehended(for_in, [result], state)[0]
         found: list[Value] = []
@@ -219,6 +225,35 @@ class Iteration:
                 self.on.targets.assign(for_in.target, word, state)
                 found.append(self.on.evaluate(result, state))
         return tuple(found), join(*found)
+
+    def _meshes_of(
+        self, for_in: cst.CompFor, results: list[cst.BaseExpression], state: State
+    ) -> tuple[Value, ...] | None:
+        """Return the items of a comprehension that makes a mesh of each of a few."""
+        if for_in.ifs or for_in.inner_for_in is not None or for_in.asynchronous is not None:
+            return None
+        return self.meshes_of(for_in.target, for_in.iter, results, state)
+
+    def meshes_of(
+        self,
+        target: cst.BaseExpression,
+        iterable: cst.BaseExpression,
+        bodies: Iterable[cst.CSTNode],
+        state: State,
+    ) -> tuple[Value, ...] | None:
+        """Return the numbers, or the rows of devices, of each of which a loop makes a mesh."""
+        if not isinstance(target, cst.Name) or self.program.nth >= (_MOST_WORDS + 1) ** 2:
+            return None
+        if not makes_meshes_of(target.value, bodies, self.on.tree):
+            return None
+
+        def evaluated(node: cst.BaseExpression) -> Value:
+            return self.on.evaluate(node, state)
+
+        is_reshaped = isinstance(iterable, cst.Call) and said(iterable.func) == "reshape"
+        if is_reshaped or _is_read_only(iterable):
+            return rows(evaluated(iterable))
+        return counted(iterable, self.names, evaluated)
 
     def rounds(self, items: tuple[Value, ...]) -> Iterator[Value]:
         """Yield the items of a loop that is executed item by item, each in a round of its own."""

@@ -54,6 +54,7 @@ _AXIS_TYPES = {
     for cls in ("AxisType", "AxisTypes")
     for name, axis_type in (("Auto", AxisType.AUTO), ("Explicit", AxisType.EXPLICIT))
 }
+_MOST_ROWS = 64
 _MEMORIES = {"device": Memory.DEVICE, "pinned_host": Memory.PINNED}
 _SPACES = {
     "jax.memory.Space.Device": value(Sharding(memory=Memory.DEVICE)),
@@ -171,10 +172,12 @@ def _either(grids: list[DeviceGrid]) -> DeviceGrid:
 
 
 def _asked_for(devices: DeviceList) -> int | None:
-    """Return how many devices a list is meant to have: the first so many, `jax.devices()[:8]`."""
+    """Return how many devices a list is meant to have: `jax.devices()[:8]`, or `[4:8]` of them."""
     start, stop, step = devices.part
-    is_counted = stop is not None and stop > 0 and not start and step in {None, 1}
-    return stop if is_counted else None
+    first = start or 0
+    if stop is None or not 0 <= first < stop or step not in {None, 1}:
+        return None
+    return stop - first
 
 
 def _is_row(held: Value) -> bool:
@@ -200,6 +203,25 @@ def reshaped(grid: DeviceGrid, shape: tuple[int | None, ...] | None) -> DeviceGr
     if devices is not None and len(sizes) == len(shape):
         devices = replace(devices, number=math.prod(sizes))
     return DeviceGrid(devices, shape)
+
+
+def rows_of(grid: DeviceGrid) -> list[DeviceGrid] | None:
+    """Return the parts of an array of devices along its first dimension, the whole shape of which
+    is known; None where it is not known which devices each of them has.
+    """
+    if grid.devices is None or grid.shape is None or len(grid.shape) < 2:
+        return None
+    sizes = [size for size in grid.shape if size is not None]
+    if len(sizes) < len(grid.shape) or sizes[0] > _MOST_ROWS:
+        return None
+    each = math.prod(sizes[1:])
+    found: list[DeviceGrid] = []
+    for row in range(sizes[0]):
+        devices = grid.devices.sliced((row * each, (row + 1) * each, None))
+        if devices is None:
+            return None
+        found.append(DeviceGrid(replace(devices, number=each), tuple(sizes[1:])))
+    return found
 
 
 def grid_method(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections import abc
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from collections.abc import Set as AbstractSet
     from contextlib import AbstractContextManager
 
@@ -531,6 +531,14 @@ class IterationProtocol(Protocol):
 
     def each(
         self, node: cst.BaseExpression, held: Value, state: State, *, axes: bool = ...
+    ) -> tuple[Value, ...] | None: ...
+
+    def meshes_of(
+        self,
+        target: cst.BaseExpression,
+        iterable: cst.BaseExpression,
+        bodies: Iterable[cst.CSTNode],
+        state: State,
     ) -> tuple[Value, ...] | None: ...
 
     def rounds(self, items: tuple[Value, ...]) -> Iterator[Value]: ...

@@ -350,6 +350,8 @@ class Statements:
             axes = self.module.makes_shardings(node.body)
             iteration = self.expressions.iteration
             items = iteration.each(node.iter, iteration.of_view(held, state), state, axes=axes)
+            if items is None and axes:
+                items = iteration.meshes_of(node.target, node.iter, [node.body], state)
             if items is not None:
                 return self._item_by_item(node, items, state)
         with self.expressions.loop():

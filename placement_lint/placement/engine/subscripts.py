@@ -25,6 +25,7 @@ from placement_lint.placement.domain.values import (
     DOUBT,
     DOUBTFUL,
     NONE,
+    NOTHING,
     UNKNOWN,
     Anything,
     AnyTree,
@@ -38,7 +39,7 @@ from placement_lint.placement.domain.values import (
     sole,
     value,
 )
-from placement_lint.placement.engine.meshes import number_of
+from placement_lint.placement.engine.meshes import number_of, rows_of
 from placement_lint.placement.facts.annotations import is_bound_as_text
 from placement_lint.placement.facts.array_indices import is_of_array
 from placement_lint.syntax.calls import integer_value
@@ -109,8 +110,8 @@ class Subscripts:
         if is_slice and any(isinstance(atom, DeviceList) for atom in held):
             devices = _part_of_devices(held, self._bounds(node, state))
             return devices or value(Sequence(None, element_of(held)))
-        if isinstance(grid := sole(held), DeviceGrid) and not isinstance(key, int):
-            return value(_part_of_grid(grid, node, self._bounds(node, state)))
+        if isinstance(grid := sole(held), DeviceGrid) and (key is None or rows_of(grid)):
+            return _part_of_grid(grid, node, key, self._bounds(node, state))
         part = self._known_slice(held, node, state)
         if part is not None:
             return value(replace(part, site=self.on.targets.made(node)))
@@ -384,14 +385,22 @@ def _part_of_devices(held: Value, part: Part | None) -> Value | None:
     return None if devices is None else value(replace(only, part=devices.part))
 
 
-def _part_of_grid(grid: DeviceGrid, node: cst.Subscript, part: Part | None) -> DeviceGrid:
-    """Return a part of an array of devices: of which devices, only of those in one row is known."""
+def _part_of_grid(
+    grid: DeviceGrid, node: cst.Subscript, key: Key | None, part: Part | None
+) -> Value:
+    """Return a part of an array of devices: of which devices, only of those in one row is known.
+
+    Or one of the rows, where the shape is known.
+    """
+    if isinstance(key, int):
+        rows = rows_of(grid) or []
+        return value(rows[key]) if -len(rows) <= key < len(rows) else NOTHING
     if grid.shape is None or len(grid.shape) != 1 or len(node.slice) != 1:
-        return DeviceGrid(None)
+        return value(DeviceGrid(None))
     if part is None:
         is_slice = isinstance(node.slice[0].slice, cst.Slice)
-        return DeviceGrid(None, (None,) if is_slice else None)
-    return DeviceGrid(None if grid.devices is None else grid.devices.sliced(part), (None,))
+        return value(DeviceGrid(None, (None,) if is_slice else None))
+    return value(DeviceGrid(None if grid.devices is None else grid.devices.sliced(part), (None,)))
 
 
 def _is_grid(node: cst.BaseExpression) -> bool:

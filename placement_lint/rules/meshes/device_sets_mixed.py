@@ -29,8 +29,10 @@ class DeviceSetsMixed(Rule):
     jitted, mapped or differentiated functions, if one operand is on a mesh and another is on a
     single device, on a mesh of other devices, or on a mesh of the same devices in another order.
     Operands are followed through names, attributes, functions and the files of a run. The devices
-    of a mesh must be known: `jax.devices()`, a literal slice of them, a list of devices, or all
-    devices by `jax.make_mesh` and `create_device_mesh`. If the program has set a mesh by
+    of a mesh must be known: `jax.devices()`, a literal slice of them, a list of devices, all
+    devices by `jax.make_mesh` and `create_device_mesh`, or what a loop or a comprehension takes by
+    a few numbers, `devices[4 * i : 4 * i + 4]`, or as the rows of an array of devices. If the
+    program has set a mesh by
     `jax.set_mesh`, it also finds operations on an array on a single device or on another mesh,
     which raise even without a second operand.
 
