@@ -32,6 +32,8 @@ class ShardedCall(NamedTuple):
     constrains an array its sharding."""
     meshes: MeshesInForce
     """The meshes in force where it ran."""
+    is_on_device: bool = False
+    """What is put somewhere surely is in the own memory of devices, or a NumPy array."""
 
 
 @dataclass
@@ -48,9 +50,17 @@ class ShardedCalls:
     """Operations on arrays that are in the memory of the host: for each execution the operands,
     places and values."""
 
-    def saw(self, node: int, running: Running, meshes: MeshesInForce, *given: Value) -> None:
+    def saw(
+        self,
+        node: int,
+        running: Running,
+        meshes: MeshesInForce,
+        *given: Value,
+        is_on_device: bool = False,
+    ) -> None:
         """Remember what a call was given."""
-        self.seen.setdefault(node, set()).add(ShardedCall(running, given, meshes))
+        seen = ShardedCall(running, given, meshes, is_on_device)
+        self.seen.setdefault(node, set()).add(seen)
 
     def saw_compiled(
         self, node: int, running: Running, meshes: MeshesInForce, *given: Value

@@ -32,7 +32,9 @@ from placement_lint.placement.domain.values import (
     MAX_ALTERNATIVES,
     NONE,
     UNKNOWN,
+    Array,
     DefaultDeviceContext,
+    Host,
     Mapping,
     Plain,
     PlainContext,
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from placement_lint.placement.domain.devices import Device
+    from placement_lint.placement.domain.values import Atom
     from placement_lint.placement.engine.arguments import CallArguments, Operand
 
 _OF_SHARD_MAP = ("mesh", "in_specs", "out_specs")
@@ -432,8 +435,18 @@ def saw_target(
     if target is None:
         return None
     held = call.evaluate(target)
-    call.saw_sharded(UNKNOWN if is_on_host([(0, put)]) else held)
+    given = UNKNOWN if is_on_host([(0, put)]) else held
+    call.saw_sharded(given, is_on_device=bool(put) and all(map(_is_in_own_memory, put)))
     return place_of(held) or _on_mesh_in_force(call, held)
+
+
+def _is_in_own_memory(atom: Atom) -> bool:
+    """Return whether something is an array in the own memory of devices, or will be put there."""
+    if not isinstance(atom, Array):
+        return isinstance(atom, Host)
+    if atom.sharding is not None:
+        return atom.sharding.is_named
+    return not atom.committed or atom.device is not None
 
 
 def _on_mesh_in_force(call: LibraryCall, held: Value) -> Sharding | None:

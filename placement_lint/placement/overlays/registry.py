@@ -134,11 +134,15 @@ class LibraryCall:
         """Note that arrays go to something that nobody follows."""
         self.on.escapes(held, self.state)
 
-    def saw_sharded(self, *given: Value) -> None:
+    def saw_sharded(self, *given: Value, is_on_device: bool = False) -> None:
         """Remember what the call was given that has to do with shardings."""
         program = self.program
         self.on.record.sharded_calls.saw(
-            self.index(self.node), program.running, program.meshes_in(self.state), *given
+            self.index(self.node),
+            program.running,
+            program.meshes_in(self.state),
+            *given,
+            is_on_device=is_on_device,
         )
 
     def may_change(self, held: Value) -> None:

@@ -10,7 +10,12 @@ import libcst as cst
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.sharded import IGNORING
 from placement_lint.jaxmodel.sharded_operations import SPLIT_ALIKE, SPLIT_ALIKE_METHODS
-from placement_lint.jaxmodel.tracing import COMPILING_WORDS, OVER_WHOLE_ARRAYS, TraceKind
+from placement_lint.jaxmodel.tracing import (
+    COMPILING,
+    COMPILING_WORDS,
+    OVER_WHOLE_ARRAYS,
+    TraceKind,
+)
 from placement_lint.placement.domain.contents import functions_in
 from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.sharding import Sharding
@@ -18,7 +23,6 @@ from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.meshes.compiled_callers import is_only_called, uses_of
 from placement_lint.rules.meshes.shardings import (
-    MEMORIES,
     Auto,
     axes_of,
     calls_at,
@@ -29,7 +33,6 @@ from placement_lint.rules.meshes.shardings import (
     may_know_shardings,
     may_run_at_compile_time,
     names_memories,
-    says,
 )
 from placement_lint.semantic.enclosing import is_asserted_to_fail
 from placement_lint.semantic.followed import bound_before
@@ -45,10 +48,6 @@ if TYPE_CHECKING:
 _CONSTRAINT = "jax.lax.with_sharding_constraint"
 _PUT = "jax.device_put"
 _STAGED = frozenset({TraceKind.STAGED})
-_CREATORS = frozenset(
-    f"jax.numpy.{name}" for name in "arange empty eye full identity linspace ones tri zeros".split()
-)
-_SAME_ARRAY = SPLIT_ALIKE_METHODS | {"ravel", "reshape", "transpose"}
 _MOST_STEPS = 6
 """Of a value that is computed element by element of another one."""
 
@@ -115,11 +114,12 @@ class ShardingIgnoredInJit(Rule):
     function passed to `jax.shard_map` or `jax.pmap`; in the Python function of a callback; under
     `jax.ensure_compile_time_eval`; behind a test whether the array is a tracer. A sharding that
     splits nothing, such as `NamedSharding(mesh, PartitionSpec())`, for an argument: one that is on
-    one device is copied to all others, as written. A single device (JDP403). Memory kinds, and all
-    shardings in a file that uses memory kinds, or in a program that does, if the array was not made
-    in the function: a `device_put` between memories works. Meshes with Explicit axes, including
-    `jax.make_mesh` without `axis_types` from JAX 0.9.0 on: there the call changes the type of the
-    array.
+    one device is copied to all others, as written. A single device (JDP403). Memory kinds; and, in
+    a program that puts arrays into the memory of the host, arguments that are not known to be in
+    the device's memory at each call, or whose function or sharding is named for it (`fetch`,
+    `on_device`): a `device_put` between memories works. Policies of `jax.checkpoint` put no
+    argument there. Meshes with Explicit axes, including `jax.make_mesh` without `axis_types` from
+    JAX 0.9.0 on: there the call changes the type of the array.
 
     ## Verified by
     The proof puts rows to a mesh of eight devices in a jitted function, and finds all rows on each
@@ -159,12 +159,16 @@ class ShardingIgnoredInJit(Rule):
         splitting = [gathers or _splitting(call, ctx) for call in seen]
         if None in splitting or depends_on_tracing(node, ctx):
             return
-        if names_memories(ctx) and not _is_made_on_device(node, ctx):
-            return
+        if put.is_function and names_memories(ctx):
+            # Only what has something to report needs it.
+            from placement_lint.rules.meshes.memories import is_on_device, uses_host_memory
+
+            if uses_host_memory(ctx) and not is_on_device(node, ctx):
+                return
         if may_run_at_compile_time(ctx):
             return
         traced_by = ctx.module.fact(TracedFunctions).around(node, _STAGED)
-        if traced_by is not None and traced_by.tracing.name not in OVER_WHOLE_ARRAYS:
+        if _sees_parts(node, ctx):
             return
         is_certain = traced_by is not None and traced_by.is_certain
         if not is_certain and not is_only_called(node, ctx):
@@ -182,6 +186,19 @@ class ShardingIgnoredInJit(Rule):
                 *made_at(node, ctx, *_shardings(seen)),
             ),
         )
+
+
+def _sees_parts(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether a function around a call is given parts of arrays, by `jax.shard_map`.
+
+    Also where the mapped function is compiled: `jax.jit(jax.shard_map(body, …))`.
+    """
+    traced = ctx.module.fact(TracedFunctions)
+    return any(
+        by.tracing.kind in COMPILING and by.tracing.name not in OVER_WHOLE_ARRAYS
+        for around in ctx.ancestors(node)
+        for by in traced.of(around)
+    )
 
 
 @dataclass(frozen=True)
@@ -286,32 +303,6 @@ def _alike(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         return node.func.value if node.func.attr.value in SPLIT_ALIKE_METHODS else None
     return None
-
-
-def _is_made_on_device(node: cst.Call, ctx: Context) -> bool:
-    """Return whether what is put was made in this function, in the memory of the device.
-
-    Beside an array in another memory JAX would refuse it. Only other files may speak of memories.
-    """
-    operand = Arguments(node).get(0, "x")
-    following = [] if operand is None or says(ctx, *MEMORIES) else [operand]
-    for _ in range(_MOST_STEPS):
-        if not following:
-            break
-        made: cst.CSTNode | None = following.pop(0)
-        if isinstance(made, cst.Name):
-            made = bound_before(made, ctx)
-        if isinstance(made, cst.BinaryOperation):
-            following += [made.left, made.right]
-        elif isinstance(made, cst.Call):
-            name = ctx.called(made) or ""
-            if name in _CREATORS or name.startswith("jax.random."):
-                return True
-            if name in SPLIT_ALIKE and made.args:
-                following.append(made.args[0].value)
-            elif isinstance(made.func, cst.Attribute) and made.func.attr.value in _SAME_ARRAY:
-                following.append(made.func.value)
-    return False
 
 
 def _all_on_auto(seen: frozenset[ShardedCall], ctx: Context, *, whole: bool) -> bool:
