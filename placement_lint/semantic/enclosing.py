@@ -188,6 +188,14 @@ def conditions_say(
     return any(_decide(test, asks, wanted=wanted) for test, wanted in conditions(node, ctx))
 
 
+def is_conditional(node: cst.CSTNode, ctx: FileView) -> bool:
+    """Return whether a condition in a function may choose for what a node runs."""
+    around = (each for _, each in ancestors_in_function(node, ctx))
+    choosing = (cst.Assert, cst.If, cst.IfExp, cst.MatchCase, cst.ExceptHandler)
+    before = (*passed_exits(node, ctx), *passed_asserts(node, ctx), *around)
+    return any(isinstance(each, choosing) for each in before)
+
+
 def _is_of_tracers(handler: cst.ExceptHandler | cst.ExceptStarHandler, ctx: FileView) -> bool:
     kinds = _caught(handler)
     return bool(kinds) and all(ctx.name(kind) in _TRACER_ERRORS for kind in kinds)

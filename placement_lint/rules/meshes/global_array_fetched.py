@@ -62,8 +62,9 @@ class GlobalArrayFetched(Rule):
     several processes: one that calls `jax.distributed.initialize`, `jax.process_index()` or
     `jax.process_count()`. To compare `jax.process_index()` with 0 is not enough.
 
-    If the mesh has several axes and their sizes are unknown, such as those of a configuration, the
-    axis that splits the array may have one device. Then only the result of
+    If the mesh has several axes and their sizes are unknown, such as those of a configuration file,
+    the axis that splits the array may have one device; fields of a dataclass of settings that are
+    set once are known. If they are unknown, only the result of
     `jax.make_array_from_process_local_data` is reported by default, and other arrays with
     `--min-confidence possible`.
 
@@ -198,7 +199,7 @@ def _check(
     if not ctx.module.is_executed and not says_it_has_several_processes(ctx):
         return
     held = ctx.flow.value(array)
-    split = held_in_part(held, in_trees=in_trees) if held else None
+    split = held_in_part(held, ctx, in_trees=in_trees) if held else None
     if split is None or not works_with_other_processes(ctx):
         return
     if is_silent_at(array, node, ctx, _FAILURES):

@@ -112,7 +112,7 @@ class LocalArrayToGlobalSharding(Rule):
         # Last, since it asks for the imports of the file.
         if not works_with_other_processes(ctx):
             return
-        is_committed = spans_processes(sharding) and _is_of_one_device(ctx.flow.value(given))
+        is_committed = spans_processes(sharding, ctx) and _is_of_one_device(ctx.flow.value(given))
         if not is_committed and not differs_between_processes(given, ctx):
             return
         if is_silent_at(node, node, ctx, _FAILURES):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
@@ -12,7 +11,7 @@ from placement_lint.findings import Severity
 from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
-from placement_lint.rules.meshes.known_shapes import known_shape, leaves_of, written_shape
+from placement_lint.rules.meshes.known_shapes import known_shape, leaves_of
 from placement_lint.rules.meshes.passed_on import function_of, given_for
 from placement_lint.rules.meshes.shardings import (
     calls_at,
@@ -24,10 +23,10 @@ from placement_lint.semantic.enclosing import (
     ancestors_in_function,
     is_asserted_to_fail,
     is_caught,
+    is_conditional,
     passed_asserts,
     passed_exits,
 )
-from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import parameter_named
 
@@ -55,7 +54,9 @@ class ShardingDoesNotFit(Rule):
     mesh and the spec are known, and a dimension cannot be split into as many equal parts as the
     spec says, or the spec has more entries than the array has dimensions. The sizes of a mesh may
     be numbers that are passed to what makes it, `get_mesh(data=2, model=4)`, or fields of a
-    dataclass of settings that are set once. A mesh of `jax.devices()[:8]` is taken to have eight.
+    dataclass of settings that are set once. A mesh of `jax.devices()[:8]` is taken to have eight;
+    it may be one of those that a loop or a comprehension makes of a few numbers, or of the rows of
+    an array of devices.
     A dimension of the array may be computed (`WIDTH + 1`). The array may be a slice (`x[-100:]`),
     `x.T`, or one of a dict or tuple that is written out in the call. Where a function puts what it
     is given, its call with an array that does not fit is reported.
@@ -196,7 +197,7 @@ def _passed_on(facts: ModuleFacts) -> list[_PassedOn]:
         ]
         # What is asked last has the file interpreted.
         every = [call.given[0] for call in calls_at(node, ctx)] if fitting else []
-        if not every or _may_fail(node, ctx) or _is_chosen(node, ctx):
+        if not every or _may_fail(node, ctx) or is_conditional(node, ctx):
             continue
         targets = {} if placing is None else {id(c): (e, t) for c, e, t in given_for(placing, ctx)}
         for call, passed, there, known in fitting:
@@ -206,14 +207,6 @@ def _passed_on(facts: ModuleFacts) -> list[_PassedOn]:
             if first is not None and not _asks_for_size(call, passed, there):
                 found.setdefault(id(call), _PassedOn(node, call, there, first[0]))
     return [*found.values()]
-
-
-def _is_chosen(node: cst.Call, ctx: Context) -> bool:
-    """Return whether a condition in a function may choose for which arrays a call runs."""
-    around = (each for _, each in ancestors_in_function(node, ctx))
-    choosing = (cst.Assert, cst.If, cst.IfExp, cst.MatchCase, cst.ExceptHandler)
-    before = (*passed_exits(node, ctx), *passed_asserts(node, ctx), *around)
-    return any(isinstance(each, choosing) for each in before)
 
 
 def _asks_for_size(call: cst.Call, given: cst.BaseExpression, ctx: Context) -> bool:
@@ -248,7 +241,10 @@ def _problem(shape: Shape, sharding: Sharding, ctx: Context) -> str | None:
             f"{spec} is for {len(spec.parts)} dimension{'s' * (len(spec.parts) > 1)}, and the "
             f"array has {len(shape)}: ValueError"
         )
-    mesh = None if mesh is None else _configured(mesh, ctx)
+    # Only what has something to report needs it.
+    from placement_lint.rules.meshes.mesh_sizes import with_known_sizes
+
+    mesh = None if mesh is None else with_known_sizes(mesh, ctx)
     for position, (part, size) in enumerate(zip(spec.parts, shape, strict=False)):
         ways = None if mesh is None else _ways(part, mesh)
         if size and ways and size % ways:
@@ -259,36 +255,6 @@ def _problem(shape: Shape, sharding: Sharding, ctx: Context) -> str | None:
                 f"as {spec} says over the mesh {mesh}: ValueError"
             )
     return None
-
-
-def _configured(mesh: Mesh, ctx: Context) -> Mesh:
-    """Return a mesh with the sizes of its axes, where these are numbers of the program's settings.
-
-    `Mesh(np.array(jax.devices()).reshape(config.data, 2), …)`, `jax.make_mesh((config.data,), …)`.
-    """
-    if mesh.axes is None or mesh.made is None or None not in (mesh.sizes or (None,)):
-        return mesh
-    there = ctx.beside(mesh.made.module)
-    made = None if there is None else there.tree.nodes[mesh.made.node]
-    if there is None or not isinstance(made, cst.Call):
-        return mesh
-    name = there.called(made) or ""
-    given = Arguments(made).get(0, "devices", "axis_shapes", "axis_sizes")
-    if given is None or not name.endswith((".Mesh", ".make_mesh")):
-        return mesh
-    written = followed(given, there)
-    sizes: Shape | None = None
-    if name.endswith(".make_mesh"):
-        sizes = written_shape([written], there)
-    elif isinstance(written, cst.Call) and isinstance(written.func, cst.Attribute):
-        is_reshaped = written.func.attr.value == "reshape" and not Arguments(written).keywords
-        sizes = written_shape(Arguments(written).positional, there) if is_reshaped else None
-    if sizes is None or len(sizes) != len(mesh.axes):
-        return mesh
-    # What the interpreter knows is so in this execution.
-    known = mesh.sizes or (None,) * len(sizes)
-    pairs = zip(known, sizes, strict=False)
-    return replace(mesh, sizes=tuple(other if one is None else one for one, other in pairs))
 
 
 def _ways(part: Part, mesh: Mesh) -> int | None:

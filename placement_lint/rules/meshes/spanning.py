@@ -141,12 +141,12 @@ def _excuses(test: cst.BaseExpression, ctx: Context, *, truth: bool) -> bool:
     return False
 
 
-def spans_processes(sharding: Sharding | None) -> bool:
+def spans_processes(sharding: Sharding | None, ctx: Context) -> bool:
     """Return whether a sharding surely leaves each of several processes with a part only."""
-    return sharding is not None and _sure_span(sharding) is Confidence.LIKELY
+    return sharding is not None and _sure_span(sharding, ctx) is Confidence.LIKELY
 
 
-def _sure_span(sharding: Sharding) -> Confidence | None:
+def _sure_span(sharding: Sharding, ctx: Context) -> Confidence | None:
     """Return how sure it is that a sharding leaves each of several processes with a part only.
 
     Possible: along one of several axes there may be a single device.
@@ -160,7 +160,11 @@ def _sure_span(sharding: Sharding) -> Confidence | None:
         return Confidence.POSSIBLE
     if {*named} >= {*mesh.axes}:
         return Confidence.LIKELY
-    sizes = dict(zip(mesh.axes, mesh.sizes or (), strict=False))
+    # Only what may have something to report needs it.
+    from placement_lint.rules.meshes.mesh_sizes import with_known_sizes
+
+    mesh = with_known_sizes(mesh, ctx)
+    sizes = dict(zip(mesh.axes or (), mesh.sizes or (), strict=False))
     known = [sizes.get(axis) for axis in named]
     if any((size or 1) > 1 for size in known):
         return Confidence.LIKELY
@@ -195,14 +199,14 @@ class Split(NamedTuple):
     confidence: Confidence
 
 
-def held_in_part(held: Value, *, in_trees: bool = True) -> Split | None:
+def held_in_part(held: Value, ctx: Context, *, in_trees: bool = True) -> Split | None:
     """Return how the arrays in a value are split over processes; None where one may not be.
 
     `in_trees`: also those in something that may be a tree of arrays, or one array.
     """
     found = []
     for sharding in shardings_in(held, in_trees=in_trees):
-        confidence = None if sharding is None else _sure_span(sharding)
+        confidence = None if sharding is None else _sure_span(sharding, ctx)
         if sharding is None or confidence is None:
             return None
         found.append(Split(sharding, confidence))
