@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -9,6 +10,7 @@ import libcst as cst
 from placement_lint.placement.domain.mesh_contexts import MeshSource, is_none
 from placement_lint.placement.domain.sharding import Mesh, Sharding
 from placement_lint.rules.meshes.shardings import axes_of, leaves
+from placement_lint.semantic.enclosing import conditions, is_conditional, mentions_word
 from placement_lint.syntax.set_meshes import MeshSetting, mesh_setting
 
 if TYPE_CHECKING:
@@ -21,6 +23,11 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
 
+_MOST_CALLERS = 3
+"""Functions that call one another, up from a constraint."""
+_MOST_CALLS = 16
+_CHOOSING = ("auto", "axis_type", "constrain", "explicit", "mesh", "shard", "version")
+"""Words of a condition that may be about the axes of a mesh."""
 CONSTRAINT = "jax.lax.with_sharding_constraint"
 _NOT_KNOWN = frozenset({MeshSource.OUTSIDE, MeshSource.LEFT})
 
@@ -41,6 +48,35 @@ def constrained_meshes(calls: Iterable[ShardedCall], axis_type: AxisType) -> fro
     """Return the meshes of a constraint that always is along an axis of this type; else none."""
     each = [frozenset(_meshes(call.given[0], axis_type)) for call in calls]
     return frozenset[Mesh]().union(*each) if all(each) else frozenset()
+
+
+def meshes_of_some(
+    node: cst.CSTNode, calls: Collection[ShardedCall], axis_type: AxisType, ctx: Context
+) -> frozenset[Mesh]:
+    """Return the meshes of those executions of a constraint that surely are along an axis of this
+    type: objects of one class, or callers of one function, may be given other meshes.
+
+    None of them where some are not, and a condition may choose which.
+    """
+    found = [constrained_meshes([call], axis_type) for call in calls]
+    if not all(found) and (is_conditional(node, ctx) or _is_chosen_by_mesh(node, ctx)):
+        return frozenset()
+    return frozenset[Mesh]().union(*found)
+
+
+def _is_chosen_by_mesh(node: cst.CSTNode, ctx: Context, steps: int = _MOST_CALLERS) -> bool:
+    """Return whether what calls the function around a node may ask which mesh there is."""
+    from placement_lint.rules.commitment.mixtures import calls_by_name
+
+    function = ctx.function(node)
+    if not isinstance(function, cst.FunctionDef) or not steps:
+        return False
+    every = [*itertools.islice(calls_by_name(function.name.value, ctx), _MOST_CALLS + 1)]
+    return len(every) > _MOST_CALLS or any(
+        any(mentions_word(test, _CHOOSING, there) for test, _ in conditions(call, there))
+        or _is_chosen_by_mesh(call, there, steps - 1)
+        for call, there in every
+    )
 
 
 def _meshes(held: Value, axis_type: AxisType) -> Iterator[Mesh]:

@@ -13,9 +13,9 @@ from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.constraints import (
     CONSTRAINT,
-    constrained_meshes,
     constraints_in,
     may_be_set,
+    meshes_of_some,
 )
 from placement_lint.rules.meshes.shardings import Auto, is_auto, made_at, may_split
 from placement_lint.rules.meshes.single_arrays import sharding_of
@@ -116,7 +116,7 @@ class ExplicitMeshMisused(Rule):
         if ctx.module.fact(TracedFunctions).around(node, _SHARDED) is not None:
             return
         calls = ctx.module.fact(constraints_in).get(node, set())
-        meshes = constrained_meshes(calls, AxisType.EXPLICIT)
+        meshes = meshes_of_some(node, calls, AxisType.EXPLICIT, ctx)
         if meshes and not may_be_set(calls, ctx):
             ctx.report(
                 node,

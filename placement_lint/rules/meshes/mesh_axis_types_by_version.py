@@ -9,7 +9,7 @@ from placement_lint.jaxmodel.versions import written
 from placement_lint.placement.domain.sharding import AxisType, Mesh
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.meshes.constraints import constrained_meshes, constraints_in, may_be_set
+from placement_lint.rules.meshes.constraints import constraints_in, may_be_set, meshes_of_some
 from placement_lint.rules.meshes.shardings import EXPLICIT_BY_DEFAULT, says
 from placement_lint.semantic.version_guards import is_guarded
 from placement_lint.syntax.calls import Arguments
@@ -35,7 +35,7 @@ class MeshAxisTypesByVersion(Rule):
     Finds `jax.make_mesh(shape, names)` if the project supports both versions of JAX before 0.9.0
     and 0.9.0 or later. If it supports only the latter, or does not specify versions, it finds those
     calls whose mesh reaches `jax.lax.with_sharding_constraint`, through functions, attributes and
-    files.
+    files, be it one of several meshes that a class or a function is given.
 
     ## Why is this bad?
     Before JAX 0.9.0, such a mesh has Auto axes: the compiler decides how arrays are split, and
@@ -78,8 +78,9 @@ class MeshAxisTypesByVersion(Rule):
     Calls that pass `axis_types`, or may do so by `**options`; projects for JAX before 0.9.0 only.
     Calls under a condition on the version or on `AxisType`, or in a `try` that catches the
     exception of an older version. Files that use `reshard`, `out_sharding=` or Explicit axes. For
-    JAX 0.9.0 or later: meshes that reach no constraint, and constraints that may run under
-    `jax.set_mesh`, where they are assertions. `jax.sharding.Mesh`, whose axes are Auto in every
+    JAX 0.9.0 or later: meshes that reach no constraint; one of several meshes, where a condition
+    may choose which of them is constrained; and constraints that may run under `jax.set_mesh`,
+    where they are assertions. `jax.sharding.Mesh`, whose axes are Auto in every
     version.
 
     ## Verified by
@@ -135,8 +136,11 @@ def _constrained(node: cst.Call, ctx: Context) -> tuple[str, cst.CSTNode] | None
     made = ctx.flow.module.place(node)
     for path, facts in ctx.module.siblings.items():
         for constraint, calls in facts.fact(constraints_in).items():
-            meshes = constrained_meshes(calls, AxisType.BY_VERSION)
-            is_made_here = bool(meshes) and all(mesh.made == made for mesh in meshes)
+            there = ctx.beside(path)
+            if there is None:
+                continue
+            meshes = meshes_of_some(constraint, calls, AxisType.BY_VERSION, there)
+            is_made_here = any(mesh.made == made for mesh in meshes)
             if is_made_here and not may_be_set(calls, ctx):
                 return path, constraint
     return None
