@@ -179,11 +179,27 @@ def _may_be(called: Value, place: Place) -> bool:
 def _held(given: cst.BaseExpression, ctx: Context, wrong: str | Mesh) -> tuple[int, bool]:
     """Return how often an argument holds what is wrong, and whether it does so each time."""
     held = ctx.flow.value(given)
-    times = sum(_times(atom, wrong) for atom in leaves(held))
+    times = _most_times(held, wrong)
     if not times and isinstance(wrong, str) and ctx.flow.is_traced(given):
         # Of what JAX traces no values are kept.
         return _times_written(given, wrong, ctx), True
     return times, len(held) == 1
+
+
+def _most_times(held: Value, wrong: str | Mesh, depth: int = 4) -> int:
+    """Return how often a value holds what is wrong: of alternatives, the one that does most."""
+    from placement_lint.placement.domain.values import Mapping, Sequence
+
+    most = 0
+    for atom in held:
+        times = _times(atom, wrong)
+        if isinstance(atom, Sequence | Mapping) and depth:
+            parts = [*atom.parts()]
+            if isinstance(atom, Sequence) and atom.items is not None:
+                parts = [*atom.items]
+            times = sum(_most_times(part, wrong, depth - 1) for part in parts)
+        most = max(most, times)
+    return most
 
 
 def _times(atom: Atom, wrong: str | Mesh) -> int:
