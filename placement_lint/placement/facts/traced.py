@@ -195,13 +195,27 @@ class Traced:
         `init` of these is no method of the module.
         """
         made: set[str] = set()
-        others = {parameter.name.value for parameter in self.tree.every(cst.Param)}
+        others: set[str] = set()
+        for parameter in self.tree.every(cst.Param):
+            said_so = parameter.annotation is not None and parameter.annotation.annotation
+            is_made = self._is_of_optax(parameter.default) or self._is_of_optax(said_so or None)
+            (made if is_made else others).add(parameter.name.value)
         for assignment in self.tree.every(cst.Assign):
-            held = assignment.value
-            name = self.names.qualified(held.func) if isinstance(held, cst.Call) else None
-            is_made = name is not None and name.startswith("optax.")
-            (made if is_made else others).update(said(each.target) for each in assignment.targets)
+            is_made = self._is_of_optax(assignment.value)
+            names = {said(each.target) for each in assignment.targets}
+            if names != {said(assignment.value)}:
+                # `self.tx = tx` says nothing.
+                (made if is_made else others).update(names)
         return made - others - {""}
+
+    def _is_of_optax(self, node: cst.CSTNode | None) -> bool:
+        """Return whether an expression calls something of optax, or an annotation is of it."""
+        name = node.func if isinstance(node, cst.Call) else node
+        if not isinstance(name, cst.Attribute | cst.Name):
+            return False
+        is_type = name is node
+        called = self.names.qualified(name) or ""
+        return called.startswith("optax.Gradient" if is_type else "optax.")
 
     def _mark(
         self, node: cst.CSTNode, functions: dict[str, list[cst.FunctionDef]], found: set[int]
