@@ -180,6 +180,16 @@ class Identifier(Needs):
         return self._identifier in text.data and self._pattern.found_in(text.data)
 
 
+class AnyWord(Needs):
+    """The file has one of these identifiers anywhere, or by what it imports from other files."""
+
+    def __init__(self, *words: str) -> None:
+        self._bytes = frozenset(word.encode() for word in words)
+
+    def met_by(self, text: FileText) -> bool:
+        return not self._bytes.isdisjoint(text.words)
+
+
 class Pattern(Needs):
     """The file contains something that a regular expression matches."""
 

@@ -58,6 +58,8 @@ _BY_TEXT = ("import_module", "importorskip")
 
 _FROM_EXPORTS = (
     "_bound",
+    "_meant_by_called",
+    "_meant_by_loose",
     "above",
     "called",
     "called_at_import",
@@ -237,15 +239,33 @@ class Mentions:
 
     def _calls_of(self, names: frozenset[str]) -> Iterator[int | None]:
         """Yield the bracket of each call of one of these; None where there may be one."""
-        fits: dict[str, bool] = {}
-        for match in _CALLS.finditer(self._code):
-            chain = match[1]
-            if chain not in fits:
-                fits[chain] = not names.isdisjoint(self._meant_by([chain.strip(".")]))
-            if fits[chain]:
-                yield match.end() - 1
-        if not names.isdisjoint(self._meant_by_all(self._loose)):
+        brackets = [
+            bracket
+            for chain, every in self._brackets_by_chain.items()
+            if not names.isdisjoint(self._meant_by_called[chain])
+            for bracket in every
+        ]
+        yield from sorted(brackets)
+        if not names.isdisjoint(self._meant_by_loose):
             yield None
+
+    @functools.cached_property
+    def _brackets_by_chain(self) -> dict[str, list[int]]:
+        """The brackets of calls, by the dotted name that is called."""
+        found: dict[str, list[int]] = {}
+        for match in _CALLS.finditer(self._code):
+            found.setdefault(match[1].strip("."), []).append(match.end() - 1)
+        return found
+
+    @functools.cached_property
+    def _meant_by_called(self) -> dict[str, set[str]]:
+        """What each dotted name that is called may stand for."""
+        return {chain: self._meant_by([chain]) for chain in self._brackets_by_chain}
+
+    @functools.cached_property
+    def _meant_by_loose(self) -> set[str]:
+        """What the dotted names may stand for whose parts are apart."""
+        return self._meant_by_all(self._loose)
 
     def _names_function(self, argument: str) -> bool:
         """Return whether an argument may be a function of this file, or imported."""

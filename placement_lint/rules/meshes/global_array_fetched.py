@@ -8,6 +8,7 @@ import libcst as cst
 
 from placement_lint.findings import Confidence, Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Pattern, Uses
+from placement_lint.prefilter.mesh_names import NAMES_MESHES, SPLITS
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.shardings import made_at, may_know_meshes, may_split
 from placement_lint.rules.meshes.spanning import (
@@ -144,6 +145,8 @@ class GlobalArrayFetched(Rule):
     holds_on_any_mesh = True
     needs = AllOf(
         Jax(),
+        SPLITS,
+        NAMES_MESHES,
         AnyOf(
             Uses(*(name for name in _READING if not name.startswith("builtins."))),
             b"make_array_from_process_local_data",

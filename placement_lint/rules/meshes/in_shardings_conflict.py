@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.sharding import UNKNOWN_PART, Mesh, Sharding, Spec
-from placement_lint.prefilter.conditions import SHARDS, AllOf, Jax
+from placement_lint.prefilter.conditions import SHARDS, AllOf, AnyWord, Jax
+from placement_lint.prefilter.mesh_names import NAMES_MESHES, SPLITS
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.meshes.shardings import made_at, may_know_meshes, may_split, name_at
 from placement_lint.semantic.enclosing import failure_is_expected, is_caught
@@ -101,7 +102,7 @@ class InShardingsConflict(Rule):
     severity, fix = Severity.ERROR, Applicability.DISPLAY
     follows_callers = True
     holds_on_any_mesh = True
-    needs = AllOf(Jax(), SHARDS)
+    needs = AllOf(Jax(), AnyWord("in_shardings"), SPLITS, NAMES_MESHES, SHARDS)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         if not ctx.may_say({"in_shardings"}) or not may_split(ctx) or not may_know_meshes(ctx):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Confidence, Severity
-from placement_lint.prefilter.conditions import Uses
+from placement_lint.prefilter.conditions import AllOf, Uses
+from placement_lint.prefilter.mesh_names import NAMES_MESHES
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.per_process_values import differs_between_processes
 from placement_lint.rules.meshes.shardings import leaves, made_at, may_know_meshes
@@ -99,7 +100,7 @@ class LocalArrayToGlobalSharding(Rule):
     severity = Severity.ERROR
     follows_callers = True
     holds_on_any_mesh = True
-    needs = Uses("jax.device_put")
+    needs = AllOf(NAMES_MESHES, Uses("jax.device_put"))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         if not ctx.is_call(node, "jax.device_put") or not may_know_meshes(ctx):

@@ -9,11 +9,11 @@ import libcst as cst
 from placement_lint.findings import Confidence, Severity
 from placement_lint.placement.domain.sharding import Mesh, Spec
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
+from placement_lint.prefilter.mesh_names import MAKERS_OF_SPECS
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.iterated_specs import meets_each
 from placement_lint.rules.meshes.passed_on import asks_for_text, passing
 from placement_lint.rules.meshes.shardings import (
-    MAKERS_OF_SPECS,
     calls_at,
     is_unknown_alone,
     made_of,

@@ -12,6 +12,7 @@ from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.tracing import NAMED_SHARDINGS, SHARD_MAPS
 from placement_lint.placement.domain.sharding import Mesh, Spec
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
+from placement_lint.prefilter.mesh_names import NAMES_MESHES, NAMES_SPECS
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.meshes.bare_specs import (
     bare_specs,
@@ -120,6 +121,8 @@ class MeshAxisUnknown(Rule):
     holds_on_any_mesh = True
     needs = AllOf(
         Jax(),
+        NAMES_MESHES,
+        NAMES_SPECS,
         Uses(*NAMED_SHARDINGS, *SHARD_MAPS, CONSTRAINT, "jax.sharding.PartitionSpec", "jax.P"),
     )
 

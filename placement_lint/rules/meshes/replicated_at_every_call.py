@@ -11,6 +11,7 @@ import libcst as cst
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT
 from placement_lint.prefilter.conditions import SHARDS, AllOf, AnyOf, Identifier, Jax
+from placement_lint.prefilter.mesh_names import SPLITS
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.commitment_lost import is_certain
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
@@ -120,6 +121,7 @@ class ReplicatedAtEveryCall(Rule):
     needs = AllOf(
         Jax(),
         b"jit",
+        SPLITS,
         AnyOf(Identifier(b"for"), Identifier(b"while")),
         SHARDS,
     )

@@ -8,6 +8,7 @@ import libcst as cst
 
 from placement_lint.findings import Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses, passed
+from placement_lint.prefilter.mesh_names import SPLITS
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.shardings import made_at, may_split
 from placement_lint.rules.meshes.single_arrays import sharding_of
@@ -85,6 +86,7 @@ class ShardedArrayIterated(Rule):
     holds_on_any_mesh = True
     needs = AllOf(
         Jax(),
+        SPLITS,
         AnyOf(
             Uses("jax.device_put", "jax.lax.with_sharding_constraint"),
             b"make_array_from_callback",

@@ -20,6 +20,7 @@ from placement_lint.placement.domain.contents import functions_in
 from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses, passed
+from placement_lint.prefilter.mesh_names import NAMES_SHARDINGS
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.meshes.compiled_callers import is_only_called, uses_of
 from placement_lint.rules.meshes.shardings import (
@@ -142,6 +143,7 @@ class ShardingIgnoredInJit(Rule):
     holds_on_any_mesh = True
     needs = AllOf(
         Jax(),
+        NAMES_SHARDINGS,
         AnyOf(Uses(_PUT), passed(b"device")),
         AnyOf(*COMPILING_WORDS, Uses(_PUT)),
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from placement_lint.findings import Severity
-from placement_lint.prefilter.conditions import SHARDS, AllOf, Jax
+from placement_lint.prefilter.conditions import SHARDS, AllOf, AnyWord, Jax
+from placement_lint.prefilter.mesh_names import SPLITS
 from placement_lint.rules.base import Rule
 from placement_lint.rules.commitment.commitment_lost import optimizer_of, shapes_taken
 from placement_lint.rules.commitment.putting import is_put
@@ -93,7 +94,7 @@ class ShardingLost(Rule):
     advice = "Call it outside of jit, where the result follows, or pass `out_shardings`"
     severity = Severity.WARNING
     follows_callers = True
-    needs = AllOf(Jax(), SHARDS)
+    needs = AllOf(Jax(), SPLITS, AnyWord(*_TRANSFORMING), SHARDS)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         arguments = Arguments(node)

@@ -8,6 +8,11 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain.sharding import AxisType, Mesh, Sharding, Spec
+from placement_lint.prefilter.mesh_names import (
+    MAKERS_OF_MESHES,
+    MAKERS_OF_SHARDINGS,
+    MAKERS_OF_SPECS,
+)
 from placement_lint.semantic.set_attributes import may_set_attribute
 
 if TYPE_CHECKING:
@@ -54,7 +59,7 @@ def may_know_meshes(ctx: Context) -> bool:
 
     A file is executed for itself only then, and so it is for what follows.
     """
-    return ctx.may_say(_MAKERS_OF_MESHES)
+    return ctx.may_say(MAKERS_OF_MESHES)
 
 
 def may_know_specs(ctx: Context) -> bool:
@@ -64,7 +69,7 @@ def may_know_specs(ctx: Context) -> bool:
 
 def may_know_shardings(ctx: Context) -> bool:
     """Return whether a named sharding may be known in a file, be it that of an array."""
-    return ctx.may_say(_MAKERS_OF_SHARDINGS | _MAKERS_OF_MESHES)
+    return ctx.may_say(MAKERS_OF_SHARDINGS | MAKERS_OF_MESHES)
 
 
 def may_know_devices(ctx: Context) -> bool:
@@ -88,11 +93,9 @@ def is_unknown_alone(node: cst.BaseExpression, ctx: Context) -> bool:
 
 def may_split(ctx: Context) -> bool:
     """Return whether it may be known in a file how an array is split."""
-    return may_know_specs(ctx) and ctx.may_say(_MAKERS_OF_SHARDINGS)
+    return may_know_specs(ctx) and ctx.may_say(MAKERS_OF_SHARDINGS)
 
 
-_MAKERS_OF_MESHES = frozenset({"AbstractMesh", "Mesh", "make_mesh"})
-"""The last parts of the names of what makes a mesh; see `overlays.jax_sharding`."""
 _GIVING_DEVICES = frozenset({
     "create_device_mesh", "device", "devices", "jax_default_device", "local_devices",
 })  # fmt: skip
@@ -101,9 +104,6 @@ _KNOWN_ATTRIBUTES = frozenset({
     "jax_default_device", "mesh", "mT", "sharding", "spec", "update", "value",
 })  # fmt: skip
 """What the interpreter knows of objects of libraries; see `engine.classes`."""
-MAKERS_OF_SPECS = frozenset({"P", "PartitionSpec"})
-_MAKERS_OF_SHARDINGS = frozenset({"NamedSharding", "host_local_array_to_global_array"})
-"""Those of what makes a sharding of a mesh and a spec, or an array that has one."""
 
 
 def leaves(held: Value, depth: int = 4) -> Iterator[Atom]:

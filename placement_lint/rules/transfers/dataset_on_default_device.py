@@ -12,7 +12,7 @@ from placement_lint.jaxmodel.transfer import NUMPY_LOADERS, Effect
 from placement_lint.placement.domain import contents, program_values, values
 from placement_lint.placement.domain.consequences import Destination
 from placement_lint.placement.domain.devices import Device
-from placement_lint.prefilter.conditions import Uses
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import TREE_MAPS
 from placement_lint.rules.commitment.writing import effects, imports_of, put_back, written
@@ -130,8 +130,12 @@ class DatasetOnDefaultDevice(Rule):
     )
     severity, fix = Severity.WARNING, Applicability.UNSAFE
     follows_callers = True
-    # What a creator is given may have been read in another file.
-    needs = Uses(*_LOADERS, "jax.numpy.load", *_CREATORS, *_JOINING)
+    # What a creator is given may have been read in another file of a program: each file of one is
+    # checked by all rules.
+    needs = AnyOf(
+        Uses(*_LOADERS, "jax.numpy.load"),
+        AllOf(Uses(*_CREATORS, *_JOINING), Uses(*_READING)),
+    )
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         name = ctx.name(node.func)
