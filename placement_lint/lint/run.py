@@ -51,7 +51,8 @@ if TYPE_CHECKING:
     from placement_lint.lint.check_program import Component
     from placement_lint.lint.incremental.revision import PreviousRun
     from placement_lint.lint.progress import Tell
-    from placement_lint.lint.schedule import CheckedComponent, ComponentTask
+    from placement_lint.lint.schedule import CheckedComponent
+    from placement_lint.lint.tasks import ComponentTask
     from placement_lint.rules.base import Rule
 
 PARALLEL_BYTES = 500_000

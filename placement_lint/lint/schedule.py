@@ -38,11 +38,11 @@ from placement_lint.lint.file_results import (
 from placement_lint.lint.gc_pause import collect_if_many
 from placement_lint.lint.incremental.records import Group
 from placement_lint.lint.results import FixedFile, FixMode, SkipKind, Skipped
-from placement_lint.lint.tasks import Change, CheckedFile, Request, Task, failure
+from placement_lint.lint.tasks import Change, CheckedFile, ComponentTask, Request, Task, failure
 from placement_lint.prefilter.conditions import NAMED_SUPPRESSION, text_of_source
 from placement_lint.project.dependencies import Learned
 from placement_lint.project.graph import closure
-from placement_lint.project.imported_names import filter_text
+from placement_lint.project.imported_names import brought, filter_text
 from placement_lint.rules.tool.internal_error import InternalError
 from placement_lint.rules.tool.io_error import IoError
 from placement_lint.syntax.code_digest import code_digest
@@ -67,19 +67,6 @@ if TYPE_CHECKING:
 MOST_ATTEMPTS = 8
 """How often files are analysed as one program, each time without one more that ran out of time or
 memory, before each is checked alone."""
-
-
-@dataclass(frozen=True)
-class ComponentTask:
-    """One component of a run: it is checked before those of its files that are checked alone."""
-
-    first: str
-    """By which of its files it is known."""
-    size: int
-    spent: Mapping[str, float]
-    """The seconds of processor time that its files have taken by now."""
-    group: str = ""
-    """What the next run knows its results by; "" where nothing is kept."""
 
 
 @dataclass(frozen=True)
@@ -319,7 +306,7 @@ def check_task(task: Task, fix: FixMode, project: Project) -> CheckedFile:
                 return CheckedFile(task.path, FileResult(()), is_only_parsed=True)
         if findings:
             return CheckedFile(task.path, FileResult(tuple(findings)))
-    return check_alone(task.path, task.request, fix, project)
+    return check_alone(task.path, task.request, fix, project, task.may_fire)
 
 
 class WorkerChecker:
@@ -349,29 +336,42 @@ def ran_out(path: str, error: LimitError, seconds: float) -> CheckedFile:
     return CheckedFile(path, FileResult((finding,)))
 
 
-def check_alone(path: str, request: Request, fix: FixMode, project: Project) -> CheckedFile:
+def check_alone(
+    path: str,
+    request: Request,
+    fix: FixMode,
+    project: Project,
+    may_fire: tuple[type[Rule], ...] | None = None,
+) -> CheckedFile:
     """Check a file alone; what goes wrong is a finding.
 
+    `may_fire` has the rules that can fire by what the file says itself, if that is known.
     Raises LimitError where the file, or the run, took more than it may before there was a result.
     """
     findings: list[Finding] = []
     with isolating(lambda error: findings.append(failure(path, error))):
         try:
             with spending(path):
-                return _check_alone(path, request, fix, project)
+                return _check_alone(path, request, fix, project, may_fire)
         except (UnreadableError, NotPythonError) as error:
             findings.append(tool_finding(IoError, path, IoError.describe(str(error))))
     return CheckedFile(path, FileResult(tuple(findings)))
 
 
-def _check_alone(path: str, request: Request, fix: FixMode, project: Project) -> CheckedFile:
+def _check_alone(
+    path: str,
+    request: Request,
+    fix: FixMode,
+    project: Project,
+    may_fire: tuple[type[Rule], ...] | None,
+) -> CheckedFile:
     store = project.store
     source = store.source(path)
     asked = project.questions(path)
     options = _with_sight(request.options, source, project)
     if fix is FixMode.NONE:
         try:
-            may_fire, beside = _rules_to_run(source, options, project, asked), []
+            may_fire, beside = _rules_to_run(source, options, project, asked, may_fire), []
         except NeedsError as error:
             may_fire, beside = None, [failure(path, error.error, error.rule)]
         result = lint_source(source, options, asked.name, asked, may_fire=may_fire, store=store)
@@ -391,10 +391,22 @@ def _check_alone(path: str, request: Request, fix: FixMode, project: Project) ->
 
 
 def _rules_to_run(
-    source: Source, options: FileOptions, project: Project, asked: TrackedQueries
+    source: Source,
+    options: FileOptions,
+    project: Project,
+    asked: TrackedQueries,
+    known: tuple[type[Rule], ...] | None,
 ) -> tuple[type[Rule], ...] | None:
-    """Return the rules that can fire in a file; None where that is not known."""
+    """Return the rules that can fire in a file; None where that is not known.
+
+    `known`: those that can by what it says itself.
+    """
     asked.brings_donation()
+    imported = project.facts_by_file[source.path].imported
+    if known is not None and imported is not None and not brought(imported, source.path, project):
+        for name in sorted(imported):
+            asked.name(name)
+        return known
     text = filter_text(source, project)
     if text.mentions.may_hide_names or (
         options.models

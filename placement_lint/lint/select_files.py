@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
@@ -19,7 +20,7 @@ from placement_lint.limits.budget import (
     give_up,
     spending,
 )
-from placement_lint.lint.check_file import NeedsError, passes_filter
+from placement_lint.lint.check_file import NeedsError, passes_filter, rules_that_may_fire
 from placement_lint.lint.file_results import (
     FileOptions,
     FileResult,
@@ -215,6 +216,7 @@ class Selection:
         text = FileText(words, jax=JAX in words, path=path)
         before = len(self.findings)
         puts, meshes, makers = shared_names(path, words, self.store) if places else ((), (), ())
+        passes, may_fire = self._judged(text, path, request, asks=asks)
         found = Prefiltered(
             size=len(words),
             mentions_roots=mentions_roots(words),
@@ -225,18 +227,16 @@ class Selection:
             makers=makers,
             says_where=places and says_where(words),
             chooses=in_python and may_pin(path, words),
-            passes=asks
-            or may_name_one(request.options.models, words)
-            or self._passes(text, path, request),
+            passes=passes,
             donates=in_python and DONATION in words and JAX in words,
             gives=in_python and any(word in words for word in GIVING),
             asks_where=places and request.options.asks_where(text),
             is_to_be_parsed=JAX in words,
         )
-        self._file(path, request, found)
+        self._file(path, request, found, may_fire)
         if found.carries:
             self._importing_jax[path] = placing.imports_jax
-        if not found.passes and text.knows_names:
+        if text.knows_names:
             imported_names(text, self._facts_by_file[path])
         if not found.passes:
             self._guard(path, words)
@@ -267,6 +267,18 @@ class Selection:
             if guarded is not None:
                 self.findings.append(syntax_finding(source, guarded))
 
+    def _judged(
+        self, text: FileText, path: str, request: Request, *, asks: bool
+    ) -> tuple[bool, tuple[type[Rule], ...] | None]:
+        """Return whether a file passes by its text, and the rules that can fire, if it tells."""
+        if asks or may_name_one(request.options.models, text.data):
+            return True, None
+        if not self._passes(text, path, request):
+            return False, None
+        with contextlib.suppress(NeedsError):
+            return True, rules_that_may_fire(text, request.options.rules)
+        return True, None
+
     def _passes(self, text: FileText, path: str, request: Request) -> bool:
         try:
             return passes_filter(text, request.options.rules)
@@ -275,8 +287,14 @@ class Selection:
             self.findings.append(failure(path, error.error, error.rule))
             return True
 
-    def _file(self, path: str, request: Request, found: Prefiltered) -> None:
-        """Put a file where it belongs."""
+    def _file(
+        self,
+        path: str,
+        request: Request,
+        found: Prefiltered,
+        may_fire: tuple[type[Rule], ...] | None = None,
+    ) -> None:
+        """Put a file where it belongs. `may_fire`: the rules that can fire in it, if known."""
         self.requests[path] = request
         if found.carries:
             self._carrying.append(path)
@@ -296,7 +314,8 @@ class Selection:
             self._choosing.append(path)
         if found.mentions_roots:
             self._mentioning.append(path)
-        (self.tasks if found.passes else self._undecided).append(Task(path, request, found.size))
+        task = Task(path, request, found.size, may_fire=may_fire if found.passes else None)
+        (self.tasks if found.passes else self._undecided).append(task)
         if found.is_to_be_parsed and not found.passes:
             self._to_parse.add(path)
 

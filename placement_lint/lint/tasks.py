@@ -1,4 +1,4 @@
-"""What is to be done with one file of a run, and what came of it."""
+"""What is to be done with a file of a run, or a component, and what came of it."""
 
 from __future__ import annotations
 
@@ -37,6 +37,21 @@ class Task:
     """No rule can find anything in it: what is asked is whether it can be parsed."""
     spent: float = 0.0
     """The seconds of processor time that it has taken by now."""
+    may_fire: tuple[type[Rule], ...] | None = None
+    """The rules that can fire by what it says itself; None: not known."""
+
+
+@dataclass(frozen=True)
+class ComponentTask:
+    """One component of a run: it is checked before those of its files that are checked alone."""
+
+    first: str
+    """By which of its files it is known."""
+    size: int
+    spent: Mapping[str, float]
+    """The seconds of processor time that its files have taken by now."""
+    group: str = ""
+    """What the next run knows its results by; "" where nothing is kept."""
 
 
 @dataclass(frozen=True)

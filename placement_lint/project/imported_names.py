@@ -38,6 +38,18 @@ def with_imports(text: FileText, path: str, project: Modules) -> FileText:
     return text.knowing(names, project.candidates(path)) if names else text
 
 
+def brought(imported: frozenset[str], path: str, project: Modules) -> bool:
+    """Return whether something is added to the text of a file by what it imports from others.
+
+    `imported`: the qualified names that come by imports.
+    """
+    return (
+        brings_donation(path, project)
+        or may_be_given(path, project)
+        or (project.exports_roots and bool(meanings(imported, path, project)))
+    )
+
+
 def with_meanings(
     text: FileText, meanings: dict[str, list[str]], path: str, project: Modules
 ) -> FileText:
