@@ -205,6 +205,26 @@ def test_only_rules_whose_needs_are_met_look(
     ]
 
 
+def test_the_code_of_a_file_is_found_once_for_the_filter_and_the_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(tmp_path, "put.py", b"import jax\n\njax.device_put(x)\n")
+    add(tmp_path, "other.py", b"import json\n")
+    found: list[str] = []
+    real = FileText._code.func  # type: ignore[attr-defined]
+
+    def code(text: FileText) -> str:
+        found.append(Path(text.path or "").name)
+        return str(real(text))
+
+    counted = functools.cached_property(code)
+    counted.__set_name__(FileText, "_code")
+    monkeypatch.setattr(FileText, "_code", counted)
+    outcome = check(files(tmp_path), rule_by_code("JDP204"))
+    assert places(outcome) == [("put.py", 3, "JDP204")]
+    assert found == ["put.py"]
+
+
 def test_a_rule_looks_where_another_file_of_the_run_has_what_it_needs(tmp_path: Path) -> None:
     add(tmp_path, "names.py", b"from jax import device_put as put\n")
     add(tmp_path, "use.py", b"import jax\nfrom names import put\njax.devices()\nput(1)\n")

@@ -7,6 +7,7 @@ from placement_lint.prefilter.conditions import (
     SETS_VARIABLES,
     AllOf,
     AnyOf,
+    AnyWord,
     ArgumentMatches,
     AtImport,
     Begins,
@@ -17,6 +18,7 @@ from placement_lint.prefilter.conditions import (
     Placed,
     Uses,
 )
+from placement_lint.rules.registry import rule_by_code
 
 
 @pytest.mark.parametrize(
@@ -39,6 +41,42 @@ def test_conditions_combine() -> None:
     assert needs.met_by(FileText(b"device_put", jax=True))
     assert not needs.met_by(FileText(b"device_put", jax=False))
     assert not needs.met_by(FileText(b"device", jax=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "met"),
+    [
+        (b"from jax.sharding import Mesh\n", True),
+        (b"# Mesh\n", True),
+        (b"from compat import m\n", False),
+        (b"RemeshedMesh = Meshes\n", False),
+    ],
+)
+def test_a_word_is_a_whole_one(text: bytes, met: bool) -> None:
+    needs, said_here = AnyWord("Mesh", "make_mesh"), FileText(text, jax=True)
+    assert needs.met_by(said_here) is met
+    assert needs.met_by(said_here.knowing("jax.sharding.Mesh", None)), "what comes by imports"
+
+
+NUMPY = "import jax.numpy as jnp\nimport numpy as np\nfrom jax.sharding import "
+ARRAYS = NUMPY + "NamedSharding\nx = jnp.stack([jnp.asarray(y)])\nprint(np.asarray(x), x.item())\n"
+"""What nearly each program does, and no rule is about, without a file, a mesh or a spec."""
+
+
+@pytest.mark.parametrize(
+    ("more", "codes"),
+    [
+        ("", set()),
+        ("x = np.load(path)\n", {"JDP401"}),
+        ("x = jnp.load(path)\n", {"JDP401"}),
+        ("mesh = jax.make_mesh((8,), ('x',))\n", set()),
+        ("from jax.sharding import PartitionSpec as P, Mesh\n", {"JDP721"}),
+    ],
+)
+def test_arrays_alone_are_nothing_to_look_at(more: str, codes: set[str]) -> None:
+    text = FileText(f"{ARRAYS}{more}".encode(), jax=True)
+    about = {"JDP401", "JDP706", "JDP707", "JDP710", "JDP714", "JDP721", "JDP724"}
+    assert {code for code in about if text.meets(rule_by_code(code).needs)} == codes
 
 
 def said(text: str, path: str | None = None) -> FileText:
