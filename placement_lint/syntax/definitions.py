@@ -24,7 +24,7 @@ PROPERTIES = frozenset({"builtins.property", "functools.cached_property"})
 """Decorators after which reading a method calls it."""
 _MAX_NESTING = 8
 _MOST_BASES = 32
-_BARE_BASES = frozenset({"abc.ABC", "builtins.object", "typing.Generic", "typing.Protocol"})
+BARE_BASES = frozenset({"abc.ABC", "builtins.object", "typing.Generic", "typing.Protocol"})
 """Bases that have no methods of their own that a program calls by name."""
 
 
@@ -346,7 +346,7 @@ def method_of_class(cls: cst.ClassDef, name: str, names: Names) -> cst.FunctionD
             above = class_named(base.value, names)
             if above is not None:
                 pending.append(above)
-            elif names.qualified(base.value) not in _BARE_BASES:
+            elif names.qualified(base.value) not in BARE_BASES:
                 return None
     return None
 

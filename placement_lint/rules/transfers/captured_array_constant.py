@@ -8,18 +8,19 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.transfer import LIKE_CREATORS, METADATA_ATTRIBUTES
-from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
+from placement_lint.prefilter.conditions import AllOf, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count, size_text
 from placement_lint.rules.transfers.compiled_callees import compiled_callees, is_jitted
 from placement_lint.rules.transfers.jitted_calls import JITS
+from placement_lint.rules.transfers.object_arrays import kept_by_object
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import parameter_named
-from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.dotted import dotted, whole_of
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
@@ -108,16 +109,9 @@ class CapturedArrayConstant(Rule):
     code, name = "JDP407", "captured-array-constant"
     advice = "Pass the array to the function as an argument"
     severity, fix = Severity.WARNING, Applicability.DISPLAY
-    follows_arrays = False
     pedantic = True
-    needs = AllOf(
-        Jax(),
-        b"jit",
-        AnyOf(
-            b"load", b"fromfile", b"genfromtxt", b"memmap", b"random", b"arange", b"linspace",
-            b"eye", b"identity", b"array",
-        ),
-    )  # fmt: skip
+    # The array may be made in another file.
+    needs = AllOf(Jax(), b"jit")
 
     def visit_FunctionDef(self, node: cst.FunctionDef, ctx: Context) -> None:
         _check_function(node, ctx)
@@ -136,10 +130,10 @@ class CapturedArrayConstant(Rule):
             return
         seen.add(id(given))
         for value in [*Arguments(given).positional[1:], *Arguments(given).keywords.values()]:
-            if isinstance(value, cst.Attribute | cst.Name):
+            if isinstance(value, cst.Attribute | cst.Call | cst.Name):
                 made = _large(value, ctx)
                 if made is not None:
-                    _report(value, made, None, ctx)
+                    _report(value, (made, ctx), None, ctx)
 
 
 def _seen(_facts: ModuleFacts) -> set[int]:
@@ -157,10 +151,10 @@ def _check_function(function: Function, ctx: Context) -> None:
     seen: set[str] = set()
     for name in (function.body, *ctx.tree.descendants(function.body)):
         if isinstance(name, cst.Attribute) and dotted(name) not in seen:
-            made = _large_attribute(name, function, ctx)
-            if made is not None:
+            found = _large_attribute(name, function, ctx)
+            if found is not None:
                 seen.add(dotted(name))
-                _report(name, made, None, ctx)
+                _report(name, found, None, ctx)
         if not isinstance(name, cst.Name) or name.value in seen or not _embeds(name, ctx):
             continue
         place = ctx.names.sole_definition(name)
@@ -175,7 +169,7 @@ def _check_function(function: Function, ctx: Context) -> None:
         made = _large(name, ctx)
         if made is not None:
             seen.add(name.value)
-            _report(name, made, function if is_root else None, ctx)
+            _report(name, (made, ctx), function if is_root else None, ctx)
 
 
 def _is_run_by_compiled(node: cst.CSTNode, ctx: Context, *, around: bool = False) -> bool:
@@ -189,31 +183,67 @@ def _is_run_by_compiled(node: cst.CSTNode, ctx: Context, *, around: bool = False
 
 def _large_attribute(
     attribute: cst.Attribute, function: Function, ctx: Context
-) -> cst.CSTNode | None:
-    """Return the call that makes the large array that an attribute of the object is.
+) -> tuple[cst.CSTNode, Context] | None:
+    """Return the call that makes the large array that an attribute is, and the file of that.
 
-    None where the object is an argument of the compiled function, and no constant.
+    The attribute is one of the object, or of what that or the function around holds. None where
+    such an object is an argument of the compiled function, and no constant.
     """
-    value = own_attribute(attribute, ctx)
-    if value is None or not _embeds(attribute, ctx) or ctx.tree.is_inside(value, function):
+    root = whole_of(attribute)
+    if not isinstance(root, cst.Name) or not dotted(attribute) or not _embeds(attribute, ctx):
         return None
-    parameter = parameter_named(attribute.value, ctx.names)
+    parameter = parameter_named(root, ctx.names)
     if parameter is not None and ctx.module.fact(TracedFunctions).is_traced(parameter):
         return None
     if parameter in function.params.params[:1] and not compiled_callees(ctx).get(id(function)):
         return None
-    return _large(value, ctx)
+    value, there = own_attribute(attribute, ctx), ctx
+    if value is None:
+        others = {id(each) for each in _parameters(function)[1:]}
+        is_given = parameter is not None and id(parameter) in others
+        kept = None if is_given or _is_local(attribute, function, ctx) else _kept(attribute, ctx)
+        if kept is None:
+            return None
+        value, there = kept
+    if there.module is ctx.module and ctx.tree.is_inside(value, function):
+        return None
+    made = _large(value, there)
+    return None if made is None else (made, there)
+
+
+def _kept(attribute: cst.Attribute, ctx: Context) -> tuple[cst.BaseExpression, Context] | None:
+    return None if ctx.name(attribute) is not None else kept_by_object(attribute, ctx)
+
+
+def _parameters(function: Function) -> list[cst.Param]:
+    params = function.params
+    return [*params.posonly_params, *params.params, *params.kwonly_params]
+
+
+def _is_local(attribute: cst.Attribute, function: Function, ctx: Context) -> bool:
+    """Return whether an object is one that the compiled function makes, or is given in a loop."""
+    root = whole_of(attribute)
+    bindings = ctx.names.bindings(root) if isinstance(root, cst.Name) else []
+    return any(
+        ctx.tree.contains(each.node) and ctx.tree.is_inside(each.node, function.body)
+        for each in bindings
+    )
 
 
 def _report(
-    name: cst.Name | cst.Attribute, made: cst.CSTNode, function: Function | None, ctx: Context
+    name: cst.Attribute | cst.Call | cst.Name,
+    found: tuple[cst.CSTNode, Context],
+    function: Function | None,
+    ctx: Context,
 ) -> None:
+    made, there = found
+    what = dotted(name) if not isinstance(name, cst.Call) else f"{dotted(name.func)}(…)"
     ctx.report(
         name,
-        f"`{dotted(name)}` becomes a constant of the compiled program{size_text(name, ctx)}: "
+        f"`{what}` becomes a constant of the compiled program{size_text(made, there)}: "
         "pass it as an argument",
         confidence=Confidence.LIKELY,
-        related=((made, ctx.module.path, "made here"),),
+        related=((made, there.module.path, "made here"),),
         fix=_plan(name, function) if function is not None and isinstance(name, cst.Name) else None,
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.rules.devices.queries import in_host_block
-from placement_lint.rules.transfers.jitted_calls import jitted, jitted_attribute
+from placement_lint.rules.transfers.jitted_calls import jitted, jitted_attribute, jitted_elsewhere
 from placement_lint.rules.transfers.numpy_values import only_reads
 from placement_lint.rules.transfers.program_callees import Callee, program_callees
 from placement_lint.semantic.followed import followed
@@ -43,7 +43,7 @@ def handed_to_compiled(
     """Return the arguments of a call that surely each time go to a compiled function which takes
     them where they are: the function itself, or those of the program that hand them on.
     """
-    compiled = jitted(call.func, ctx)
+    compiled = jitted(call.func, ctx) or jitted_elsewhere(call.func, ctx)
     if compiled is not None:
         return _taken_by(compiled, call)
     if any(argument.star for argument in call.args):

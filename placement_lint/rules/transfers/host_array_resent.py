@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -11,10 +11,18 @@ from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Identifier, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
+from placement_lint.rules.meshes.compiled_callers import uses_of
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count, size_text
 from placement_lint.rules.transfers.handed_on import handed_to_compiled
 from placement_lint.rules.transfers.jitted_calls import jitted
 from placement_lint.rules.transfers.numpy_values import makes_numpy_array, only_reads
+from placement_lint.rules.transfers.object_arrays import (
+    kept_by_module,
+    kept_by_object,
+    uses_of_attribute,
+    uses_of_variable,
+)
+from placement_lint.rules.transfers.program_callees import Callee, program_callees
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.followed import bound_before
 from placement_lint.semantic.loops import loop_around, runs_in_each_iteration
@@ -30,6 +38,10 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.semantic.loops import Loop
     from placement_lint.syntax.edits import Editor
+
+_MOST_CALLS = 16
+"""Calls of a function whose arguments are looked at."""
+_NOWHERE: frozenset[int] = frozenset()
 
 
 class HostArrayResent(Rule):
@@ -121,48 +133,146 @@ class HostArrayResent(Rule):
             made = _made_outside(argument, inner, ctx)
             if made is None or not _is_first(argument, inner, ctx):
                 continue
-            at, value = made
             ctx.report(
                 argument,
                 f"`{dotted(argument)}` is a NumPy array: every iteration of the loop copies it to "
-                f"the device again{size_text(value, ctx)}",
+                f"the device again{size_text(made.value, made.there)}",
                 confidence=Confidence.LIKELY,
-                related=((at, ctx.module.path, "made here, and never changed"),),
-                fix=_plan(argument, at, inner, ctx),
+                related=((made.at, made.there.module.path, "made here, and never changed"),),
+                fix=_plan(argument, made.at, inner, ctx) if made.there is ctx else None,
             )
 
 
+class _Made(NamedTuple):
+    """A NumPy array that nothing changes."""
+
+    at: cst.CSTNode
+    """What binds it."""
+    value: cst.BaseExpression
+    there: Context
+
+
 def _made_outside(
-    node: cst.BaseExpression, loop: Loop, ctx: Context
-) -> tuple[cst.CSTNode, cst.BaseExpression] | None:
+    node: cst.BaseExpression, loop: Loop | None, ctx: Context, given_to: frozenset[int] = _NOWHERE
+) -> _Made | None:
     """Return where a NumPy array is made that nothing changes, and what makes it.
 
-    It is bound to a name, or to an attribute of the object, and is not made in the loop.
+    It is bound to a name, or to an attribute of an object, and is not made in the loop; or it is
+    what all calls of the function around pass. `given_to`: calls that do not change it.
     """
+    there, at, value = ctx, None, None
     if isinstance(node, cst.Name):
         binding = ctx.names.sole_binding(node)
+        if loop is not None and binding is not None and isinstance(binding.node, cst.Param):
+            return _passed(node, binding.node, ctx)
         before = bound_before(node, ctx) if binding is None else binding.value
         value = None if isinstance(before, cst.For | cst.CompFor) else before
         at = value if binding is None else binding.node
     elif isinstance(node, cst.Attribute):
         at = value = own_attribute(node, ctx) if _is_set_once(node, ctx) else None
-    else:
+    if value is None and isinstance(node, cst.Attribute | cst.Name):
+        is_import = ctx.name(node) is not None
+        kept = kept_by_module(node, ctx) if is_import else None
+        if not is_import and isinstance(node, cst.Attribute):
+            kept = kept_by_object(node, ctx)
+        if kept is not None:
+            value, there = kept
+            at, there = value, ctx if there.module is ctx.module else there
+    if at is None or value is None:
         return None
-    if at is None or value is None or ctx.tree.is_inside(at, loop):
+    if loop is not None and there is ctx and ctx.tree.is_inside(at, loop):
         return None
-    if not makes_numpy_array(value, ctx, own=True) and not _loads(value, ctx):
+    if not makes_numpy_array(value, there, own=True) and not _loads(value, there):
         return None
-    count = element_count(value, ctx)
+    count = element_count(value, there)
     if count is not None and count < SMALL:
         return None
-    for use in _uses(node, ctx):
-        if not only_reads(use, ctx) and not _is_jitted_argument(use, ctx):
+    for use, where in _uses(node, ctx):
+        argument = where.parent(use)
+        is_given = isinstance(argument, cst.Arg) and id(where.parent(argument)) in given_to
+        if not is_given and not _leaves(use, where):
             return None
-    return at, value
+    return _Made(at, value, there)
+
+
+def _leaves(use: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether a use of an array leaves it as it is: it is read, sent to the device, or given
+    to functions of the program that do no more.
+    """
+    if only_reads(use, ctx) or _is_jitted_argument(use, ctx):
+        return True
+    argument = ctx.parent(use)
+    call = ctx.parent(argument) if isinstance(argument, cst.Arg) and not argument.star else None
+    if not isinstance(call, cst.Call):
+        return False
+    callees = program_callees(call, ctx)
+    parameters = [
+        [name for name, value in each.by_parameter(call) if value is use] for each in callees
+    ]
+    return bool(callees) and all(
+        len(names) == 1 and _is_left_by(each, names[0])
+        for each, names in zip(callees, parameters, strict=True)
+    )
+
+
+def _is_left_by(callee: Callee, parameter: str) -> bool:
+    there = callee.there
+    return all(
+        only_reads(use, there) or _is_jitted_argument(use, there)
+        for use in there.names.uses(parameter, there.names.scope(callee.function.body))
+        if _is_read(use, there)
+    )
+
+
+def _is_read(use: cst.CSTNode, ctx: Context) -> bool:
+    by = assigned_by(use, ctx.tree)
+    return by is None or isinstance(by, cst.AugAssign)
+
+
+def _passed(name: cst.Name, param: cst.Param, ctx: Context) -> _Made | None:
+    """Return a NumPy array that nothing changes and that a parameter is, if every call passes such
+    a one.
+    """
+    function = ctx.tree.around(param, cst.FunctionDef)
+    parameters = ctx.parent(param)
+    if function is None or parameters is not function.params or function.decorators:
+        return None
+    calls = _calls_of(function, ctx)
+    given_to = frozenset(id(call) for call, _ in calls)
+    found = [
+        None if given is None else _made_outside(given, None, there, given_to)
+        for call, there in calls
+        for given in [dict(Callee(function, ctx).by_parameter(call)).get(name.value)]
+    ]
+    if not found or None in found:
+        return None
+    return found[0] if all(_leaves(use, where) for use, where in _uses(name, ctx)) else None
+
+
+def _calls_of(function: cst.FunctionDef, ctx: Context) -> list[tuple[cst.Call, Context]]:
+    """Return all calls of a function, in whichever file; nothing where it may have others."""
+    found: list[tuple[cst.Call, Context]] = []
+    for there, use in uses_of(function, ctx):
+        parent = there.parent(use)
+        if isinstance(parent, cst.ImportAlias):
+            continue
+        is_inside = there is ctx and ctx.tree.is_inside(use, function)
+        if not isinstance(parent, cst.Call) or parent.func is not use or is_inside:
+            return []
+        if len(found) == _MOST_CALLS or any(argument.star for argument in parent.args):
+            return []
+        found.append((parent, there))
+    return found
 
 
 def _loads(node: cst.BaseExpression, ctx: Context) -> bool:
-    """Return whether a call reads an array from a file; JAX takes no file of several ones."""
+    """Return whether a call reads an array from a file, perhaps one of several by its name; JAX
+    takes no file of several ones.
+    """
+    if isinstance(node, cst.Subscript) and len(node.slice) == 1:
+        index = node.slice[0].slice
+        is_key = isinstance(index, cst.Index) and isinstance(index.value, cst.SimpleString)
+        return is_key and _loads(node.value, ctx)
     if not isinstance(node, cst.Call) or ctx.called(node) != "numpy.load":
         return False
     return not Arguments(node).may_pass(1, "mmap_mode")
@@ -174,17 +284,16 @@ def _is_set_once(attribute: cst.Attribute, ctx: Context) -> bool:
     return sum(assigned_by(each, ctx.tree) is not None for each in known) == 1
 
 
-def _uses(node: cst.CSTNode, ctx: Context) -> Iterator[cst.CSTNode]:
-    """Yield every place that reads the same variable, or an attribute of that name."""
-    found: Iterable[cst.CSTNode] = ()
-    if isinstance(node, cst.Name):
-        found = ctx.names.uses(node.value, ctx.names.scope(node))
+def _uses(node: cst.CSTNode, ctx: Context) -> Iterator[tuple[cst.CSTNode, Context]]:
+    """Yield every place that reads the same variable, or an attribute of that name in any file."""
+    found: Iterable[tuple[cst.CSTNode, Context]] = ()
+    if isinstance(node, cst.Attribute | cst.Name) and (imported := ctx.name(node)) is not None:
+        found = uses_of_variable(imported.rpartition(".")[2], ctx)
+    elif isinstance(node, cst.Name):
+        found = ((each, ctx) for each in ctx.names.uses(node.value, ctx.names.scope(node)))
     elif isinstance(node, cst.Attribute):
-        found = ctx.module.fact(attributes_by_name).get(node.attr.value, ())
-    for each in found:
-        by = assigned_by(each, ctx.tree)
-        if by is None or isinstance(by, cst.AugAssign):
-            yield each
+        found = uses_of_attribute(node.attr.value, ctx)
+    yield from ((each, there) for each, there in found if _is_read(each, there))
 
 
 def _is_jitted_argument(use: cst.CSTNode, ctx: Context) -> bool:
@@ -204,12 +313,13 @@ def _is_first(argument: cst.CSTNode, loop: Loop, ctx: Context) -> bool:
     """Return whether no call of the same iteration was given the array before."""
     place = ctx.tree.index(argument)
     return not any(
-        ctx.tree.index(use) < place
+        where.module is ctx.module
+        and ctx.tree.index(use) < place
         and ctx.tree.is_inside(use, loop)
         and _is_jitted_argument(use, ctx)
         and loop_around(use, ctx) is loop
         and runs_in_each_iteration(use, loop, ctx)
-        for use in _uses(argument, ctx)
+        for use, where in _uses(argument, ctx)
     )
 
 

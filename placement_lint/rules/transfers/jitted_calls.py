@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.rules.devices.queries import is_cpu_device
+from placement_lint.semantic.beside import definition_beside
 from placement_lint.semantic.followed import assigned_value, followed
 from placement_lint.semantic.own_attributes import attribute_of_class, own_attribute
 from placement_lint.semantic.returned import only_return
@@ -86,6 +87,20 @@ def jitted(function: cst.BaseExpression, ctx: Context) -> Jitted | None:
     cached or not, if it always returns the same of these; one part of a tuple or a dict of them.
     """
     return _jitted(function, ctx, _MOST_MAKERS)
+
+
+def jitted_elsewhere(function: cst.BaseExpression, ctx: Context) -> Jitted | None:
+    """Return the compiled function that a name is which another file of the program defines."""
+    name = ctx.name(function)
+    found = None if name is None else definition_beside(ctx.module, name)
+    there = None if found is None else ctx.beside(found[1].path)
+    if found is None or there is None:
+        return None
+    node = found[0]
+    if isinstance(node, cst.FunctionDef):
+        return _decorated(node, there, is_method=False)
+    value = node.value if isinstance(node, cst.Assign) and len(node.targets) == 1 else None
+    return _jitted(value, there, _MOST_MAKERS) if isinstance(value, cst.Call) else None
 
 
 def jitted_attribute(cls: cst.ClassDef, name: str, ctx: Context) -> Jitted | None:

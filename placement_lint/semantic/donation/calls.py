@@ -30,7 +30,7 @@ from placement_lint.semantic.donation.outputs import Takeover
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.semantic.donation.takings import DonationsTaken
 from placement_lint.syntax.calls import Arguments, elements_or_self, is_none
-from placement_lint.syntax.definitions import class_named, is_generator, is_static
+from placement_lint.syntax.definitions import BARE_BASES, class_named, is_generator, is_static
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 _MAX_DEPTH = 5
 """Calls of functions of the file inside of one another."""
+_MOST_BASES = 24
 _MOST_CALLEES = 4
 """Functions of which one call may be, each of which is executed."""
 
@@ -53,6 +54,7 @@ class DonationCalls(DonationsTaken):
         super().__init__(facts)
         self._assigned: dict[int, dict[str, list[cst.BaseExpression]]] = {}
         """For classes, by `id`: what they assign to attributes."""
+        self._lineages: dict[int, list[cst.ClassDef]] = {}
 
     def call(self, node: cst.Call) -> Things:
         """Return what a call gives."""
@@ -458,27 +460,53 @@ class DonationCalls(DonationsTaken):
         }
 
     def _method_named(self, cls: cst.ClassDef, name: str) -> cst.FunctionDef | None:
-        for _ in range(_MAX_DEPTH):
-            for statement in cls.body.body:
+        for each in self._lineage(cls):
+            for statement in each.body.body:
                 if isinstance(statement, cst.FunctionDef) and statement.name.value == name:
                     return statement
-            above = self._base_of(cls)
-            if above is None:
-                return None
-            cls = above
         return None
 
-    def _base_of(self, cls: cst.ClassDef) -> cst.ClassDef | None:
-        """Return the first base of a class, where the program has it."""
-        base = cls.bases[0].value if cls.bases else None
+    def _lineage(self, cls: cst.ClassDef) -> list[cst.ClassDef]:
+        """Return a class and those that it derives from, in the order in which Python asks them.
+
+        Those of the program: behind one that it does not have, only what the class has itself or
+        by those before that one.
+        """
+        if id(cls) not in self._lineages:
+            found: list[cst.ClassDef] = []
+            self._follow_bases(cls, found, 0)
+            # What several derive from is asked behind all of them.
+            last = {id(each): place for place, each in enumerate(found)}
+            self._lineages[id(cls)] = [
+                each for place, each in enumerate(found) if last[id(each)] == place
+            ]
+        return self._lineages[id(cls)]
+
+    def _follow_bases(self, cls: cst.ClassDef, found: list[cst.ClassDef], depth: int) -> bool:
+        """Add a class and its bases; return whether all of them are known."""
+        found.append(cls)
+        if depth == _MAX_DEPTH or len(found) > _MOST_BASES:
+            return False
+        bases = [each.value for each in cls.bases]
+        # `Generic[T]`
+        bases = [each.value if isinstance(each, cst.Subscript) else each for each in bases]
+        for base in bases:
+            with self.at(cls):
+                is_bare = self.names.qualified(base) in BARE_BASES
+            if is_bare:
+                continue
+            above = self._class_beside(base, cls)
+            if above is None or not self._follow_bases(above, found, depth + 1):
+                return False
+        return True
+
+    def _class_beside(self, base: cst.BaseExpression, cls: cst.ClassDef) -> cst.ClassDef | None:
+        """Return the class of the program that a class derives from by an expression."""
         with self.at(cls):
             here = class_named(base, self.names)
-            if here is not None or base is None:
-                return here
-            name = self.names.qualified(base)
-            found = NOTHING if name is None else self.beside(name)
-        made = next(iter(found), None)
-        return made.node if isinstance(made, OfClass) else None
+            name = self.names.qualified(base) if here is None else None
+            made = next(iter(NOTHING if name is None else self.beside(name)), None)
+        return made.node if isinstance(made, OfClass) else here
 
     def class_attribute(self, cls: cst.ClassDef, name: str, owner: BufferPart | None) -> Things:
         """Return what can be called by an attribute of a class, or of its objects."""
@@ -498,15 +526,8 @@ class DonationCalls(DonationsTaken):
 
     def _bases_of(self, cls: cst.ClassDef) -> list[cst.ClassDef]:
         """Return the bases of a class that the program has."""
-        found: list[cst.ClassDef] = []
-        with self.at(cls):
-            for each in cls.bases:
-                here = class_named(each.value, self.names)
-                name = self.names.qualified(each.value) if here is None else None
-                made = next(iter(NOTHING if name is None else self.beside(name)), None)
-                base = made.node if isinstance(made, OfClass) else here
-                found += [] if base is None else [base]
-        return found
+        found = (self._class_beside(each.value, cls) for each in cls.bases)
+        return [each for each in found if each is not None]
 
     def _of_base(
         self, base: cst.ClassDef, cls: cst.ClassDef, name: str, depth: int = _MAX_DEPTH

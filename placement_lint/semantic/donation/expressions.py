@@ -62,6 +62,7 @@ class DonationExpressions(DonationReadings, ABC):
     def __init__(self, facts: ModuleFacts) -> None:
         super().__init__(facts)
         self._static = facts.fact(_static_names)
+        self.branches = {}
         self._outer: dict[tuple[int, str], Things] = {}
         self._resolving: set[tuple[int, str]] = set()
         self._elsewhere: dict[tuple[str, str], frozenset[OfElsewhere]] = {}
@@ -408,6 +409,7 @@ class DonationExpressions(DonationReadings, ABC):
         self.evaluate(node.test)
         holds = self.holds(node.test)
         if holds is not None:
+            self.branches.pop(id(node), None)
             return self.evaluate(node.body if holds else node.orelse)
         before, since = self.state.copy(), len(self.roots)
         around = self.where
@@ -418,6 +420,7 @@ class DonationExpressions(DonationReadings, ABC):
         second = self.evaluate(node.orelse)
         self.where = around
         self.meet(after, since)
+        self.branches[id(node)] = (first, second)
         return either(first, second)
 
     def meet(self, other: Buffers | None, since: int = sys.maxsize) -> None:

@@ -92,6 +92,7 @@ class _Leads:
             if things and not self._is_only_named(node, things):
                 fresh.add(self._owners[index(node)])
                 pending += self._bound_to(node)
+                fresh.update(self._heirs_of(node))
         return self._spread(pending, fresh) if fresh else fresh
 
     def _spread(self, pending: list[_Key], fresh: set[int]) -> set[int]:
@@ -202,6 +203,13 @@ class _Leads:
             if isinstance(ancestor, cst.BaseStatement):
                 break
         return []
+
+    def _heirs_of(self, node: cst.CSTNode) -> Iterator[int]:
+        """Yield the methods of a class with a base of another file, whose methods are executed."""
+        argument = self._tree.parent(node)
+        cls = self._tree.parent(argument) if isinstance(argument, cst.Arg) else None
+        if self._is_followed_beside and isinstance(cls, cst.ClassDef):
+            yield from map(id, self._tree.every(cst.FunctionDef, below=cls))
 
     def _targets(self, node: cst.CSTNode) -> Iterator[_Key]:
         every = _targets_of(node)

@@ -13,7 +13,12 @@ import libcst as cst
 from placement_lint.semantic.donation.buffers import Surety
 from placement_lint.semantic.donation.parts import LAST
 from placement_lint.syntax.collection_methods import CHANGING
-from placement_lint.syntax.definitions import class_named, class_of_receiver, initializer
+from placement_lint.syntax.definitions import (
+    BARE_BASES,
+    class_named,
+    class_of_receiver,
+    initializer,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -23,7 +28,6 @@ if TYPE_CHECKING:
     from placement_lint.semantic.model import ModuleFacts
 
 _SETTING = (cst.AnnAssign, cst.AsName, cst.AssignTarget, cst.AugAssign, cst.Del)
-_PLAIN_BASES = frozenset({"abc.ABC", "builtins.object", "typing.Generic", "typing.Protocol"})
 _BY_NAME = ("__dict__", "delattr", "setattr", "vars(")
 
 
@@ -76,7 +80,7 @@ def readers(
 def _has_known_bases(cls: cst.ClassDef, facts: ModuleFacts) -> bool:
     return all(
         class_named(base.value, facts.names) is not None
-        or facts.names.qualified(base.value) in _PLAIN_BASES
+        or facts.names.qualified(base.value) in BARE_BASES
         for base in cls.bases
     )
 

@@ -94,6 +94,8 @@ class DonationReadings:
 
     given: dict[int, cst.BaseExpression]
     """What an assignment gives each of its targets, by id, where that has a name already."""
+    branches: dict[int, tuple[Things, Things]]
+    """For conditional expressions, by id, what each of the two stood for last."""
 
     def __init__(self, facts: ModuleFacts) -> None:
         self.facts = facts
@@ -306,18 +308,43 @@ class DonationReadings:
         Return what the target is bound to: something new there, for one place is enough to report.
         """
         given, text = self.given.get(id(target)), dotted(target)
-        gone = self.state.gone(held, self.where) if given is not None and text else None
-        if given is None or gone is None or gone.surety is Surety.MAYBE:
+        if given is None or not text:
             return held
-        death, ways = gone.death, [given]
-        if isinstance(given, cst.IfExp):
-            ways = [each for each in (given.body, given.orelse) if text_of(each) != text]
-        is_back = death.text == text and death.entered == self.entered
-        if not is_back or len(ways) != 1 or text_of(ways[0]) in {"", text}:
+        ways = [(given, held)] if not isinstance(given, cst.IfExp) else self._chosen(given)
+        back = [found for each in ways if (found := self._given_back(*each, text)) is not None]
+        if len(back) != 1:
             return held
+        node, gone = back[0]
         if not (self.expecting or self.cautious):
-            self._note(ways[0], death, gone.surety)
+            self._note(node, gone.death, gone.surety)
         return self.fresh()
+
+    def _chosen(self, node: cst.BaseExpression) -> list[tuple[cst.BaseExpression, Things]]:
+        """Return the expressions of which a choice is one, with what they stood for there."""
+        if not isinstance(node, cst.IfExp) or id(node) not in self.branches:
+            return []
+        first, second = self.branches[id(node)]
+        found: list[tuple[cst.BaseExpression, Things]] = []
+        for part, things in ((node.body, first), (node.orelse, second)):
+            found += self._chosen(part) if isinstance(part, cst.IfExp) else [(part, things)]
+        return found
+
+    def _given_back(
+        self, node: cst.BaseExpression, held: Things, text: str
+    ) -> tuple[cst.BaseExpression, Gone] | None:
+        """Return what is assigned to a name again that was donated by it, and how that is gone."""
+        if text_of(node) in {"", text}:
+            return None
+        found = (self.state.gone(held, self.where), *self._gone_inside(held))
+        gone = max(filter(None, found), key=lambda each: each.surety, default=None)
+        if gone is None or gone.surety is Surety.MAYBE or gone.death.text != text:
+            return None
+        death, count = gone.death, len(self.entered)
+        if death.entered == self.entered:
+            return node, gone
+        # It is an attribute, and a method of the same object has donated it.
+        is_own = text.startswith("self.") and death.entered[:count] == self.entered
+        return (node, gone) if is_own and all(map(_is_of_self, death.stack[count:])) else None
 
     def _note_alive(self, node: cst.CSTNode) -> None:
         if self.is_second:
@@ -544,6 +571,13 @@ def _argument(call: cst.Call, function: cst.FunctionDef, name: str) -> str:
     position = names.index(name) - is_method if name in names else None
     given = arguments.get(position, name)
     return "" if given is None else text_of(given)
+
+
+def _is_of_self(call: cst.Call) -> bool:
+    """Return whether a method calls one of its own object: `self.step(x)`, `super().step(x)`."""
+    receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
+    made = receiver.func if isinstance(receiver, cst.Call) else receiver
+    return isinstance(made, cst.Name) and made.value == ("self" if made is receiver else "super")
 
 
 def text_of(node: cst.CSTNode) -> str:
