@@ -24,6 +24,7 @@ from placement_lint.syntax.definitions import (
     function_of,
     named_function,
     returns_of,
+    transforming,
 )
 from placement_lint.syntax.lifted_classes import lifted_methods
 
@@ -217,7 +218,7 @@ class TracedFunctions:
     # -- looking ------------------------------------------------------------------------------
 
     def _given(self, call: cst.Call) -> Iterator[tuple[Function, Tracing]]:
-        tracing = TRACINGS.get(self.names.qualified(call.func) or "")
+        tracing = TRACINGS.get(transforming(call, self.names) or "")
         if tracing is None:
             return
         arguments = Arguments(call)

@@ -306,15 +306,40 @@ def applied(
 ) -> tuple[cst.BaseExpression | None, list[Arguments]]:
     """Return what calls and `functools.partial` are applied to, with the arguments of each.
 
-    `jax.jit` for `jax.jit`, `jax.jit(…)` and `partial(jax.jit, …)(…)`; None for `partial()`.
+    `jax.jit` for `jax.jit`, `jax.jit(…)` and `partial(jax.jit, …)(…)`; None for `partial()`. A
+    partial may have a name: `jitted = partial(jax.jit, …)`.
     """
     calls: list[Arguments] = []
     made: cst.BaseExpression | None = node
-    while isinstance(made, cst.Call):
-        calls.append(Arguments(made))
-        is_partial = names.qualified(made.func) == PARTIAL
-        made = calls[-1].get(0, "func") if is_partial else made.func
+    while (call := made if isinstance(made, cst.Call) else _partial_named(made, names)) is not None:
+        if len(calls) > _MAX_NESTING:
+            return None, calls
+        calls.append(Arguments(call))
+        is_partial = names.qualified(call.func) == PARTIAL
+        made = calls[-1].get(0, "func") if is_partial else call.func
     return made, calls
+
+
+def _partial_named(node: cst.BaseExpression | None, names: Names) -> cst.Call | None:
+    """Return the call of `functools.partial` that a name is bound to, and to nothing else."""
+    if not isinstance(node, cst.Name) or not names.tree.contains(node):
+        return None
+    made = names.sole_value(node)
+    is_partial = isinstance(made, cst.Call) and names.qualified(made.func) == PARTIAL
+    return made if is_partial and isinstance(made, cst.Call) else None
+
+
+def transforming(call: cst.Call, names: Names) -> str | None:
+    """Return the qualified name of what a call gives a function to: `jax.jit` for `jax.jit(f)`, and
+    for `jitted(f)` if that is a `functools.partial` of it which passes nothing by position.
+    """
+    name = names.qualified(call.func)
+    if name is not None or _partial_named(call.func, names) is None:
+        return name
+    made, calls = applied(call.func, names)
+    if made is None or any(each.is_open or len(each.positional) > 1 for each in calls):
+        return name
+    return names.qualified(made)
 
 
 def own_method(node: cst.Attribute, names: Names) -> cst.FunctionDef | None:

@@ -14,7 +14,13 @@ import libcst as cst
 from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS
 from placement_lint.jaxmodel.tracing import OVER_WHOLE_ARRAYS, TRACINGS
 from placement_lint.syntax.calls import Arguments, elements_or_self
-from placement_lint.syntax.definitions import applied, function_of
+from placement_lint.syntax.definitions import (
+    applied,
+    class_of_receiver,
+    function_of,
+    method_of_class,
+    transforming,
+)
 from placement_lint.syntax.dotted import said
 
 if TYPE_CHECKING:
@@ -78,7 +84,7 @@ class Compiled:
 
     def _given(self, call: cst.Call) -> list[Function]:
         """Return the functions of this file that a call compiles."""
-        name = self._names.qualified(call.func)
+        name = transforming(call, self._names)
         if name not in OVER_WHOLE_ARRAYS:
             return []
         arguments = Arguments(call)
@@ -88,6 +94,25 @@ class Compiled:
             functions = (function_of(part, self._names, _DECORATING) for part in parts)
             found += [function for function in functions if function is not None]
         return found
+
+    @cached_property
+    def compiles_inherited(self) -> bool:
+        """Whether a class of the module compiles a method that it has of another file's class:
+        `self.step = jax.jit(self._step)`.
+        """
+        for call in self._tree.every(cst.Call):
+            name = transforming(call, self._names)
+            for position, keyword in TRACINGS[name].parameters if name in OVER_WHOLE_ARRAYS else ():
+                for given in elements_or_self(Arguments(call).get(position, keyword)):
+                    if isinstance(given, cst.Attribute) and self._is_inherited(given):
+                        return True
+        return False
+
+    def _is_inherited(self, attribute: cst.Attribute) -> bool:
+        cls = class_of_receiver(attribute.value, self._names)
+        if cls is None or not cls.bases:
+            return False
+        return method_of_class(cls, attribute.attr.value, self._names) is None
 
     @cached_property
     def helpers(self) -> frozenset[str]:

@@ -15,7 +15,7 @@ from placement_lint.placement.domain.transformations import Step, Usage
 from placement_lint.placement.domain.values import Computation
 from placement_lint.placement.facts.traced_results import gives_array
 from placement_lint.syntax.calls import Arguments, elements_or_self, integer_value
-from placement_lint.syntax.definitions import applied, named_function
+from placement_lint.syntax.definitions import applied, named_function, transforming
 from placement_lint.syntax.dotted import said
 from placement_lint.syntax.lifted_classes import lifted_methods, method_of
 from placement_lint.syntax.tree import children
@@ -187,7 +187,7 @@ class Traced:
         )
 
     def _traces_arguments(self, call: cst.Call) -> bool:
-        return self.names.qualified(call.func) in TRACINGS
+        return transforming(call, self.names) in TRACINGS
 
     @functools.cached_property
     def _made_by_optax(self) -> set[str]:

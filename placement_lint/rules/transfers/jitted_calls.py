@@ -231,26 +231,17 @@ def _what_it_is(value: cst.BaseExpression, ctx: Context) -> cst.BaseExpression |
 def _decorated(node: cst.FunctionDef, ctx: Context, *, is_method: bool) -> Jitted | None:
     if len(node.decorators) != 1 or node.asynchronous is not None:
         return None
-    decorator: cst.BaseExpression | None = node.decorators[0].decorator
-    calls: list[cst.Call] = []
-    while isinstance(decorator, cst.Call):
-        calls.append(decorator)
-        is_partial = ctx.name(decorator.func) == "functools.partial"
-        decorator = Arguments(decorator).get(0, "func") if is_partial else decorator.func
-    return (
-        _described(node, calls, ctx, is_method=is_method) if ctx.name(decorator) in JITS else None
-    )
+    made, calls = applied(node.decorators[0].decorator, ctx.names)
+    return _described(node, calls, ctx, is_method=is_method) if ctx.name(made) in JITS else None
 
 
 def _made_by(call: cst.Call, ctx: Context) -> Jitted | None:
     """Return what `jax.jit(f, …)` makes, or `functools.partial(jax.jit, …)(f)`."""
-    calls = [call]
-    maker: cst.BaseExpression | None = call.func
-    if isinstance(maker, cst.Call) and ctx.is_call(maker, "functools.partial"):
-        calls.append(maker)
-        maker = Arguments(maker).get(0, "func")
-    given = Arguments(call).get(0, "fun")
-    if ctx.name(maker) not in JITS or given is None:
+    maker, calls = applied(call.func, ctx.names)
+    calls = [Arguments(call), *calls]
+    given = calls[0].get(0, "fun")
+    is_bound = any(len(each.positional) > 1 for each in calls[1:])
+    if ctx.name(maker) not in JITS or given is None or is_bound:
         return None
     # A bound method, or a partial, has parameters that its calls do not pass.
     function = function_of(given, ctx.names) if isinstance(given, cst.Name | cst.Lambda) else None
@@ -259,12 +250,11 @@ def _made_by(call: cst.Call, ctx: Context) -> Jitted | None:
 
 def _described(
     function: Function | None,
-    calls: Sequence[cst.Call],
+    every: Sequence[Arguments],
     ctx: Context,
     *,
     is_method: bool = False,
 ) -> Jitted:
-    every = [Arguments(call) for call in calls]
     count = len(_parameters(function))
     static, donated = (_named_by(keywords, every, count) for keywords in (_STATIC, _DONATING))
     is_placed = runs_on_host = False
