@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.semantic.beside import definition_beside
-from placement_lint.semantic.known_types import KnownTypes
 from placement_lint.semantic.own_attributes import attribute_of_class, attributes_by_name
 from placement_lint.syntax.definitions import assigned_by, class_of_receiver, parameter_named
 
@@ -24,6 +23,9 @@ def kept_by_object(node: cst.Attribute, ctx: Context) -> tuple[cst.BaseExpressio
     The object is one of a class of the program that the text names, and is not the one whose method
     the code is in: for that see `own_attribute`. None where the initializer is given the value.
     """
+    # Rules import this module where LibCST may not be needed.
+    from placement_lint.semantic.known_types import KnownTypes
+
     known = ctx.module.fact(KnownTypes).of(node.value)
     there = None if known is None or not known.path else ctx.beside(known.path)
     if known is None or there is None:
