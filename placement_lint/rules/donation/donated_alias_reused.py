@@ -27,7 +27,8 @@ class DonatedAliasReused(Rule):
     that looks like a copy but is not, such as `jnp.asarray(x)`, `x[:]`, `jax.device_put(x)`,
     `jax.tree.map(lambda a: a, x)`, `x.addressable_data(0)` and, from one device, `jax.device_put(x,
     NamedSharding(mesh, PartitionSpec()))`. It also finds assignments that put the donated array
-    back: `params = backup`.
+    back: `params = backup`, `params = new if ok else backup`; also where a method of the object
+    has donated it.
 
     ## Why is this bad?
     A donation deletes the buffer for all names that refer to it. Old parameters that were kept for

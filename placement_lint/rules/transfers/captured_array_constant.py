@@ -47,7 +47,8 @@ class CapturedArrayConstant(Rule):
 
     ## What it does
     Finds a jitted function that reads a variable of the enclosing function or module, or an
-    attribute of an object that is no argument of it (`self`, if that is static), which holds the
+    attribute of an object that is no argument of it (`self`, if that is static, or an object that
+    it holds, also of a class of another file), which holds the
     result of a loader (`np.load`, `jnp.load`, `load_file`, also `dict(np.load(…))`), or an array of
     65,536 elements or more, on a device or not; and such an array bound by `functools.partial`. A
     function of the same file that a jitted one calls, or gives to `jax.grad` and the like, counts

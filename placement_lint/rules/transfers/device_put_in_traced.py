@@ -37,7 +37,8 @@ class DevicePutInTraced(Rule):
     Finds `jax.device_put(x, jax.devices("cpu")[0])`, `x.to_device(device)` and `jnp.zeros(…,
     device=device)` with a single device, in a function that is passed to `jax.jit`, `jax.pmap`,
     `jax.lax.scan`, `cond`, `while_loop`, `jax.shard_map` and similar functions, or to the wrappers
-    of flax.nnx and equinox, by a decorator or by a call; and in a function or method of any file
+    of flax.nnx and equinox, by a decorator or by a call, also under the name of a
+    `functools.partial(jax.jit, …)`; and in a function or method of any file
     that only compiled code calls, or that a subclass compiles. The device may be what an object
     holds.
 

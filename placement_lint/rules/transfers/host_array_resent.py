@@ -49,9 +49,10 @@ class HostArrayResent(Rule):
 
     ## What it does
     Finds a NumPy array that is made before a loop, is never changed, and is passed to a jitted
-    function on every iteration of the loop. It is bound to a name, or to an attribute that the
-    class assigns once. The call may be one of a function or a method of the program, of any file,
-    that only hands the array on to a jitted one.
+    function on every iteration of the loop. It is bound to a name, perhaps one of another file, or
+    to an attribute that the class assigns once, of the object or of one that it holds; or it is
+    what all calls of the function around pass for a parameter. The call may be one of a function or
+    a method of the program, of any file, that only hands the array on to a jitted one.
 
     ## Why is this bad?
     A NumPy array is in the host's memory. Each call copies the whole array to the device again. The
