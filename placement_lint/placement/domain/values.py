@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.transformations import Step, Usage
 
 MAX_ALTERNATIVES = 12
+MAX_DEVICES = 2
+"""Devices to which arrays may be committed that may be something else as well."""
 MAX_VERSIONS = 4
 """Ways that one container may have become, of which each is known by itself."""
 MAX_NESTING = 5
@@ -552,7 +554,23 @@ def join(*values: Value) -> Value:
     joined = frozenset().union(*values)
     if len(joined) < 2:
         return joined
-    return limited(_with_few_versions(_without_forgotten(joined)))
+    return limited(_with_few_versions(_without_forgotten(_without_guesses(joined))))
+
+
+def _without_guesses(joined: Value) -> Value:
+    """Return a value that may be anything without arrays that may be committed to any device.
+
+    Nothing is reported of an array that may as well be something else. Programs that choose their
+    device when they run would else be followed through all their functions, once for each device.
+    What is supposed is kept: a fix is safe only where nothing comes of it.
+    """
+    if len(joined) <= MAX_DEVICES + 1 or ANYTHING not in joined:
+        return joined
+    found = [atom for atom in joined if isinstance(atom, Array)]
+    devices = {array.device for array in found if array.committed}
+    if len(devices) <= MAX_DEVICES or any(array.supposed for array in found):
+        return joined
+    return joined.difference(found)
 
 
 def _without_forgotten(joined: Value) -> Value:

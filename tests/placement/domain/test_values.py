@@ -18,10 +18,13 @@ from placement_lint.placement.domain.contents import (
 from placement_lint.placement.domain.devices import Device, differ
 from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.places import Place
+from placement_lint.placement.domain.program_values import Instance
 from placement_lint.placement.domain.values import (
     ANYTHING,
+    DOUBTFUL,
     HOST,
     MAX_ALTERNATIVES,
+    MAX_DEVICES,
     MAX_NESTING,
     MAX_VERSIONS,
     NOTHING,
@@ -93,6 +96,22 @@ def test_joining() -> None:
     assert join() == UNKNOWN
     assert join(PLAIN, NOTHING) == PLAIN
     assert join(PLAIN, HOST) == PLAIN | HOST
+
+
+def test_what_may_be_anything_is_no_array_on_any_of_many_devices() -> None:
+    on = [value(Array(device, committed=True)) for device in (CPU, GPU, TPU)]
+    rest = value(Instance(SITE[0], SITE[0]), MADE)
+    assert len(on) == MAX_DEVICES + 1
+    assert join(UNKNOWN, *on, rest) == UNKNOWN | rest - value(MADE)
+    # Where it is one of them for sure, or on one of few devices, all is kept.
+    for kept in ([*on, rest], [DOUBTFUL, *on, rest], [UNKNOWN, *on[:-1], rest]):
+        assert join(*kept) == frozenset().union(*kept)
+
+
+def test_what_is_supposed_is_kept_beside_anything() -> None:
+    cause = frozenset({SITE[0]})
+    on = [value(Array(device, committed=True, supposed=cause)) for device in (CPU, GPU, TPU)]
+    assert join(UNKNOWN, *on) == frozenset().union(UNKNOWN, *on)
 
 
 def test_what_was_forgotten_on_one_way_is_forgotten() -> None:
