@@ -225,7 +225,7 @@ class Selection:
             puts=puts,
             meshes=meshes,
             makers=makers,
-            says_where=places and says_where(words),
+            says_where=places and says_where(text),
             chooses=in_python and may_pin(path, words),
             passes=passes,
             donates=in_python and DONATION in words and JAX in words,

@@ -18,6 +18,8 @@ from placement_lint.project.graph import closure
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from placement_lint.prefilter.conditions import FileText
+
 MOST_FILES = 24
 """Files of a program that is interpreted as a whole."""
 MOST_CHARACTERS = 150_000
@@ -25,22 +27,35 @@ MOST_CHARACTERS = 150_000
 LIGHTER = 4
 """Text of files that say nothing of JAX counts for so much less: tables and settings."""
 
-_SAYING_WHERE = re.compile(
-    rb"\b(?:NamedSharding|make_mesh|set_mesh|use_mesh|shard_map|with_sharding_constraint)\b"
-    rb"|\b(?:device_put|default_device|from_dlpack|jax_default_device)\b"
-    rb"|\b(?:io_callback|pure_callback|debug\.callback|num_workers)\b"
-    rb"|\bdefault_backend\b|\.platform\b|\bjax\.(?:local_)?devices\s*\("
-    rb"|\bMesh\s*\("
-    rb"|array\s*\(\s*[\w.\[\]'\"]{0,40}"
+_SAYING_WHERE = frozenset({
+    b"NamedSharding", b"default_backend", b"default_device", b"device_put", b"from_dlpack",
+    b"io_callback", b"jax_default_device", b"make_mesh", b"num_workers", b"pure_callback",
+    b"set_mesh", b"shard_map", b"use_mesh", b"with_sharding_constraint",
+})  # fmt: skip
+_BEHIND: tuple[tuple[bytes, re.Pattern[bytes]], ...] = (
+    (b"platform", re.compile(rb"\.platform\b")),
+    (b"callback", re.compile(rb"\bdebug\.callback\b")),
+    (b"devices", re.compile(rb"\bjax\.devices\s*\(")),
+    (b"local_devices", re.compile(rb"\bjax\.local_devices\s*\(")),
+    (b"Mesh", re.compile(rb"\bMesh\s*\(")),
+)
+"""Words that say so in some code only."""
+_MAKING_OF_DATA = re.compile(
+    rb"array\s*\(\s*[\w.\[\]'\"]{0,40}"
     rb"(?:data|image|label|sample|seq|test|token|train|val|[xX]_|[yY]_)"
 )
 
 
-def says_where(data: bytes) -> bool:
+def says_where(text: FileText) -> bool:
     """Return whether a file may say on which devices arrays are, makes one of NumPy data, or lets
     something run functions that must not compute.
     """
-    return b"jax" in data and _SAYING_WHERE.search(data) is not None
+    words = text.words if text.jax else frozenset()
+    return bool(words) and (
+        not _SAYING_WHERE.isdisjoint(words)
+        or any(word in words and code.search(text.data) is not None for word, code in _BEHIND)
+        or _MAKING_OF_DATA.search(text.data) is not None
+    )
 
 
 def small_programs(

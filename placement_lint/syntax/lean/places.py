@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _MOST_KEPT = 8
 """Texts of which what Python's parser made is kept: the files that an editor has open."""
+_MOST_CHARACTERS = 500_000
+"""Of all these texts but the newest: what is kept takes some 40 bytes for each (Python 3.11)."""
 
 
 class KnownPlaces:
@@ -91,9 +93,13 @@ class KnownPlaces:
         """Keep the statements, and no longer those of the text that was asked for longest ago."""
         statements = [tree.body] if self._is_one else [[each] for each in tree.body]
         self._statements = statements
-        self._recent.append(self)
-        if len(self._recent) > _MOST_KEPT:
-            self._recent.popleft()._statements = None
+        recent = self._recent
+        before = sum(len(each._text) for each in recent)
+        recent.append(self)
+        while len(recent) > _MOST_KEPT or (len(recent) > 1 and before > _MOST_CHARACTERS):
+            oldest = recent.popleft()
+            oldest._statements = None
+            before -= len(oldest._text)
         return statements
 
     def _places_in(self, statements: list[ast.stmt]) -> list[tuple[Place | None, int | None]]:
