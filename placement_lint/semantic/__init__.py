@@ -8,7 +8,8 @@ it may ask about other files.
   enters a configuration context of JAX).
 - Names and objects: `beside` (what another file of the program defines), `followed`, `known_types`,
   `method_uses`, `named_places` (what arrays are put on), `object_classes`, `own_attributes`,
-  `returned` (what functions give), `set_attributes`, `spread_options`, `written_tables`.
+  `replaced_names` (by tests), `returned` (what functions give), `set_attributes`,
+  `spread_options`, `written_tables`.
 - What happens when: `execution_order`, of the events on `ways`, which `execution_steps` lead to;
   `local_functions` (that calls execute), `called_when_decorated` and `module_summary` (what
   importing does), `enclosing` (what is around a node), `first_process`, `platform_pins`,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import libcst as cst
 
 from placement_lint.semantic.expressed_words import expressed_words
+from placement_lint.semantic.replaced_names import is_replaced
 from placement_lint.syntax.guards import TYPE_CHECKING_NAMES
 from placement_lint.syntax.import_statements import modules_named
 from placement_lint.syntax.imports import importable
@@ -40,7 +41,13 @@ class FileView:
 
     def name(self, node: cst.CSTNode | None) -> str | None:
         """Return the qualified name that a name or attribute chain provably stands for."""
-        return None if node is None else self.names.qualified(node)
+        if node is None:
+            return None
+        name = self.names.qualified(node)
+        # Everything asks this, and few files replace anything.
+        if name is None or not self.module.may_replace_names:
+            return name
+        return None if is_replaced(name, node, self.module) else name
 
     def called(self, node: cst.CSTNode | None) -> str | None:
         """Return the qualified name of what a call calls; None for anything but a call."""

@@ -290,6 +290,11 @@ class ModuleFacts:
         return is_test_path(self.path)
 
     @cached_property
+    def may_replace_names(self) -> bool:
+        """Whether something in it may replace functions of JAX, as tests do."""
+        return self.says(b"patch", b"setattr")
+
+    @cached_property
     def stored(self) -> dict[str, list[cst.BaseExpression]]:
         """What assignments bind, tuples by element, by name, in source order."""
         found: dict[str, list[cst.BaseExpression]] = {}

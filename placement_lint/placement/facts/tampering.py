@@ -52,7 +52,8 @@ def _tampers(node: cst.CSTNode, names: Names) -> bool:
     if isinstance(node, cst.Call):
         if names.qualified(node.func) in _REBINDING:
             return True
-        return _is_patch(node) and _replaces(Arguments(node), names)
+        replaced = replaced_name(node, names)
+        return replaced is not None and _is_jax(replaced)
     if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign):
         target = node.target
         name = names.qualified(target) if isinstance(target, cst.Attribute) else None
@@ -60,20 +61,18 @@ def _tampers(node: cst.CSTNode, names: Names) -> bool:
     return False
 
 
-def _is_patch(call: cst.Call) -> bool:
-    """Return whether a call replaces an attribute: by `setattr`, `monkeypatch`, `mock.patch`."""
-    last = dotted(call.func).rpartition(".")[2]
-    return last in {"setattr", "patch", "object"}
+def replaced_name(call: cst.Call, names: Names) -> str | None:
+    """Return the qualified name of what a call replaces by `setattr`, `monkeypatch`, `mock.patch`.
 
-
-def _replaces(arguments: Arguments, names: Names) -> bool:
-    """Return whether what is replaced is of JAX."""
+    None for any other call, and where that is not known.
+    """
+    if dotted(call.func).rpartition(".")[2] not in {"setattr", "patch", "object"}:
+        return None
+    arguments = Arguments(call)
     first = arguments.get(0, "target")
-    if first is None:
-        return False
-    name = string_value(first) or names.qualified(first)
+    name = None if first is None else string_value(first) or names.qualified(first)
     attribute = string_value(arguments.get(1, "name", "attribute"))
-    return name is not None and _is_jax(f"{name}.{attribute}" if attribute else name)
+    return f"{name}.{attribute}" if name is not None and attribute else name
 
 
 def _is_jax(name: str) -> bool:
