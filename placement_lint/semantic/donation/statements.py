@@ -16,15 +16,16 @@ from placement_lint.semantic.donation.buffers import (
 )
 from placement_lint.semantic.donation.callables import Defined, Donor, OfClass
 from placement_lint.semantic.donation.choices import without
-from placement_lint.semantic.donation.expressions import DATA
+from placement_lint.semantic.donation.expressions import DATA, item_key
 from placement_lint.semantic.donation.loops import DonationLoops, truth
 from placement_lint.semantic.donation.meetings import joined
 from placement_lint.semantic.donation.parts import BufferPart
+from placement_lint.semantic.donation.readings import text_of
 from placement_lint.syntax.definitions import PROPERTIES
 from placement_lint.syntax.dotted import dotted, said
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from placement_lint.semantic.donation.choices import Things
     from placement_lint.semantic.model import ModuleFacts
@@ -36,6 +37,7 @@ _EXPECTING = frozenset({
     "contextlib.suppress", "pytest.raises", "pytest.warns", "absl.testing.absltest.raises",
 })  # fmt: skip
 _EXPECTING_METHODS = frozenset({"assertRaises", "assertRaisesRegex", "raises", "subTest"})
+_KEEPING = frozenset({"builtins.dict", "builtins.list", "builtins.tuple"})
 _ERRORS_OF_JAX = frozenset({
     "JaxRuntimeError", "RuntimeError", "ValueError", "XlaRuntimeError",
 })  # fmt: skip
@@ -131,8 +133,9 @@ class DonationStatements(DonationLoops):
             self.augment(node)
         elif isinstance(node, cst.Return):
             held = DATA if node.value is None else self.evaluate(node.value)
-            if isinstance(node.value, cst.Attribute | cst.Name) and not self.stack:
-                self._hand_out(node.value, held)
+            if node.value is not None and not self.stack:
+                for each in self._handed_out(node.value):
+                    self._hand_out(each, held if each is node.value else self.evaluate(each))
             self._returned.append((self.state, held))
             return False
         elif isinstance(node, cst.Raise):
@@ -150,14 +153,30 @@ class DonationStatements(DonationLoops):
             self.evaluate(node.test)
         return True
 
-    def _hand_out(self, node: cst.Attribute | cst.Name, held: Things) -> None:
+    def _handed_out(
+        self, node: cst.BaseExpression
+    ) -> Iterator[cst.Attribute | cst.Name | cst.Subscript]:
+        """Yield what is returned as it is: by itself, or in tuples, lists and dicts."""
+        pending = [node]
+        while pending:
+            part = pending.pop()
+            if isinstance(part, cst.Attribute | cst.Name) or (
+                isinstance(part, cst.Subscript) and item_key(part) not in {None, "[:part]"}
+            ):
+                yield part
+            elif isinstance(part, cst.Tuple | cst.List | cst.Dict):
+                pending += [each.value for each in reversed(part.elements)]
+            elif isinstance(part, cst.Call) and self.names.qualified(part.func) in _KEEPING:
+                pending += [each.value for each in reversed(part.args)]
+
+    def _hand_out(self, node: cst.Attribute | cst.Name | cst.Subscript, held: Things) -> None:
         """Read what was donated by the name by which a function returns it that nobody calls here.
 
         Else it is read by who does; and what a loop donates is reported there.
         """
         gone = self.state.gone(held, self.where)
         function = self.tree.around(node, cst.FunctionDef)
-        if gone is None or function is None or gone.death.text != dotted(node):
+        if gone is None or function is None or gone.death.text not in {text_of(node), dotted(node)}:
             return
         call = gone.death.call
         is_here = self.tree.contains(call) and not any(
