@@ -254,10 +254,14 @@ class _Shapes:
         if isinstance(shape, cst.BinaryOperation) and isinstance(shape.operator, cst.Add):
             return any(self._is_long(each, ctx, 0) for each in (shape.left, shape.right))
         if isinstance(shape, cst.Attribute):
-            return shape.attr.value == "shape" and self.are_known(shape.value, ctx)
+            if shape.attr.value == "shape":
+                return self.are_known(shape.value, ctx)
+            return _has_items(ctx.flow.value(shape))
         if isinstance(shape, cst.Name) and hops:
             value = assigned_value(shape, ctx)
-            return value is not None and self._is_long(value, ctx, hops - 1)
+            if value is None:
+                return _has_items(ctx.flow.value(shape))
+            return self._is_long(value, ctx, hops - 1)
         if isinstance(shape, cst.UnaryOperation):
             return isinstance(shape.expression, cst.Integer)
         return isinstance(shape, cst.Integer)
@@ -329,6 +333,15 @@ class _Shapes:
             arguments = Arguments(call)
             given = arguments.get(position + shift, param.name.value)
             yield False if given is None or arguments.is_open else (given, there)
+
+
+def _has_items(held: Value) -> bool:
+    """Return whether all that a value may be are tuples or lists that have items: what callers
+    pass as a shape.
+    """
+    from placement_lint.placement.domain.values import Sequence
+
+    return bool(held) and all(isinstance(atom, Sequence) and bool(atom.items) for atom in held)
 
 
 def _calls_of(

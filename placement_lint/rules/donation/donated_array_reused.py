@@ -30,11 +30,11 @@ class DonatedArrayReused(Rule):
     ## What it does
     Finds an argument of a function that is compiled with `donate_argnums`, `donate_argnames` or
     Equinox's `donate="all"`, if it is used after the call, on any path through the function: in a
-    computation, printed, indexed, or passed to another call; or returned, by a function that
-    nothing in the file calls. It also finds a loop that donates and does not assign the result to
-    the donated name. The compiled function may come from another
-    file: imported, returned by a function there, or an attribute of an object or a base class. It
-    may be wrapped by a function or an object of the program that passes its arguments on.
+    computation, printed, indexed, or passed to another call; or returned, alone or with others, by
+    a function that nothing in the file calls. It also finds a loop that donates and does not assign
+    the result to the donated name. The compiled function may come from another file: imported,
+    returned by a function there, or an attribute of an object or a base class. It may be wrapped by
+    a function or an object of the program that passes its arguments on.
 
     ## Why is this bad?
     The compiled function writes its result into the buffer of the argument, and JAX deletes the

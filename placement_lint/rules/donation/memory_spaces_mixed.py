@@ -109,7 +109,11 @@ class MemorySpacesMixed(Rule):
     def visit_Module(self, node: cst.Module, ctx: Context) -> None:
         for operation, executions in on_host_memory(ctx, of_trees=True):
             of_trees = combines_trees(operation, ctx)
-            found = [_mixed(dict(each), ctx, of_trees=of_trees) for each in executions]
+            is_product = _is_product(operation, ctx)
+            found = [
+                _mixed(dict(each), ctx, of_trees=of_trees, is_product=is_product)
+                for each in executions
+            ]
             known = [each for each in found if each is not None]
             if not known or may_fail(operation, ctx):
                 continue
@@ -124,12 +128,21 @@ class MemorySpacesMixed(Rule):
             )
 
 
+def _is_product(operation: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether an operation is a product of matrices, which takes no scalars."""
+    if isinstance(operation, cst.Call):
+        return ctx.called(operation) == "jax.numpy.matmul"
+    operator = operation.operator if isinstance(operation, cst.BinaryOperation) else None
+    return isinstance(operator, cst.MatrixMultiply)
+
+
 def _mixed(
-    operands: dict[int, Value], ctx: Context, *, of_trees: bool
+    operands: dict[int, Value], ctx: Context, *, of_trees: bool, is_product: bool
 ) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
     """Return an operand that is in the memory of the host, and one that is not.
 
-    `of_trees`: each leaf of the one meets that of the other, which is of its shape.
+    `of_trees`: each leaf of the one meets that of the other, which is of its shape. `is_product`:
+    none is a scalar.
     """
     places: dict[cst.BaseExpression, bool] = {}
     values: dict[cst.BaseExpression, Value] = {}
@@ -149,7 +162,8 @@ def _mixed(
     for host in hosts:
         for other in others:
             long = [
-                each in split
+                is_product
+                or each in split
                 or has_dimensions(each, ctx)
                 or made_with_dimensions(each, ctx, values[each])
                 for each in (host, other)
