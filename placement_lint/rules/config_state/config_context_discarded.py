@@ -63,8 +63,8 @@ class ConfigContextDiscarded(Rule):
     ## What it does not flag
     A context that is kept: assigned, returned, yielded, passed on (`stack.enter_context(…)`), used
     in a `with` or as a decorator. `jax.set_mesh(mesh)` and `jax.config.update`, which act when they
-    are called. A call that is expected to fail, as in `pytest.raises`; and, as for every rule, what a
-    test replaces by `mock.patch`, `monkeypatch.setattr` and the like, as long as it is replaced.
+    are called. A call that is expected to fail, as in `pytest.raises`; and, as for every rule, what
+    a test replaces by `mock.patch`, `monkeypatch.setattr` and the like, as long as it is replaced.
 
     ## Verified by
     The proof calls `jax.default_device` with the CPU in a statement, makes an array, and sees it on
