@@ -382,10 +382,7 @@ def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
         if not added and not misses:
             break
         if added:
-            entering = {path: found[path] for path in sorted(added & found.keys())}
-            likely = _expected(members, added, passing.reached(entering), importing)
-            if len(members | likely) <= _MOST_MEMBERS:
-                added = likely - together.without
+            added = _joining(members, added, found, passing, importing) - together.without
         # What they met may be an array of the accelerator.
         follows = follows or misses
         members |= added
@@ -397,6 +394,28 @@ def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
     followed = frozenset(passing.followed)
     together.reads.passed = {path: passing.does_with(path, followed) for path in passing.read}
     return together
+
+
+def _joining(
+    members: set[str],
+    surely: set[str],
+    found: Mapping[str, Mapping[str, Ways]],
+    passing: PassingNames,
+    importers: Mapping[str, set[str]],
+) -> set[str]:
+    """Return the files to execute with the members next: as many of those that ever join them as
+    can be known now.
+
+    `surely`: those that a placement surely gets to; `found`: by which names it gets into files.
+    """
+    likely = passing.reached({path: found[path] for path in sorted(surely & found.keys())})
+    is_worth_it = len(members | surely) > _FEW
+    later = passing.expected(members, _MOST_MEMBERS) if is_worth_it else set()
+    for each in (likely | later, likely) if later else (likely,):
+        expected = _expected(members, surely, each, importers)
+        if len(members | expected) <= _MOST_MEMBERS:
+            return expected
+    return surely
 
 
 def _expected(

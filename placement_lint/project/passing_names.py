@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from placement_lint.files.python_nodes import children, walk
@@ -23,11 +24,23 @@ if TYPE_CHECKING:
     from placement_lint.placement.engine.reach import Ways
 
 
+_PLACING = frozenset({"default_device", "from_dlpack", "jax_default_device"})
+"""What a function names that probably gives arrays which were placed."""
+_CONTEXT = "contextmanager"
+_PYTREE = re.compile(r"chex|pytree|register_dataclass|struct")
+"""What the decorator of a class says whose objects JAX takes apart: a dataclass, or one of JAX."""
+_RECORDS = frozenset({"NamedTuple", "PyTreeNode", "TrainState"})
+"""Bases of such classes."""
+
+
 class _Statement(NamedTuple):
     bound: frozenset[str]
     named: frozenset[str]
     texts: frozenset[str] = frozenset()
     """What may be the name of an attribute, as in `getattr(model, "load")`."""
+    is_function: bool = False
+    is_record: bool = False
+    """Whether it defines a class whose objects are made of the arrays in their fields."""
 
 
 class PassingNames:
@@ -79,6 +92,80 @@ class PassingNames:
         }
         return used | (closure(used, givers) & passed.keys())
 
+    def expected(self, members: Iterable[str], most: int) -> set[str]:
+        """Return the files that placements of these files will probably get to later.
+
+        Those are placements that a function makes under a default device: as long as nothing is
+        known of what it computes them of, it gives none. And objects of a class hold none before
+        the files are executed that put them there, so that classes count of which functions make
+        objects that have a placement. Nothing, where it would be more files than `most`.
+        """
+        passed: dict[str, dict[str, Ways]] = {}
+        kept: set[tuple[str, str]] = set()
+        pending: list[str] = []
+        for path in sorted(members):
+            making = [each for each in self._of(path) if _gives_placed(each)]
+            names: dict[str, Ways] = {name: None for each in making for name in each.bound}
+            pending += self._enter(path, names, passed)
+            pending += self._enter_records(path, making, kept, passed)
+        while pending and len(passed) <= most:
+            path = pending.pop()
+            names = passed[path]
+            if self._pass_on(path, names, directly=False):
+                pending += self._enter(path, names, passed)
+                met = [each for each in self._of(path) if not each.named.isdisjoint(names)]
+                pending += self._enter_records(path, met, kept, passed)
+        for names in passed.values():
+            self._followed.update(names, *filter(None, names.values()))
+        if pending:
+            return set()
+        return {
+            path for path, names in passed.items() if self._is_used(path, names, everywhere=False)
+        }
+
+    def _enter_records(
+        self,
+        path: str,
+        statements: Iterable[_Statement],
+        kept: set[tuple[str, str]],
+        passed: dict[str, dict[str, Ways]],
+    ) -> Iterator[str]:
+        """Let the classes whose objects statements of a file make into the files that import them;
+        yield those to which they are new. `kept`: the classes so far.
+        """
+        named = frozenset().union(*(each.named for each in statements))
+        for imported, name in self._imports.get(path, ()) if named else ():
+            records = self._records(imported)
+            # What is named of these later makes a difference.
+            self._followed |= records
+            for record in sorted(named & records) if name in {"", "*"} else records & {name}:
+                if record in named and (imported, record) not in kept:
+                    kept.add((imported, record))
+                    yield from self._enter(imported, {record: None}, passed)
+
+    def _enter(
+        self, path: str, names: Mapping[str, Ways], passed: dict[str, dict[str, Ways]]
+    ) -> Iterator[str]:
+        """Let names of a file into the files that import them; yield those to which one is new."""
+        for importer, imported in self._importers.get(path, ()) if names else ():
+            brought = self._brought(names, imported, importer, directly=False)
+            if brought and add_ways(passed.setdefault(importer, {}), brought):
+                yield importer
+
+    def _records(self, path: str) -> frozenset[str]:
+        """Return the classes of a file whose objects are made of the arrays in their fields."""
+        every = (each.bound for each in self._of(path) if each.is_record)
+        return frozenset().union(*every)
+
+    @functools.cached_property
+    def _imports(self) -> dict[str, list[tuple[str, str]]]:
+        """From each file to those that it imports, with the name that it imports of each."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for path, importers in self._importers.items():
+            for importer, name in importers:
+                found.setdefault(importer, []).append((path, name))
+        return found
+
     @property
     def followed(self) -> list[str]:
         """The names that were followed so far, with those of their ways."""
@@ -101,10 +188,11 @@ class PassingNames:
                 tuple(sorted(texts & names)),
                 bound != named,
             )
-            for bound, named, texts in self._of(path)
+            for bound, named, texts, *_ in self._of(path)
             if not (named.isdisjoint(names) and texts.isdisjoint(names))
         }
-        return digest(repr(sorted(rows)).encode("utf-8", "surrogatepass"))
+        said = sorted(rows), sorted(self._records(path))
+        return digest(repr(said).encode("utf-8", "surrogatepass"))
 
     def _brought(
         self, names: Mapping[str, Ways], imported: str, importer: str, *, directly: bool
@@ -148,7 +236,7 @@ class PassingNames:
         is_named, grows = False, True
         while grows:
             grows = False
-            for bound, named, _ in statements:
+            for bound, named, *_ in statements:
                 met = {name: names[name] for name in named & names.keys()}
                 is_named = is_named or bool(met)
                 if directly:
@@ -199,7 +287,11 @@ def _statements(body: list[ast.stmt]) -> Iterator[_Statement]:
             for block in blocks(statement):
                 yield from _statements(block)
         elif isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield _statement({statement.name}, statement)
+            found = _statement({statement.name}, statement)
+            if isinstance(statement, ast.ClassDef):
+                yield found._replace(is_record=_is_record(statement))
+            else:
+                yield found._replace(is_function=True)
         elif isinstance(statement, ast.Import | ast.ImportFrom):
             bound = (alias.asname or alias.name.partition(".")[0] for alias in statement.names)
             yield _statement(bound, statement)
@@ -209,6 +301,34 @@ def _statements(body: list[ast.stmt]) -> Iterator[_Statement]:
 
 _HEAD = ast.expr, ast.withitem
 """What stands before the blocks of a statement."""
+
+
+def _gives_placed(statement: _Statement) -> bool:
+    """Return whether a statement defines a function that probably gives placed arrays.
+
+    A context manager that chooses a device is known as one from the start.
+    """
+    names_one = not (statement.named.isdisjoint(_PLACING) and statement.texts.isdisjoint(_PLACING))
+    return statement.is_function and names_one and _CONTEXT not in statement.named
+
+
+def _is_record(cls: ast.ClassDef) -> bool:
+    """Return whether objects of a class are made of the arrays in their fields."""
+    decorators = [_said(each) for each in cls.decorator_list]
+    return any(_PYTREE.search(each) for each in decorators) or any(
+        _said(base).rpartition(".")[2] in _RECORDS for base in cls.bases
+    )
+
+
+def _said(node: ast.expr) -> str:
+    """Return the dotted name that an expression is, or calls; "" where there is none."""
+    parts: list[str] = []
+    held = node.func if isinstance(node, ast.Call) else node
+    while isinstance(held, ast.Attribute):
+        parts.append(held.attr)
+        held = held.value
+    parts.append(held.id if isinstance(held, ast.Name) else "")
+    return ".".join(reversed(parts))
 
 
 def _statement(bound: Iterable[str], *parts: ast.AST) -> _Statement:

@@ -243,6 +243,50 @@ def test_a_program_of_many_files_is_executed_in_two_rounds(
     assert (found >= {f"used{number}" for number in range(10)}) == (len(rounds) == 2)
 
 
+def test_what_is_made_under_a_default_device_joins_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before its arguments are known, a function gives no placed array: its callers join with
+    those to which a placement surely gets, and so do the files to which these hand it on.
+    """
+    rounds: list[int] = []
+    interpreted = check_program.ComponentCheck.interpreted
+
+    def counted(
+        self: ComponentCheck, members: Iterable[str], *, follows: bool | None = None
+    ) -> dict[str, Module] | None:
+        rounds.append(len({*members}))
+        return interpreted(self, members, follows=follows)
+
+    monkeypatch.setattr(check_program.ComponentCheck, "interpreted", counted)
+    monkeypatch.setattr(small_programs, "MOST_FILES", 0)
+    monkeypatch.setattr(linking, "_MOST_FOLLOWED", 0)
+    initialize = """
+def initialize(model):
+    with jax.default_device(jax.devices("cpu")[0]):
+        return model.init()
+class Model:
+    def init(self):
+        return jnp.ones((3, 4))
+"""
+    texts = {
+        "data": DATA + initialize,
+        "made": "from data import initialize, Model\nrows = initialize(Model())",
+        "late": "from made import rows\nprint(rows[0])",
+        "used": "from data import *\nprint(load()[0], initialize(Model())[0])",
+    }
+    for number in range(9):
+        texts[f"kept{number}"] = "from data import load\nkept = load()"
+        texts[f"size{number}"] = "from data import SIZE\nprint(SIZE)"
+    for name, text in texts.items():
+        (tmp_path / f"{name}.py").write_text(f"{text}\n", encoding="utf-8")
+    outcome = Linter(lambda _: Settings(), folders=True).check(
+        [str(path) for path in tmp_path.iterdir()]
+    )
+    assert rounds == [1, 13]
+    assert "late" in {Path(finding.path).stem for finding in outcome.findings}
+
+
 def test_packages_that_hand_names_on_join_with_the_files_to_which_names_are_passed_on() -> None:
     members = {f"member{number}" for number in range(10)}
     importing = {f"importing{number}" for number in range(10)}
