@@ -220,7 +220,10 @@ class Buffers:
                 return things
             if only.keys[:count] != part.keys:
                 return things
-            return frozenset({kept.at(*only.keys[count:])})
+            apart = kept.at(*only.keys[count:])
+            if only in self.rows:
+                self.rows.add(apart)
+            return frozenset({apart})
 
         self.dead[kept.root] = dead
         self.names = {name: own(things) for name, things in self.names.items()}

@@ -82,6 +82,10 @@ class Given:
         return text_of(self.passed_on or self.node)
 
 
+_SHOWING = frozenset({"builtins.print", "builtins.repr", "builtins.str"})
+"""Functions that read all that is in a list, a tuple or a dict: to show it shows each array."""
+
+
 class DonationLibraries(DonationExpressions):
     """The evaluation of calls that leave the file."""
 
@@ -245,7 +249,8 @@ class DonationLibraries(DonationExpressions):
         """Call a function that reads its arguments."""
         is_deep = name == "builtins.sum" or not name.startswith("builtins.")
         for each in given:
-            self.read(each.node, each.things, deep=is_deep)
+            is_shown = name in _SHOWING and self._is_written_out(each.node)
+            self.read(each.node, each.things, deep=is_deep or is_shown)
         if name in {"numpy.asarray", "numpy.array", "jax.device_get"}:
             # The CPU lends NumPy its buffers, and keeps them for as long.
             roots = {each.root for each in first if isinstance(each, BufferPart)}
@@ -253,6 +258,13 @@ class DonationLibraries(DonationExpressions):
         if name.startswith("numpy.") or name in {"jax.device_get", "builtins.float"}:
             return DATA
         return self._array(name, name.rpartition(".")[2])
+
+    def _is_written_out(self, node: cst.CSTNode) -> bool:
+        """Return whether a list, a tuple or a dict is made in an expression: objects say themselves
+        what is shown of them.
+        """
+        is_dict = isinstance(node, cst.Call) and self.names.qualified(node.func) == "builtins.dict"
+        return is_dict or isinstance(node, cst.Dict | cst.List | cst.Tuple)
 
     def _array(self, name: str, last: str) -> Things:
         if name.startswith("jax.numpy.") and last in ARRAYS:
