@@ -55,6 +55,7 @@ _KEEPING = (
     "zlib.crc32",
 )  # fmt: skip
 """Functions, or modules of them, whose result is computed of what they are given."""
+_ITERATING = frozenset({"builtins.iter", "builtins.next"})
 _SAME = frozenset({
     "jax.numpy.empty_like", "jax.numpy.ones_like", "jax.numpy.zeros_like", "numpy.empty_like",
     "numpy.ones_like", "numpy.zeros_like", "jax.numpy.shape", "numpy.shape", "numpy.ndim",
@@ -101,7 +102,8 @@ class _Sources:
                 return self.differs(only.item, ctx, given)
             bound = only if isinstance(only, cst.CompFor) else bound_before(node, ctx)
             if isinstance(bound, cst.For | cst.CompFor):
-                return self.differs(bound.iter, ctx, given)
+                is_of_object = self._is_iterated(bound.iter, ctx)
+                return is_of_object or self.differs(bound.iter, ctx, given)
             if bound is not None:
                 return self.differs(bound, ctx, given)
             return self._is_of_parameter(node, ctx, given)
@@ -158,6 +160,8 @@ class _Sources:
             return True
         if called in _SAME:
             return False
+        if called in _ITERATING and any(self._is_iterated(each, ctx) for each in arguments):
+            return True
         if called.startswith(_KEEPING):
             return any(self.differs(each, ctx, given) for each in arguments)
         if called in _MAPS:
@@ -198,6 +202,12 @@ class _Sources:
         names = _parameters(function, there)
         passed = dict(zip(names, arguments.positional, strict=False)) | arguments.keywords
         differing = {name: self.differs(value, ctx, given) for name, value in passed.items()}
+        return self._is_given_back(function, there, differing)
+
+    def _is_given_back(
+        self, function: cst.FunctionDef, there: Context, given: Mapping[str, bool]
+    ) -> bool:
+        """Return whether all differs that a function returns, or a generator yields."""
         kinds = (cst.Yield,) if is_generator(function, there.names) else (cst.Return,)
         returned = [
             each.value
@@ -205,7 +215,7 @@ class _Sources:
             if isinstance(each, cst.Yield | cst.Return) and there.function(each) is function
         ]
         return bool(returned) and all(
-            isinstance(value, cst.BaseExpression) and self.differs(value, there, differing)
+            isinstance(value, cst.BaseExpression) and self.differs(value, there, given)
             for value in returned
         )
 
@@ -234,6 +244,22 @@ class _Sources:
                 if isinstance(target, cst.Attribute) and target.attr.value == name
             ]
             differs = len(values) == 1 and self.differs(values[0], there, {})
+        self._asking.discard(key)
+        return differs
+
+    def _is_iterated(self, node: cst.BaseExpression, ctx: Context) -> bool:
+        """Return whether all differs that an object of the program gives where it is iterated."""
+        found = _class_of(node, ctx)
+        if found is None:
+            return False
+        owner, there = found
+        key = (id(owner), "__iter__")
+        made = there.names.scope(owner.body).bindings.get("__iter__", [])
+        function = made[0].node if len(made) == 1 else None
+        if key in self._asking or not isinstance(function, cst.FunctionDef):
+            return False
+        self._asking.add(key)
+        differs = self._is_given_back(function, there, {})
         self._asking.discard(key)
         return differs
 
