@@ -154,13 +154,21 @@ def _takes_some(index: cst.BaseSlice, ctx: Context) -> bool:
     if isinstance(index, cst.Index):
         loop = ctx.names.sole_definition(index.value) if isinstance(index.value, cst.Name) else None
         is_counted = isinstance(loop, cst.For) and ctx.is_call(loop.iter, "builtins.range")
-        return is_counted or integer_value(index.value) is not None
+        return is_counted or integer_value(index.value) is not None or _is_number(index.value, ctx)
     if not isinstance(index, cst.Slice):
         return False
     first, step = (
         None if each is None else integer_value(each) for each in (index.lower, index.step)
     )
     return bool(first) or (step or 1) > 1
+
+
+def _is_number(index: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether an index is a whole number, whatever a function is called with."""
+    from placement_lint.placement.domain.values import Plain
+
+    held = ctx.flow.value(index) if isinstance(index, cst.Name) else frozenset()
+    return bool(held) and all(isinstance(atom, Plain) and atom.number is not None for atom in held)
 
 
 def _split_along(ctx: Context, node: cst.BaseExpression, dimensions: list[int]) -> Sharding | None:
