@@ -171,6 +171,9 @@ class UncalledCode:
             )
             definer = module.names.scope(node).node if isinstance(node, cst.FunctionDef) else None
             is_method = isinstance(definer, cst.ClassDef)
+            if waits and definer is not None and is_method and not self._is_made(module, definer):
+                # What nobody called by now may make an object, and call it.
+                continue
             if is_method and self.program.follows_compiled and is_compiled:
                 # It is executed on an object, as the class's makers leave it.
                 continue
@@ -183,6 +186,10 @@ class UncalledCode:
                         self._call_method(place, receiver, state)
                     else:
                         self.program.functions.execute(place, {}, self._around(module, node))
+
+    def _is_made(self, module: Module, cls: cst.CSTNode) -> bool:
+        """Return whether there is an object of a class by now."""
+        return bool(self.program.happened.instances.get(module.place(cls)))
 
     def _around(self, module: Module, function: cst.CSTNode) -> State:
         """Return the state in which a function runs that nothing called: in a method, `self` is an
