@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import sys
@@ -25,10 +26,19 @@ if TYPE_CHECKING:
     from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
 
+    from placement_lint.rules.pages import Page as RulePage
+
+
+@functools.cache
+def _pages() -> list[RulePage]:
+    """Return the rules' pages, read once for each time that the site is built."""
+    return all_pages()
+
+
 _PARTS: dict[str, Callable[[], str]] = {
     "command-line": commands.command_line,
     "data-path": measured.data_path_table,
-    "rules": lambda: rules.index(all_pages()),
+    "rules": lambda: rules.index(_pages()),
     "settings": settings.settings,
 }
 """What stands in place of `<!-- generated: NAME -->` in a page."""
@@ -44,6 +54,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
     That is where it is published, or where the variable says that a copy will be.
     """
+    _pages.cache_clear()
     site = os.environ.get(VARIABLE) or SITE
     if site is not None:
         config.site_url = site.rstrip("/") + "/"
@@ -52,7 +63,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that no file holds, and the pictures; complete the navigation."""
-    pages = all_pages()
+    pages = _pages()
     for page in pages:
         _add(files, config, rules.address(page.code), rules.page(page))
     picture = measured.data_path().with_suffix(".png")
@@ -71,7 +82,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
     """Fill in what is generated, and link codes to their rules."""
     filled = _MARKER.sub(lambda found: _part(found[1]), markdown)
-    return links.with_links(filled, page.file.src_uri, {rule.code for rule in all_pages()})
+    return links.with_links(filled, page.file.src_uri, {rule.code for rule in _pages()})
 
 
 def _part(name: str) -> str:
