@@ -58,73 +58,81 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def try_repo(repository: Path, project: Path, *hook: str) -> tuple[int, str]:
-    run = subprocess.run(
-        [sys.executable, "-m", "pre_commit", "try-repo", str(repository), *hook, "--all-files"],
-        cwd=project,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-        env={**os.environ, "PRE_COMMIT_COLOR": "never"},
-    )
-    return run.returncode, run.stdout
+CONFIG = """\
+repos:
+  - repo: {repository}
+    rev: {revision}
+    hooks:
+{hooks}"""
 
 
-def test_the_hook_finds_the_fix_hook_fixes_and_then_both_pass(
-    repository: Path, project: Path
-) -> None:
-    code, output = try_repo(repository, project, "placement-lint")
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the folder in which pre-commit installs the repository, once for all hooks and tests."""
+    return tmp_path_factory.mktemp("home")
+
+
+class Hooks:
+    """What pre-commit does with hooks of the repository in a project."""
+
+    def __init__(self, repository: Path, project: Path, home: Path) -> None:
+        self._repository = repository
+        self._project = project
+        self._home = home
+
+    def run(self, *hooks: str) -> tuple[int, str]:
+        """Configure these hooks, each by its lines, and run them on all files."""
+        config = CONFIG.format(
+            repository=self._repository,
+            revision=git(self._repository, "rev-parse", "HEAD").strip(),
+            hooks="".join(f"      - {hook}\n" for hook in hooks),
+        )
+        (self._project / ".pre-commit-config.yaml").write_text(config, encoding="utf-8")
+        git(self._project, "add", "-A")
+        run = subprocess.run(
+            [sys.executable, "-m", "pre_commit", "run", "--all-files"],
+            cwd=self._project,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            env={**os.environ, "PRE_COMMIT_COLOR": "never", "PRE_COMMIT_HOME": str(self._home)},
+        )
+        return run.returncode, run.stdout
+
+
+@pytest.fixture
+def hooks(repository: Path, project: Path, home: Path) -> Hooks:
+    return Hooks(repository, project, home)
+
+
+def test_the_hook_finds_the_fix_hook_fixes_and_then_both_pass(hooks: Hooks, project: Path) -> None:
+    code, output = hooks.run("id: placement-lint")
     assert code == 1, output
     assert "hazard.py:5:5: JDP204 " in output
     assert output.count("JDP204") == 1
     assert "generated.py:" not in output
     assert (project / "hazard.py").read_text(encoding="utf-8") == HAZARD
 
-    code, output = try_repo(repository, project, "placement-lint-fix")
+    code, output = hooks.run("id: placement-lint-fix")
     assert code == 1, output
     assert "files were modified by this hook" in output
     assert (project / "hazard.py").read_text(encoding="utf-8") == MENDED
     assert (project / "generated.py").read_text(encoding="utf-8") == HAZARD
 
-    git(project, "add", "-A")
-    code, output = try_repo(repository, project)
+    code, output = hooks.run("id: placement-lint", "id: placement-lint-fix")
     assert code == 0, output
     assert output.count("Passed") == 2
 
 
-CONFIG = """\
-repos:
-  - repo: {repository}
-    rev: {revision}
-    hooks:
-      - id: placement-lint
-        exclude: ^vendored/
-"""
-
-
-def test_as_a_project_configures_it(repository: Path, project: Path, tmp_path: Path) -> None:
+def test_as_a_project_configures_it(hooks: Hooks, project: Path, home: Path) -> None:
     """Its own `exclude` holds beside that of the settings, and its environment is a light one."""
     (project / "vendored").mkdir()
     (project / "vendored" / "hazard.py").write_text(HAZARD, encoding="utf-8")
-    revision = git(repository, "rev-parse", "HEAD").strip()
-    config = CONFIG.format(repository=repository, revision=revision)
-    (project / ".pre-commit-config.yaml").write_text(config, encoding="utf-8")
-    git(project, "add", "-A")
-    home = tmp_path / "home"
-    run = subprocess.run(
-        [sys.executable, "-m", "pre_commit", "run", "--all-files"],
-        cwd=project,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-        env={**os.environ, "PRE_COMMIT_COLOR": "never", "PRE_COMMIT_HOME": str(home)},
-    )
-    assert run.returncode == 1, run.stdout
-    assert run.stdout.count("JDP204") == 1
-    assert "hazard.py:5:5: JDP204 " in run.stdout
-    assert "vendored" not in run.stdout
+    code, output = hooks.run("id: placement-lint\n        exclude: ^vendored/")
+    assert code == 1, output
+    assert output.count("JDP204") == 1
+    assert "vendored" not in output
 
     (environment,) = home.glob("repo*/py_env-*")
     packages = {path.name.partition("-")[0].lower() for path in environment.rglob("*.dist-info")}

@@ -33,9 +33,9 @@ IMPORT = "from placement_lint.placement.domain.contents import element_of\n"
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """Return a copy of the code and of the tests."""
+    """Return a copy of the code and of the tests, with what Python has compiled of them."""
     for name in ("placement_lint", "tests"):
-        ignored = shutil.ignore_patterns("__pycache__", "records", "corpus")
+        ignored = shutil.ignore_patterns("records", "corpus")
         shutil.copytree(new_overlay.TOP / name, tmp_path / name, ignore=ignored)
     shutil.copy(new_overlay.TOP / "pyproject.toml", tmp_path)
     return tmp_path
