@@ -192,6 +192,7 @@ def test_the_attacks_cover_the_instruments(warm: WarmRunner) -> None:
         pytest.param("JDP101", marks=pytest.mark.attack),
         pytest.param("JDP201", marks=pytest.mark.attack),
         pytest.param("JDP302", marks=pytest.mark.attack),
+        pytest.param("JDP706", marks=pytest.mark.attack),
     ],
 )
 def test_a_warm_process_sees_what_one_of_its_own_sees(

@@ -11,14 +11,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from placement_lint.verify.environment import clean_environment
-from placement_lint.verify.proofs import PLAIN, STAGED
+from placement_lint.verify.proofs import MESH, PLAIN, STAGED
 from placement_lint.verify.runner import _OUTPUT_KEPT, ChildError, Runner, _how_it_ended
+from tests.compile_fast import COMPILE_FAST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ROOT = Path(__file__).parents[2]
 CAN_FORK = hasattr(os, "fork") and hasattr(os, "waitid")
+
+
+def _environment(devices: str | None) -> dict[str, str]:
+    """Return what the processes of proofs get, which need not compute fast."""
+    kept = clean_environment(os.environ, devices)
+    return {**kept, "XLA_FLAGS": f"{kept.get('XLA_FLAGS', '')} {COMPILE_FAST}".strip()}
 
 
 class WarmRunner(Runner):
@@ -49,7 +56,7 @@ class WarmRunner(Runner):
         folder: Path,
         time_limit: float | None = None,
     ) -> tuple[dict[str, Any], str]:
-        if not CAN_FORK or task.get("stage") not in {STAGED, PLAIN}:
+        if not CAN_FORK or task.get("stage") not in {STAGED, PLAIN, MESH}:
             return super().run(task, devices=devices, folder=folder, time_limit=time_limit)
         limit = self._limit if time_limit is None else time_limit
         with tempfile.TemporaryDirectory(prefix="placement-lint-") as beside:
@@ -77,7 +84,7 @@ class WarmRunner(Runner):
             server = self._servers[devices] = subprocess.Popen(
                 [sys.executable, "-m", "tests.verify.warm_server"],
                 cwd=ROOT,
-                env=clean_environment(os.environ, devices),
+                env=_environment(devices),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
