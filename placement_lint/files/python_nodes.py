@@ -13,6 +13,8 @@ _WITHOUT_NODES = frozenset({
     "op", "ops", "simple", "type_comment",
 })  # fmt: skip
 """Fields of which no content is wanted: texts, numbers, contexts of names, and operators."""
+ANNOTATED = (ast.AnnAssign, ast.AsyncFunctionDef, ast.FunctionDef, ast.arg)
+"""Nodes with an annotation, or with that of what they return."""
 _fields_by_type: dict[type[ast.AST], tuple[str, ...]] = {}
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from placement_lint.files.python_nodes import children, walk
+from placement_lint.files.python_nodes import ANNOTATED, children, walk
 from placement_lint.files.test_paths import is_init
 from placement_lint.project.bindings import STAR_NAME
 from placement_lint.project.file_facts import TopStatement
@@ -34,7 +34,6 @@ _PACKAGE = "__init__"
 _MOST_STEPS = 8
 """Packages that hand one module on."""
 _ANNOTATIONS = ("annotation", "returns")
-_ANNOTATED = (ast.AnnAssign, ast.AsyncFunctionDef, ast.FunctionDef, ast.arg)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -294,7 +293,7 @@ def _used(statement: ast.stmt) -> tuple[set[str], set[tuple[str, ...]]]:
         elif isinstance(node, ast.Constant):
             if isinstance(node.value, str):
                 words.update(_WORD.findall(node.value))
-        elif isinstance(node, _ANNOTATED):
+        elif isinstance(node, ANNOTATED):
             types = [getattr(node, field, None) for field in _ANNOTATIONS]
             for each in types:
                 words |= set() if each is None else _words_of(each)

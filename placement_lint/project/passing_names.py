@@ -11,7 +11,7 @@ import functools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from placement_lint.files.python_nodes import children, walk
+from placement_lint.files.python_nodes import ANNOTATED, children, walk
 from placement_lint.files.python_tree import blocks
 from placement_lint.files.store import digest
 from placement_lint.project.graph import closure
@@ -337,21 +337,22 @@ def _statement(bound: Iterable[str], *parts: ast.AST) -> _Statement:
     pending = [*parts]
     while pending:
         node = pending.pop()
-        # Those only say of which type something is.
-        types = (getattr(node, "annotation", None), getattr(node, "returns", None))
-        pending += [child for child in children(node) if child not in types]
         if isinstance(node, ast.Name):
             names.add(node.id)
         elif isinstance(node, ast.Attribute):
             names.add(node.attr)
+            pending.append(node.value)
+        elif isinstance(node, ast.Constant):
+            if isinstance(node.value, str) and node.value.isidentifier():
+                texts.add(node.value)
         elif isinstance(node, ast.alias):
             names.update(node.name.split("."))
-        elif (
-            isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and node.value.isidentifier()
-        ):
-            texts.add(node.value)
+        elif isinstance(node, ANNOTATED):
+            # Those only say of which type something is.
+            types = (getattr(node, "annotation", None), getattr(node, "returns", None))
+            pending += [child for child in children(node) if child not in types]
+        else:
+            pending += children(node)
     return _Statement(frozenset(bound), frozenset(names), frozenset(texts))
 
 
