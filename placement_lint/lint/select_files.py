@@ -458,7 +458,7 @@ class Selection:
             path: size if path in saying_jax else size // LIGHTER
             for path, size in self._sizes.items()
         }
-        small = small_programs(starts, sizes, links)
+        small = small_programs(starts, sizes, links, saying_jax)
         shared = (shared | small) & self.requests.keys()
         carrying = to_execute([*dict.fromkeys((*self._carrying, *sorted(shared)))])
         # Files without JAX place nothing; in a small program they may name its axes.

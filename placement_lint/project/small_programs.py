@@ -45,12 +45,17 @@ _MAKING_OF_DATA = re.compile(
     rb"(?:data|image|label|sample|seq|test|token|train|val|[xX]_|[yY]_)"
 )
 
+_WORKERS = b"num_workers"
+
 
 def says_where(text: FileText) -> bool:
     """Return whether a file may say on which devices arrays are, makes one of NumPy data, or lets
-    something run functions that must not compute.
+    something run functions that must not compute: a loader may do so that itself says nothing of
+    JAX.
     """
-    words = text.words if text.jax else frozenset()
+    if not text.jax:
+        return _WORKERS in text.data
+    words = text.words
     return bool(words) and (
         not _SAYING_WHERE.isdisjoint(words)
         or any(word in words and code.search(text.data) is not None for word, code in _BEHIND)
@@ -62,12 +67,13 @@ def small_programs(
     saying_where: Iterable[str],
     sizes: Mapping[str, int],
     imports: Iterable[tuple[str, str, str]],
+    mentioning: Collection[str],
 ) -> set[str]:
     """Return the files of all small programs of several files of which one says where arrays go.
 
     A program is the files that import one another, in any number of steps; a test is none of it,
     unless it is the test that says so. `sizes`: of all files of the run; `imports`: who
-    imports what from where.
+    imports what from where; `mentioning`: the files that mention JAX, of which each has some.
     """
     starts = {*saying_where}
     adjacent: dict[str, set[str]] = {}
@@ -81,7 +87,8 @@ def small_programs(
         if path not in seen:
             program = closure([path], adjacent)
             seen |= program
-            found |= program if _is_small(program, sizes) else set()
+            is_about_jax = not program.isdisjoint(mentioning)
+            found |= program if is_about_jax and _is_small(program, sizes) else set()
     return found
 
 

@@ -10,7 +10,7 @@ import libcst as cst
 from placement_lint.jaxmodel.platforms import PLACED_BY
 from placement_lint.semantic.method_uses import uses_of_method
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import initializer_of, named_function
+from placement_lint.syntax.definitions import initializer_of, is_static, named_function
 
 if TYPE_CHECKING:
     from placement_lint.semantic.model import ModuleFacts
@@ -64,10 +64,20 @@ def puts_on_argument(
     function = named_function(call.func, names) or initializer_of(call.func, names)
     if not isinstance(function, cst.FunctionDef):
         return None
+    return puts_on_parameter(function, position, keyword, facts)
+
+
+def puts_on_parameter(
+    function: cst.FunctionDef, position: int, keyword: str | None, facts: ModuleFacts
+) -> bool:
+    """Return whether a function of a file puts arrays on what a call passes at a position, or by a
+    keyword.
+    """
     params = [
         each.name.value for each in (*function.params.posonly_params, *function.params.params)
     ]
-    at = position + isinstance(names.scope(function).node, cst.ClassDef)
+    is_method = isinstance(facts.names.scope(function).node, cst.ClassDef)
+    at = position + (is_method and not is_static(function, facts.names))
     name = keyword or (params[at] if at < len(params) else None)
     return name is not None and name in facts.fact(_put_on_by).get(function, ())
 

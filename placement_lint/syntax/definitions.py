@@ -259,20 +259,12 @@ def _static_method(node: cst.Attribute, names: Names) -> cst.FunctionDef | None:
     return method if method is not None and is_static(method, names) else None
 
 
-def delegated_call(call: cst.Call, names: Names) -> tuple[cst.Call, int] | None:
-    """Return the call that a function of this file does nothing but hand back the result of.
-
-    With the place of the argument, in the call of the function, that the inner one is given first:
-    in `move(x)` of `def move(x): return jax.device_put(x, device)`, that is `x`.
-    """
-    function = named_function(call.func, names)
-    return handed_back(function) if isinstance(function, cst.FunctionDef) else None
-
-
-def handed_back(function: cst.FunctionDef) -> tuple[cst.Call, int] | None:
+def handed_back(
+    function: cst.FunctionDef, position: int = 0, keyword: str = "x"
+) -> tuple[cst.Call, int] | None:
     """Return the call that a function does nothing but hand back the result of.
 
-    With the position of the parameter that this call is given first.
+    With the position of the parameter that this call is given, first or at a position.
     """
     if function.decorators or function.asynchronous:
         return None
@@ -282,7 +274,7 @@ def handed_back(function: cst.FunctionDef) -> tuple[cst.Call, int] | None:
     inner = last.value if isinstance(last, cst.Return) else None
     if not isinstance(inner, cst.Call):
         return None
-    given = Arguments(inner).get(0, "x")
+    given = Arguments(inner).get(position, keyword)
     parameters = [each.name.value for each in function.params.params]
     if not isinstance(given, cst.Name) or given.value not in parameters:
         return None

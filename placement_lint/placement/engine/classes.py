@@ -211,7 +211,7 @@ class Classes:
         for atom in held:
             if isinstance(atom, Instance):
                 found.append(self._instance_attribute(atom, name, state))
-            elif name == "platform" and len(held) > 1 and atom in NONE:
+            elif len(held) > 1 and atom in NONE and not name.startswith("__"):
                 # Reading it of None raises.
                 continue
             elif isinstance(atom, External):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.mesh_contexts import MeshesInForce
     from placement_lint.placement.domain.places import Place, Site
     from placement_lint.placement.domain.state import DefaultDevice, State, Variable, Variables
-    from placement_lint.placement.domain.values import Array, Value
+    from placement_lint.placement.domain.values import Array, Atom, Value
 
 
 class Yielded(NamedTuple):
@@ -34,6 +34,8 @@ class Frame:
     """The scopes, by id, of the function and of what is defined in it."""
     around: int
     """How many blocks are around its body."""
+    builds: Atom | None = None
+    """The object of which it is the initializer: others see it once that is left."""
     reads: dict[Variable, Value | None] = field(default_factory=dict)
     settled: dict[Variable, Value | None] = field(default_factory=dict)
     """Of those that are attributes, what each held at least wherever it was read, and at the end.

@@ -37,6 +37,7 @@ from placement_lint.placement.domain.values import (
     Value,
     join,
     limited,
+    sole,
     value,
 )
 from placement_lint.placement.engine.arguments import (
@@ -51,7 +52,7 @@ from placement_lint.placement.engine.frames import Frame
 from placement_lint.placement.engine.statements import Statements
 from placement_lint.placement.facts.decorators import makes_context
 from placement_lint.syntax.collection_methods import CHANGING
-from placement_lint.syntax.definitions import is_left_open
+from placement_lint.syntax.definitions import INITIALIZERS, is_left_open
 from placement_lint.syntax.names import BindingKind
 
 if TYPE_CHECKING:
@@ -277,7 +278,9 @@ class Functions:
         bindings = bindings or parameters_as_annotated(module, node.params)
         self._bind_locals(module, scope, bindings, inner)
         own = _scopes_inside(module, node)
-        frame = Frame(place, Variables(entered), own, len(inner.blocks))
+        frame = Frame(
+            place, Variables(entered), own, len(inner.blocks), _object_made(node, bindings)
+        )
         self._program.reach.enter(frame, bindings, state)
         frame.touches |= is_decorated
         if resumption is not None:
@@ -300,7 +303,7 @@ class Functions:
             changes = end.variables.changes(entered)
             writes = {key: held for key, held in changes.items() if key[0] not in own}
             self._note_written(frame, writes)
-            self._program.finish(changes)
+            self._program.finish(self._visible(changes))
             base = end.base if end.base != before else None
         # A context manager is left and entered by whoever uses it.
         is_context = resumption is not None or bool(frame.suspended)
@@ -334,6 +337,16 @@ class Functions:
             frame.touches,
             meshes=meshes,
         )
+
+    def _visible(self, changes: dict[Variable, Value]) -> dict[Variable, Value]:
+        """Return what code that runs later may see of what a body has changed: not the attributes
+        of an object whose initializer has called it, and may change them again.
+        """
+        objects = {key[0] for key in changes if isinstance(key[0], Instance)}
+        unfinished = {each.builds for each in self._frames if each.builds in objects}
+        if not objects or not unfinished:
+            return changes
+        return {key: held for key, held in changes.items() if key[0] not in unfinished}
 
     def _run_body(
         self, module: Module, node: cst.FunctionDef | cst.Lambda, state: State, frame: Frame
@@ -480,6 +493,13 @@ def _stored_into(node: cst.CSTNode) -> cst.Name | None:
     while isinstance(target, cst.Subscript):
         target = target.value
     return target if isinstance(target, cst.Name) else None
+
+
+def _object_made(node: cst.FunctionDef | cst.Lambda, bindings: dict[str, Value]) -> Atom | None:
+    """Return the object of which a function is the initializer."""
+    if not isinstance(node, cst.FunctionDef) or node.name.value not in INITIALIZERS:
+        return None
+    return sole(next(iter(bindings.values()), NOTHING))
 
 
 def _scopes_inside(module: Module, node: cst.CSTNode) -> set[int]:

@@ -206,6 +206,8 @@ def _is_among(atom: Atom, items: list[Value]) -> bool | None:
 
 def equal(one: Atom, other: Atom) -> bool | None:
     """Return whether two things are equal; None where that is not known."""
+    if isinstance(one, Class | Function) and isinstance(other, Class | Function):
+        return one == other
     if not isinstance(one, Plain) or not isinstance(other, Plain):
         kinds = [isinstance(each, Container) or is_known(each) for each in (one, other)]
         return False if all(kinds) and type(one) is not type(other) else None

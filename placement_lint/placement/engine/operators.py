@@ -19,8 +19,10 @@ from placement_lint.placement.domain.values import (
     PLAIN,
     TENSOR,
     UNKNOWN,
+    Anything,
     AnyTree,
     Array,
+    Atom,
     Host,
     Mapping,
     Plain,
@@ -66,6 +68,12 @@ def _calculated(operator: cst.BaseBinaryOp, one: int | None, other: int | None) 
     if isinstance(operator, cst.Add):
         return one + other
     return one - other if isinstance(operator, cst.Subtract) and one >= other else None
+
+
+def _repeats_one(left: cst.BaseExpression, times: Atom) -> bool:
+    """Return whether `[x] * n` repeats `x`: a number of which nothing is known is no array."""
+    is_one = isinstance(left, cst.List) and len(left.elements) == 1
+    return is_one and isinstance(times, Anything)
 
 
 class Operators:
@@ -147,13 +155,14 @@ class Operators:
                 )
             return value(of_items(one.items + other.items, self.on.targets.made(node)))
         if isinstance(node.operator, cst.Multiply) and isinstance(one, Sequence):
-            if not isinstance(other, Plain):
+            number = other.number if isinstance(other, Plain) else None
+            if not isinstance(other, Plain) and not _repeats_one(node.left, other):
                 return None
             made = self.on.targets.made(node)
-            if one.items is not None and len(one.items) * (other.number or _MOST_REPEATED) < (
+            if one.items is not None and len(one.items) * (number or _MOST_REPEATED) < (
                 _MOST_REPEATED
             ):
-                return value(of_items(one.items * (other.number or 0), made))
+                return value(of_items(one.items * (number or 0), made))
             return value(Sequence(None, one.element, made))
         if isinstance(node.operator, cst.BitOr) and isinstance(one, Mapping):
             if not isinstance(other, Mapping):

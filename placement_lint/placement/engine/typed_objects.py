@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from placement_lint.placement.domain.program_values import Class, Instance
-from placement_lint.placement.domain.values import Value, join, sole, value
-from placement_lint.placement.facts.annotations import classes_by_parameter
+from placement_lint.placement.domain.values import (
+    NONE,
+    Mapping,
+    Sequence,
+    Value,
+    join,
+    sole,
+    value,
+)
+from placement_lint.placement.facts.annotations import (
+    alternatives,
+    classes_by_parameter,
+    item_type,
+    without_metadata,
+)
+from placement_lint.syntax.calls import is_none, string_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +32,22 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.state import State
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
+
+
+@dataclass(frozen=True)
+class _Typed:
+    """The class of what a parameter holds, or of the items of that."""
+
+    cls: Place
+    is_optional: bool = False
+    has_items: bool = False
+    is_dict: bool = False
+
+    def holding(self, one: Value) -> Value:
+        """Return what the parameter holds, of `one` object of the class."""
+        if self.has_items:
+            one = value(Mapping((), one) if self.is_dict else Sequence(None, one))
+        return one | NONE if self.is_optional else one
 
 
 class TypedObjects:
@@ -34,11 +65,11 @@ class TypedObjects:
     def given(self, module: Module, node: cst.CSTNode, state: State) -> dict[str, Value]:
         """Return the objects by parameter, each as all that were made of its class left it."""
         found: dict[str, Value] = {}
-        for parameter, cls in self._typed(module, node, state):
-            if self._made(cls):
-                receiver = Instance(cls, cls)
+        for parameter, typed in self._typed(module, node, state):
+            if self._made(typed.cls):
+                receiver = Instance(typed.cls, typed.cls)
                 self._bind(receiver, state)
-                found[parameter] = value(receiver)
+                found[parameter] = typed.holding(value(receiver))
         return found
 
     def passed(self, function: Place, receiver: Instance, state: State) -> dict[int | str, Value]:
@@ -50,11 +81,11 @@ class TypedObjects:
 
     def waits(self, module: Module, node: cst.CSTNode, state: State) -> bool:
         """Return whether an object is passed of which none was made so far."""
-        return any(not self._made(cls) for _, cls in self._typed(module, node, state))
+        return any(not self._made(each.cls) for _, each in self._typed(module, node, state))
 
     def _typed(
         self, module: Module, node: cst.CSTNode, state: State
-    ) -> Iterator[tuple[str, Place]]:
+    ) -> Iterator[tuple[str, _Typed]]:
         if not isinstance(node, cst.FunctionDef):
             return
         params = node.params
@@ -65,12 +96,48 @@ class TypedObjects:
         for parameter in (*params.posonly_params, *params.params, *params.kwonly_params):
             annotation = parameter.annotation
             named = by_name.get(parameter.name.value)
-            of = named if annotation is None else annotation.annotation
-            if parameter.default is not None or not isinstance(of, cst.Name | cst.Attribute):
-                continue
-            only = sole(self._program.expressions(module).evaluate(of, state))
-            if isinstance(only, Class):
-                yield parameter.name.value, only.place
+            typed = None
+            if parameter.default is None and annotation is not None:
+                typed = self._by_annotation(module, annotation, state)
+            elif parameter.default is None and named is not None:
+                cls = self._class_named(module, named, state)
+                typed = None if cls is None else _Typed(cls)
+            if typed is not None:
+                yield parameter.name.value, typed
+
+    def _by_annotation(
+        self, module: Module, annotation: cst.Annotation, state: State
+    ) -> _Typed | None:
+        """Return of what class the object is, or the objects are, by an annotation."""
+        every = [
+            without_metadata(each, module.names) for each in alternatives(annotation, module.names)
+        ]
+        some = [each for each in every if not is_none(each)]
+        if len(some) != 1:
+            return None
+        items = item_type(some[0], module.names)
+        cls = self._class_named(module, some[0] if items is None else items[0], state)
+        if cls is None:
+            return None
+        return _Typed(
+            cls, len(some) < len(every), items is not None, items is not None and items[1]
+        )
+
+    def _class_named(self, module: Module, node: cst.BaseExpression, state: State) -> Place | None:
+        """Return the class of the program that a type is, which may be written as a string."""
+        if isinstance(node, cst.Name | cst.Attribute):
+            only = sole(self._program.expressions(module).evaluate(node, state))
+            return only.place if isinstance(only, Class) else None
+        name = string_value(node) or ""
+        bound = module.names.module_scope.sole_binding(name)
+        if bound is None:
+            return None
+        if isinstance(bound.node, cst.ClassDef):
+            return module.place(bound.node)
+        if bound.target is None:
+            return None
+        only = sole(self._program.linking.imported(module, bound.target, state))
+        return only.place if isinstance(only, Class) else None
 
     def _made(self, cls: Place) -> set[Instance]:
         made = self._program.now.instances.get(cls, {})

@@ -52,6 +52,9 @@ _PLAIN = frozenset(
     f"builtins.{name}" for name in ("bool", "bytes", "complex", "float", "int", "str")
 )
 _AROUND = frozenset({"typing.Annotated", "typing.ClassVar", "typing.Final"})
+_LISTS = frozenset({"iterable", "list", "sequence"})
+_DICTS = frozenset({"dict", "mapping"})
+"""Names of types, in small letters, of which items are typed."""
 _SHORTEST = 3
 """Characters of a name that stands for one kind of thing in a file."""
 _LONGEST = 200
@@ -65,7 +68,7 @@ def annotated(annotation: cst.Annotation | None, names: Names) -> Annotated | No
 
 def annotated_or_none(annotation: cst.Annotation | None, names: Names) -> Annotated | None:
     """Return what an annotation says of a thing that may also be None: `jax.Device | None`."""
-    others = [each for each in _alternatives(annotation, names) if not is_none(each)]
+    others = [each for each in alternatives(annotation, names) if not is_none(each)]
     return _said(others[0], names) if len(others) == 1 else None
 
 
@@ -91,12 +94,12 @@ def _said(node: cst.BaseExpression, names: Names) -> Annotated | None:
 
 def allows_none(annotation: cst.Annotation | None, names: Names) -> bool:
     """Return whether an annotation says that something may be None: `Device | None`."""
-    return any(is_none(each) for each in _alternatives(annotation, names))
+    return any(is_none(each) for each in alternatives(annotation, names))
 
 
 def is_plain(annotation: cst.Annotation | None, names: Names) -> bool:
     """Return whether an annotation says that something is a number or text of Python, or None."""
-    every = [*_alternatives(annotation, names)]
+    every = [*alternatives(annotation, names)]
     return any(not is_none(each) for each in every) and all(
         is_none(each)
         or (isinstance(each, cst.Name | cst.Attribute) and names.qualified(each) in _PLAIN)
@@ -104,8 +107,8 @@ def is_plain(annotation: cst.Annotation | None, names: Names) -> bool:
     )
 
 
-def _alternatives(annotation: cst.Annotation | None, names: Names) -> Iterator[cst.BaseExpression]:
-    """Yield the types that an annotation allows, each by itself."""
+def alternatives(annotation: cst.Annotation | None, names: Names) -> Iterator[cst.BaseExpression]:
+    """Yield the types that an annotation allows, each by itself: None for one that is optional."""
     pending: list[cst.BaseExpression] = [] if annotation is None else [annotation.annotation]
     while pending:
         node = pending.pop()
@@ -120,6 +123,25 @@ def _alternatives(annotation: cst.Annotation | None, names: Names) -> Iterator[c
                 yield cst.Name("None")
             continue
         yield node
+
+
+def without_metadata(node: cst.BaseExpression, names: Names) -> cst.BaseExpression:
+    """Return the type in `Annotated[X, …]` and `Final[X]`; any other as it is."""
+    if isinstance(node, cst.Subscript) and names.qualified(node.value) in _AROUND:
+        first = node.slice[0].slice
+        return first.value if isinstance(first, cst.Index) else node
+    return node
+
+
+def item_type(node: cst.BaseExpression, names: Names) -> tuple[cst.BaseExpression, bool] | None:
+    """Return the type of the items of `list[X]`, or of the values of `dict[str, X]`: then True."""
+    if not isinstance(node, cst.Subscript):
+        return None
+    outer = (names.qualified(node.value) or "").rpartition(".")[2].lower()
+    parts = [each.slice.value for each in node.slice if isinstance(each.slice, cst.Index)]
+    if outer in _LISTS and len(parts) == 1:
+        return parts[0], False
+    return (parts[1], True) if outer in _DICTS and len(parts) == 2 else None
 
 
 def _quoted(text: str, names: Names) -> Annotated | None:

@@ -67,9 +67,27 @@ def pins_cpu(
 
 
 def pins_at_top(tree: Tree, names: Names) -> bool:
-    """Return whether the module sets the platform to the CPU in no function: at its import."""
+    """Return whether the module sets the platform to the CPU in no function, at its import, and
+    nothing above may start the backend.
+    """
     pins = _pins(tree, names, by_intent=False, is_late=_is_never_known)
-    return any(tree.around(node, cst.FunctionDef) is None for node in pins)
+    return any(
+        tree.around(node, cst.FunctionDef) is None and not _may_start_above(node, tree, names)
+        for node in pins
+    )
+
+
+def _may_start_above(node: cst.CSTNode, tree: Tree, names: Names) -> bool:
+    """Return whether the top of a module calls what starts the backend above a node, or something
+    of its own, which may do so.
+    """
+    at = tree.index(node)
+    above = itertools.takewhile(lambda call: tree.index(call) < at, tree.every(cst.Call))
+    return any(
+        ((name := names.qualified(call.func)) is None or starts_backend(name) is True)
+        and not any(isinstance(a, cst.FunctionDef | cst.Lambda) for a in tree.ancestors(call))
+        for call in above
+    )
 
 
 def offers_cpu(tree: Tree, names: Names, *, is_late: IsLate = _is_never_known) -> frozenset[str]:

@@ -9,7 +9,7 @@ from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.tracing import NAMED_SHARDINGS, SHARD_MAPS
 from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.domain.contents import arrays, committed_to, element_of, iterated_of
-from placement_lint.placement.domain.library_values import LibraryFunction
+from placement_lint.placement.domain.library_values import DeviceList, LibraryFunction
 from placement_lint.placement.domain.program_values import External
 from placement_lint.placement.domain.sharding import Sharding, Spec
 from placement_lint.placement.domain.state import ANY_DEVICE, DefaultDevice
@@ -200,12 +200,24 @@ def map_(call: LibraryCall) -> Value:
 
 
 def _mapped(call: LibraryCall, parts: list[Value]) -> Value:
+    function, *given = (argument.value for argument in call.node.args)
+    few = None
+    if len(given) == 1 and isinstance(sole(parts[1]), DeviceList | Sequence):
+        few = call.on.iteration.each(given[0], parts[1], call.state)
+    if few is not None:
+        place = call.index(given[0])
+        with call.on.loop(repeats=False):
+            found = [
+                apply(call, function, parts[0], [(place, item)])
+                for item in call.on.iteration.rounds(few)
+            ]
+        return value(Sequence(tuple(found), join(*found)))
     with call.on.loop():
         elements = [
             (call.index(argument.value), call.element(argument.value, part))
             for argument, part in zip(call.node.args[1:], parts[1:], strict=True)
         ]
-        result = apply(call, call.node.args[0].value, parts[0], elements)
+        result = apply(call, function, parts[0], elements)
     return value(Sequence(None, result))
 
 

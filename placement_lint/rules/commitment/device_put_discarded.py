@@ -13,7 +13,7 @@ from placement_lint.placement.domain.consequences import Destination
 from placement_lint.placement.domain.values import TheDevice
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Begins, Jax, Pattern, Says, Uses
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.commitment.putting import TREE_MAPS
+from placement_lint.rules.commitment.putting import PUTTING_WORDS, TREE_MAPS
 from placement_lint.rules.commitment.writing import (
     effects,
     imports_of,
@@ -24,7 +24,7 @@ from placement_lint.rules.commitment.writing import (
 from placement_lint.rules.notebooks import is_shown_or_measured
 from placement_lint.semantic.enclosing import failure_is_expected, is_tried
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import PARTIAL, delegated_call, handed_back
+from placement_lint.syntax.definitions import PARTIAL, handed_back, named_function
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -35,13 +35,11 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
 
-_PUTTING = "put|move|send|transfer|to|shard|place|offload"
-"""Words in the names of functions that may put what they are given."""
-_PUTTING_NAME = re.compile(rf"(?:^|_)(?:{_PUTTING})(?:_|$)")
-"""The name of such a function."""
+_PUTTING_NAME = re.compile(rf"(?:^|_)(?:{PUTTING_WORDS})(?:_|$)")
+"""The name of a function that may put what it is given."""
 _CALL_AS_STATEMENT = (
     rb"(?m)^[ \t]{0,60}(?:[a-z]\w{0,40}\.){0,3}"
-    rb"_?(?:[a-z]{1,12}_)?(?:%s)(?:_[a-z_]{0,40})?\(" % _PUTTING.encode()
+    rb"_?(?:[a-z]{1,12}_)?(?:%s)(?:_[a-z_]{0,40})?\(" % PUTTING_WORDS.encode()
 )
 """A statement that calls it, of something with a plain name."""
 
@@ -185,19 +183,26 @@ def _put_by_function(call: cst.Call, ctx: Context) -> int | None:
 
     That of `put(x)`, `utils.put(x)` and `self.put(x)`; None where a call does something else.
     """
-    inner = delegated_call(call, ctx.names)
-    if inner is not None:
-        return inner[1] if ctx.is_call(inner[0], "jax.device_put") else None
+    own = named_function(call.func, ctx.names)
+    if isinstance(own, cst.FunctionDef):
+        return _parameter_put(own, ctx)
     if _PUTTING_NAME.search(dotted(call.func).rpartition(".")[2]) is None:
         return None
     # A commit hook waits for the import of each module.
     from placement_lint.rules.transfers.putting_functions import function_called, is_method_call
 
     found = function_called(call, ctx)
-    inner = None if found is None else handed_back(found[0])
-    if found is None or inner is None or not found[1].is_call(inner[0], "jax.device_put"):
-        return None
-    return inner[1] - is_method_call(call, ctx)
+    position = None if found is None else _parameter_put(*found)
+    return None if position is None else position - is_method_call(call, ctx)
+
+
+def _parameter_put(function: cst.FunctionDef, there: Context) -> int | None:
+    """Return which parameter a function only puts, or each leaf of it, and hands that back."""
+    inner = handed_back(function)
+    if inner is not None and there.is_call(inner[0], "jax.device_put"):
+        return inner[1]
+    inner = handed_back(function, 1, "tree")
+    return inner[1] if inner is not None and _maps_puts(inner[0], there) else None
 
 
 def _maps_puts(call: cst.Call, ctx: Context) -> bool:

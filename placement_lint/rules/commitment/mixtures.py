@@ -254,12 +254,31 @@ def _may_be_constants(operation: cst.CSTNode, operands: list[cst.CSTNode], ctx: 
     function = ctx.function(operation)
     if not isinstance(function, cst.FunctionDef):
         return False
-    inner = ctx.names.scope(function.body)
     return all(
-        isinstance(operand, cst.Name)
-        and ctx.names.owner(operand.value, ctx.names.scope(operand)) is not inner
+        isinstance(operand, cst.Name) and _is_from_outside(operand, function, ctx)
         for operand in operands
     )
+
+
+def _is_from_outside(name: cst.Name, function: cst.FunctionDef, ctx: Context) -> bool:
+    """Return whether a function has what a name is from outside, or takes it from something that
+    it has from there, one by one in a comprehension.
+    """
+    inner, seen = ctx.names.scope(function.body), {id(name)}
+    pending = [name]
+    while pending:
+        each = pending.pop()
+        owner = ctx.names.owner(each.value, ctx.names.scope(each))
+        if owner is inner:
+            return False
+        if owner is None or not isinstance(owner.node, cst.BaseComp):
+            continue
+        for loop in ctx.tree.every(cst.CompFor, below=owner.node):
+            for part in (loop.iter, *ctx.tree.descendants(loop.iter)):
+                if isinstance(part, cst.Name) and id(part) not in seen:
+                    seen.add(id(part))
+                    pending.append(part)
+    return True
 
 
 def _is_reassigned(operand: cst.CSTNode, seat: Seat, operation: cst.CSTNode, ctx: Context) -> bool:

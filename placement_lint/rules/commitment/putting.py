@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _PUTTING = re.compile("device_put|to_device|shard")
 _SHOWING = frozenset({"builtins.print", "builtins.repr", "builtins.str", "pprint.pprint"})
 _LOGGING = frozenset({"debug", "error", "exception", "info", "log", "warning"})
+PUTTING_WORDS = "put|move|send|transfer|to|shard|place|offload"
+"""Words in the names of functions that may only put what they are given, as alternatives."""
 TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map"})
 """What is mapped may be a function of the file that puts, whatever it is called."""
 

@@ -289,6 +289,8 @@ def _is_list(argument: cst.BaseExpression, ctx: Context) -> bool:
     """Return whether an expression certainly is a list, a tuple or a set of devices."""
     if isinstance(argument, cst.List | cst.Tuple | cst.Set):
         return bool(argument.elements)
+    if ctx.called(followed(argument, ctx)) in _BACKENDS:
+        return True
     held = ctx.flow.value(argument)
     return bool(held) and all(
         isinstance(atom, DeviceList)

@@ -14,7 +14,11 @@ from placement_lint.rules.devices.processes import INITIALIZE, depends_on_proces
 from placement_lint.semantic.elsewhere import effects_of
 from placement_lint.semantic.enclosing import is_caught
 from placement_lint.semantic.followed import followed
-from placement_lint.semantic.named_places import is_place_of_objects, puts_on_argument
+from placement_lint.semantic.named_places import (
+    is_place_of_objects,
+    puts_on_argument,
+    puts_on_parameter,
+)
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import Arguments, integer_value, is_none, string_value
 from placement_lint.syntax.definitions import (
@@ -230,7 +234,22 @@ def _callee_puts(call: cst.Call, position: int, keyword: str | None, ctx: Contex
     if is_put is not None:
         return is_put
     effects = effects_of(call.func, ctx)
-    return effects is not None and any(each.name in PLACED_BY for each in effects.calls)
+    if effects is not None:
+        return any(each.name in PLACED_BY for each in effects.calls)
+    return ctx.program_calls(INITIALIZE) and _method_puts(call, position, keyword, ctx)
+
+
+def _method_puts(call: cst.Call, position: int, keyword: str | None, ctx: Context) -> bool:
+    """Return whether the method of an object puts arrays on what it is given, whatever the object
+    comes by: `self.placer.put(x, device)`.
+    """
+    # A commit hook waits for the import of each module.
+    from placement_lint.rules.transfers.program_callees import program_callees
+
+    callees = program_callees(call, ctx)
+    return bool(callees) and all(
+        puts_on_parameter(each.function, position, keyword, each.there.module) for each in callees
+    )
 
 
 def _indexed(place: cst.BaseExpression, ctx: Context) -> cst.Call | None:

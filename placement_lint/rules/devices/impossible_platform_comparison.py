@@ -41,6 +41,7 @@ _GIVING_PLATFORMS = frozenset({"default_backend", "platform"})
 _KEEPING_DEVICES = frozenset({
     "builtins.iter", "builtins.list", "builtins.sorted", "builtins.tuple",
 })  # fmt: skip
+_SHARDING = b"SingleDeviceSharding"
 _TEXTS = frozenset({"builtins.repr", "builtins.str"})
 # A device is written `CudaDevice(id=0)` or `cuda:0`, and a list of CPUs `[CpuDevice(id=0)]`.
 _NEVER_WRITTEN = frozenset({"gpu"})
@@ -257,8 +258,7 @@ def _is_device(node: cst.BaseExpression, ctx: Context) -> bool:
     if _is_of_array(node, ctx):
         return True
     made = followed(node, ctx)
-    if isinstance(made, cst.Call) and not _takes_item(made, ctx):
-        # A sharding of one device is such a value as well.
+    if isinstance(made, cst.Call) and not _takes_item(made, ctx) and not _gives_device(made, ctx):
         return False
     if not may_know_devices(ctx) or is_unknown_alone(node, ctx):
         return False
@@ -266,6 +266,15 @@ def _is_device(node: cst.BaseExpression, ctx: Context) -> bool:
         return False
     given = own_attribute(made, ctx) if isinstance(made, cst.Attribute) else None
     return any(ctx.flow.is_device(each) for each in (node, made, given or node))
+
+
+def _gives_device(call: cst.Call, ctx: Context) -> bool:
+    """Return whether a call of the program may give a device, and no sharding of one device, which
+    is the same value.
+    """
+    if ctx.called(call) in ctx.names.table:
+        return False
+    return not any(facts.says(_SHARDING) for facts in ctx.module.siblings.values())
 
 
 def _takes_item(call: cst.Call, ctx: Context) -> bool:

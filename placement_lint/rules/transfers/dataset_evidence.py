@@ -200,11 +200,14 @@ def _default_words(name: cst.Name, ctx: Context) -> set[str]:
 
 def _entry_words(target: cst.BaseExpression) -> set[str]:
     """Return the words of a dict in which something is kept, and of its key: `data["train"]`."""
-    if not isinstance(target, cst.Subscript) or not isinstance(target.value, cst.Name):
+    if not isinstance(target, cst.Subscript):
+        return set()
+    kept = target.value.attr if isinstance(target.value, cst.Attribute) else target.value
+    if not isinstance(kept, cst.Name):
         return set()
     part = target.slice[0].slice
     key = string_value(part.value) if isinstance(part, cst.Index) else None
-    return words(target.value.value) | words(key or "")
+    return words(kept.value) | words(key or "")
 
 
 def assigned_names(call: cst.CSTNode, ctx: Context) -> Iterator[str]:

@@ -18,6 +18,7 @@ from placement_lint.rules.transfers.jitted_calls import jitted
 from placement_lint.rules.transfers.program_callees import is_drawn, program_callees
 from placement_lint.semantic.elsewhere import effects_of, method_effects, objects_in
 from placement_lint.semantic.enclosing import is_in_test
+from placement_lint.semantic.followed import followed
 from placement_lint.semantic.host_reads import (
     goes_through_items,
     is_formatting,
@@ -264,8 +265,16 @@ def _runs_each_time(node: cst.CSTNode, loop: Loop, ctx: Context) -> bool:
 
 
 def _goes_through_some(loop: Loop, ctx: Context) -> bool:
-    """Return whether a loop has an item: of a dictionary, or a known object of a list."""
-    return goes_through_items(loop) or (isinstance(loop, cst.For) and bool(objects_in(loop, ctx)))
+    """Return whether a loop has an item: of a dictionary, of what is written out, or a known object
+    of a list.
+    """
+    if goes_through_items(loop):
+        return True
+    if not isinstance(loop, cst.For):
+        return False
+    listed = followed(loop.iter, ctx)
+    is_written = isinstance(listed, cst.Dict | cst.List | cst.Tuple) and bool(listed.elements)
+    return is_written or bool(objects_in(loop, ctx))
 
 
 def _called_either_way(loop: Loop, ctx: Context) -> list[cst.Call]:

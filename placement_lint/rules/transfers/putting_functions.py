@@ -15,6 +15,7 @@ from placement_lint.syntax.definitions import parameter_named
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from placement_lint.placement.domain.places import Place
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
 
@@ -56,22 +57,26 @@ def function_called(call: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Cont
     """
     if not may_follow(ctx) or ctx.called(call) in ctx.names.table:
         return None
-    program, only = ctx.flow.program, values.sole(ctx.flow.value(call.func))
-    place = None
-    if isinstance(only, program_values.Function):
-        place = only.place
-    elif isinstance(only, values.Method):
-        place = only.function
+    places = {_place_of(atom) for atom in ctx.flow.value(call.func)}
+    place = places.pop() if len(places) == 1 else None
     there = None if place is None else ctx.beside(place.module)
-    function = None if place is None else program.node(place)
+    function = None if place is None else ctx.flow.program.node(place)
     if there is None or not isinstance(function, cst.FunctionDef) or function.decorators:
         return None
     return None if function.asynchronous is not None else (function, there)
 
 
+def _place_of(atom: values.Atom) -> Place | None:
+    """Return where a function is, or that of a method, whatever object it is of."""
+    if isinstance(atom, program_values.Function):
+        return atom.place
+    return atom.function if isinstance(atom, values.Method) else None
+
+
 def is_method_call(call: cst.Call, ctx: Context) -> bool:
     """Return whether what a call runs is bound to its first argument."""
-    return isinstance(values.sole(ctx.flow.value(call.func)), values.Method)
+    held = ctx.flow.value(call.func)
+    return bool(held) and all(isinstance(atom, values.Method) for atom in held)
 
 
 def given_to_put(

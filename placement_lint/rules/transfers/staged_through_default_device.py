@@ -14,7 +14,7 @@ from placement_lint.placement.domain.devices import is_host
 from placement_lint.prefilter.conditions import ELSEWHERE, AllOf, AnyOf, Jax, Pattern, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.known_devices import is_any_device
-from placement_lint.rules.commitment.putting import TREE_MAPS
+from placement_lint.rules.commitment.putting import PUTTING_WORDS, TREE_MAPS
 from placement_lint.rules.journey import committed_at, journey
 from placement_lint.rules.transfers.array_sizes import (
     SMALL,
@@ -75,7 +75,9 @@ _FILLING = frozenset(f"jax.numpy.{name}" for name in "full ones zeros".split())
 _PUTTING = frozenset(f"jax.numpy.{name}" for name in "arange empty eye".split())
 
 _MADE = (*_FILLING, *_PUTTING, *_JOINING, "jax.numpy.array", "jax.numpy.asarray", "jax.numpy.load")
-_CALLS_PUTTING = Pattern(rb"\b(?:put|shard)_(?!map\b)[a-z_]{1,40}\(|\b(?:put|shard|to_mesh)\(")
+_CALLS_PUTTING = Pattern(
+    rb"\b_?(?:[a-z]{1,12}_)?(?:%s)(?:_(?!map\b)[a-z_]{1,40})?\(" % PUTTING_WORDS.encode()
+)
 """A call of a function with the name of one that puts what it is given."""
 
 _LARGE_IN_TESTS = 2**24
