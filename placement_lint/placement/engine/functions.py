@@ -340,11 +340,14 @@ class Functions:
 
     def _visible(self, changes: dict[Variable, Value]) -> dict[Variable, Value]:
         """Return what code that runs later may see of what a body has changed: not the attributes
-        of an object whose initializer has called it, and may change them again.
+        of an object that what has called it makes, or initializes, and may change again.
         """
         objects = {key[0] for key in changes if isinstance(key[0], Instance)}
-        unfinished = {each.builds for each in self._frames if each.builds in objects}
-        if not objects or not unfinished:
+        unfinished: set[Atom] = set()
+        for frame in self._frames if objects else ():
+            unfinished |= objects & frame.objects
+            unfinished |= objects & {frame.builds}
+        if not unfinished:
             return changes
         return {key: held for key, held in changes.items() if key[0] not in unfinished}
 

@@ -50,7 +50,7 @@ class DevicePutDiscarded(Rule):
     ## What it does
     Finds `jax.device_put(x, device)`, and `x.to_device(device)` of a JAX array, as a statement of
     its own; `jax.tree.map` of a function that only puts its argument on a device; and the call of
-    a function that only returns what `jax.device_put` gives: one of the file, or a method or a
+    a function that only returns what one of these gives: one of the file, or a method or a
     function of another file whose name says that it moves something, such as `self.put(x)` and
     `utils.to_host(x)`. A statement may do so in a comprehension, `[jax.device_put(x, device) for x
     in arrays]`, or under a condition.
@@ -86,11 +86,11 @@ class DevicePutDiscarded(Rule):
     another operand is committed elsewhere.
 
     ## What it does not flag
-    A call that is expected to fail (`with pytest.raises(…)`, `assertRaises`, `try` in a test). A
-    warm-up that is waited for, as in `jax.device_put(x, d).block_until_ready()`. Literal numbers,
-    as in `jax.device_put(0)`, which test whether a device is available. The last expression of a
-    notebook cell, which is displayed, unless a semicolon follows it; and statements under
-    `%timeit`.
+    A call that is expected to fail (`with pytest.raises(…)`, `assertRaises`, `try` in a test), or
+    of what a test has replaced (`mock.patch`). A warm-up that is waited for, as in
+    `jax.device_put(x, d).block_until_ready()`. Literal numbers, as in `jax.device_put(0)`, which
+    test whether a device is available. The last expression of a notebook cell, which is displayed,
+    unless a semicolon follows it; and statements under `%timeit`.
 
     ## Verified by
     The proof puts an array on another device in a statement of its own, and then finds the name's

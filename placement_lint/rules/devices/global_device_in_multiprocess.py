@@ -66,11 +66,11 @@ class GlobalDeviceInMultiprocess(Rule):
     In a program that calls `jax.distributed.initialize`, finds `jax.devices()[i]` and
     `jax.devices("cpu")[i]` as the target of `jax.device_put`, `jax.default_device`,
     `jax.config.update("jax_default_device", …)`, `x.to_device`, `SingleDeviceSharding` or a
-    `device=`, or passed to a function that puts arrays on its argument; also where a function or a
-    property returns it, or an attribute holds it, and where another file puts arrays on what this
-    one binds to a name or returns. It also finds such a device as the only one of a mesh, as in
-    `Mesh(jax.devices()[:1], …)`, or of `jax.pmap`, and `.memory_stats()` of it or of each of
-    `jax.devices()`.
+    `device=`, or passed to a function or a method that puts arrays on its argument; also where a
+    function or a property returns it, or an attribute holds it, and where another file puts arrays
+    on what this one binds to a name or returns. It also finds such a device as the only one of a
+    mesh, as in `Mesh(jax.devices()[:1], …)`, or of `jax.pmap`, and `.memory_stats()` of it or of
+    each of `jax.devices()`.
 
     ## Why is this bad?
     `jax.devices()` and `jax.devices("cpu")` list the devices of *all* processes, those of process 0

@@ -76,15 +76,15 @@ class HostSyncInLoop(Rule):
     `f"{loss}"` and other ways to make a text of it, on the result of a jitted or pmapped function,
     or on what is computed from it, or holds it, on every iteration of a loop that also calls that
     function, if the value is only kept or shown: appended, summed up, stored in a list or a
-    dictionary, logged, printed. It may be read for each item, as in
-    `{k: float(v) for k, v in metrics.items()}` and `jax.tree.map(float, metrics)`. It also finds
-    calls of functions, of any file, that do nothing with JAX but `jax.device_get`, and statements
-    that call a function or a method, of any file too, which always reads its argument, only to keep
-    or to show it. The compiled function may come from another file, be one of several that a
-    function of the file returns, be an attribute of an object, be called by one that hands its
-    result back, or be what all callers pass for a parameter. The method that reads may be that of
-    one of the objects in a list
-    (`for callback in self.callbacks: callback.on_step(step, metrics)`).
+    dictionary, logged, printed. It may be read for each item, as in `{k: float(v) for k, v in
+    metrics.items()}`, in a loop over names that are written out, and `jax.tree.map(float,
+    metrics)`. It also finds calls of functions, of any file, that do nothing with JAX but
+    `jax.device_get`, and statements that call a function or a method, of any file too, which always
+    reads its argument, only to keep or to show it. The compiled function may come from another
+    file, be one of several that a function of the file returns, be an attribute of an object, be
+    called by one that hands its result back, or be what all callers pass for a parameter. The
+    method that reads may be that of one of the objects in a list (`for callback in self.callbacks:
+    callback.on_step(step, metrics)`).
 
     ## Why is this bad?
     JAX dispatches work to the device and returns at once, so that the host prepares the next step

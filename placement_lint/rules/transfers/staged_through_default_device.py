@@ -76,7 +76,8 @@ _PUTTING = frozenset(f"jax.numpy.{name}" for name in "arange empty eye".split())
 
 _MADE = (*_FILLING, *_PUTTING, *_JOINING, "jax.numpy.array", "jax.numpy.asarray", "jax.numpy.load")
 _CALLS_PUTTING = Pattern(
-    rb"\b_?(?:[a-z]{1,12}_)?(?:%s)(?:_(?!map\b)[a-z_]{1,40})?\(" % PUTTING_WORDS.encode()
+    rb"\b(?!device_put\b)_?(?:[a-z]{1,12}_)?(?:%s)(?:_(?!map\b)[a-z_]{1,40})?\("
+    % PUTTING_WORDS.encode()
 )
 """A call of a function with the name of one that puts what it is given."""
 
