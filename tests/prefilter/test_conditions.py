@@ -71,11 +71,25 @@ ARRAYS = NUMPY + "NamedSharding\nx = jnp.stack([jnp.asarray(y)])\nprint(np.asarr
         ("x = jnp.load(path)\n", {"JDP401"}),
         ("mesh = jax.make_mesh((8,), ('x',))\n", set()),
         ("from jax.sharding import PartitionSpec as P, Mesh\n", {"JDP721"}),
+        ("self.memory = memory(Explicit=1)\nput(x)\n", set()),
+        ("jax.device_put(x, jax.memory.Space.Host)\n", {"JDP204", "JDP812"}),
+        ("def f(x):\n    y = jax.device_put(x)\nput(x)\n", {"JDP204"}),
+        ("jax.make_mesh((8,), ('x',), (Explicit,))\n", {"JDP713"}),
     ],
 )
 def test_arrays_alone_are_nothing_to_look_at(more: str, codes: set[str]) -> None:
     text = FileText(f"{ARRAYS}{more}".encode(), jax=True)
-    about = {"JDP401", "JDP706", "JDP707", "JDP710", "JDP714", "JDP721", "JDP724"}
+    about = {
+        "JDP204",
+        "JDP401",
+        "JDP706",
+        "JDP707",
+        "JDP710",
+        "JDP713",
+        "JDP714",
+        "JDP721",
+        "JDP812",
+    }
     assert {code for code in about if text.meets(rule_by_code(code).needs)} == codes
 
 

@@ -11,7 +11,7 @@ import libcst as cst
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.placement.domain.consequences import Destination
 from placement_lint.placement.domain.values import TheDevice
-from placement_lint.prefilter.conditions import AllOf, AnyOf, Begins, Jax, Pattern, Says, Uses
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Begins, Pattern, Says, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.putting import PUTTING_WORDS, TREE_MAPS
 from placement_lint.rules.commitment.writing import (
@@ -110,9 +110,11 @@ class DevicePutDiscarded(Rule):
     needs = AnyOf(
         Begins("jax.device_put"),
         Says("to_device"),
-        AllOf(Uses("jax.device_put"), AnyOf(Uses(*TREE_MAPS), b"return")),
-        # What a function of another file puts.
-        AllOf(Jax(), Pattern(_CALL_AS_STATEMENT)),
+        # What a function of another file puts is found where the files are one program.
+        AllOf(
+            Uses("jax.device_put"),
+            AnyOf(Uses(*TREE_MAPS), b"return", Pattern(_CALL_AS_STATEMENT)),
+        ),
     )
 
     def visit_Expr(self, node: cst.Expr, ctx: Context) -> None:

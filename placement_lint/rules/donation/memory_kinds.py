@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.prefilter.conditions import AnyOf, Pattern
+from placement_lint.prefilter.conditions import AllOf, AnyOf, AnyWord, Pattern
 from placement_lint.rules.commitment.combining import COMBINING, COMBINING_TREES
 from placement_lint.rules.commitment.putting import TREE_MAPS
 from placement_lint.semantic.enclosing import failure_is_expected, is_caught
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 KINDS = ("device", "pinned_host", "unpinned_host")
 """The memory kinds that there are, on one backend or another (0.4.35 to 0.12.0.1)."""
 WORDS = (b"memory_kind", b"with_memory_kind", b"TransferToMemoryKind")
-SAYS_MEMORY = AnyOf(
-    Pattern(rb"pinned_host", word=b"pinned_host"), Pattern(rb"memory", word=b"memory")
-)
-"""Code that may put an array into the memory of the host: comments and docstrings do not."""
 _HOST = frozenset({"Host", "pinned_host"})
 """What a file says that puts arrays into the memory of the host."""
+SAYS_MEMORY = AllOf(
+    AnyWord(*_HOST),
+    AnyOf(Pattern(rb"pinned_host", word=b"pinned_host"), Pattern(rb"memory", word=b"memory")),
+)
+"""Code that may put an array into the memory of the host: comments and docstrings do not."""
 _NAMING = {
     "jax.NamedSharding": (None, "memory_kind"),
     "jax.sharding.NamedSharding": (None, "memory_kind"),

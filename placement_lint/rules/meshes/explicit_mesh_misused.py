@@ -10,6 +10,7 @@ from placement_lint.findings import Severity
 from placement_lint.jaxmodel.tracing import TraceKind
 from placement_lint.placement.domain.sharding import AxisType
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses
+from placement_lint.prefilter.mesh_names import NAMES_MESHES
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.constraints import (
     CONSTRAINT,
@@ -106,7 +107,7 @@ class ExplicitMeshMisused(Rule):
     advice = "Use `jax.sharding.reshard`, or make the axes of the mesh Auto"
     severity = Severity.ERROR
     follows_callers = True
-    needs = AllOf(Jax(), AnyOf(Uses(CONSTRAINT), b"Explicit"))
+    needs = AllOf(Jax(), NAMES_MESHES, AnyOf(Uses(CONSTRAINT), b"Explicit"))
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         if not ctx.is_call(node, CONSTRAINT):
