@@ -121,6 +121,15 @@ sys.exit(json.dumps(failed) if failed else 0)
 '''
 
 
+def kept_in(folder: Path) -> dict[str, str]:
+    """Return what has JAX keep what it compiles, for the next process that needs the same."""
+    return {
+        "JAX_COMPILATION_CACHE_DIR": str(folder),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }
+
+
 def write(folder: Path, texts: dict[str, Text]) -> None:
     for path, text in texts.items():
         target = folder / path
@@ -177,6 +186,7 @@ def traced(
         variables = {**environment(), **TOGETHER}
         if devices == VIRTUAL:
             variables["XLA_FLAGS"] = f"{variables.get('XLA_FLAGS', '')} {COMPILE_FAST}".strip()
+            variables |= kept_in(folder.parent / "compiled")
         status = run(TraceTarget("driver.py", False, ()), ledger, devices, variables)
     whole = read(ledger)
     assert whole.failed is None
