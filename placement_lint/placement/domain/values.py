@@ -554,23 +554,7 @@ def join(*values: Value) -> Value:
     joined = frozenset().union(*values)
     if len(joined) < 2:
         return joined
-    return limited(_with_few_versions(_without_forgotten(_without_guesses(joined))))
-
-
-def _without_guesses(joined: Value) -> Value:
-    """Return a value that may be anything without arrays that may be committed to any device.
-
-    Nothing is reported of an array that may as well be something else. Programs that choose their
-    device when they run would else be followed through all their functions, once for each device.
-    What is supposed is kept: a fix is safe only where nothing comes of it.
-    """
-    if len(joined) <= MAX_DEVICES + 1 or ANYTHING not in joined:
-        return joined
-    found = [atom for atom in joined if isinstance(atom, Array)]
-    devices = {array.device for array in found if array.committed}
-    if len(devices) <= MAX_DEVICES or any(array.supposed for array in found):
-        return joined
-    return joined.difference(found)
+    return limited(_with_few_versions(_without_forgotten(joined)))
 
 
 def _without_forgotten(joined: Value) -> Value:
@@ -646,3 +630,19 @@ def limited(joined: Value) -> Value:
         return joined
     arrays = sorted((atom for atom in joined if isinstance(atom, Array)), key=attrgetter("order"))
     return frozenset([*arrays[: MAX_ALTERNATIVES - 1], ANYTHING])
+
+
+def without_guesses(joined: Value) -> Value:
+    """Return an argument that may be anything without arrays that may be on any of many devices.
+
+    Nothing is reported of an array that may as well be something else. Programs that choose their
+    device when they run would else be followed through all their functions, once for each mixture
+    of devices. What is supposed is kept: a fix is safe only where nothing comes of it.
+    """
+    if len(joined) <= MAX_DEVICES + 1 or ANYTHING not in joined:
+        return joined
+    found = [atom for atom in joined if isinstance(atom, Array)]
+    devices = {array.device for array in found if array.committed}
+    if len(devices) <= MAX_DEVICES or any(array.supposed for array in found):
+        return joined
+    return joined.difference(found)

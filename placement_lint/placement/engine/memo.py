@@ -28,6 +28,7 @@ from placement_lint.placement.domain.values import (
     Host,
     Value,
     join,
+    without_guesses,
 )
 from placement_lint.placement.engine.executions import allowed
 from placement_lint.placement.engine.pytrees import tree_of
@@ -213,6 +214,7 @@ class Memo:
 
     def _memoized(self, place: Place, bindings: dict[str, Value], state: State) -> Execution:
         contexts = self._program.now.memo.setdefault(place, {})
+        bindings = {name: without_guesses(held) for name, held in bindings.items()}
         key, there = self._key(bindings, state), state
         known = self._known(contexts, key, state)
         if known is not None:

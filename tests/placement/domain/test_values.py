@@ -21,7 +21,7 @@ from placement_lint.placement.domain.places import Place
 from placement_lint.placement.domain.program_values import Instance
 from placement_lint.placement.domain.values import (
     ANYTHING,
-    DOUBTFUL,
+    DOUBT,
     HOST,
     MAX_ALTERNATIVES,
     MAX_DEVICES,
@@ -40,6 +40,7 @@ from placement_lint.placement.domain.values import (
     join,
     limited,
     value,
+    without_guesses,
 )
 
 if TYPE_CHECKING:
@@ -98,20 +99,20 @@ def test_joining() -> None:
     assert join(PLAIN, HOST) == PLAIN | HOST
 
 
-def test_what_may_be_anything_is_no_array_on_any_of_many_devices() -> None:
-    on = [value(Array(device, committed=True)) for device in (CPU, GPU, TPU)]
-    rest = value(Instance(SITE[0], SITE[0]), MADE)
+def test_an_argument_that_may_be_anything_is_no_array_on_any_of_many_devices() -> None:
+    on = [Array(device, committed=True) for device in (CPU, GPU, TPU)]
+    rest = Instance(SITE[0], SITE[0])
     assert len(on) == MAX_DEVICES + 1
-    assert join(UNKNOWN, *on, rest) == UNKNOWN | rest - value(MADE)
+    assert without_guesses(value(ANYTHING, *on, MADE, rest)) == value(ANYTHING, rest)
     # Where it is one of them for sure, or on one of few devices, all is kept.
-    for kept in ([*on, rest], [DOUBTFUL, *on, rest], [UNKNOWN, *on[:-1], rest]):
-        assert join(*kept) == frozenset().union(*kept)
+    for kept in (value(*on, rest), value(DOUBT, *on, rest), value(ANYTHING, *on[:-1], rest)):
+        assert without_guesses(kept) == kept
 
 
 def test_what_is_supposed_is_kept_beside_anything() -> None:
     cause = frozenset({SITE[0]})
-    on = [value(Array(device, committed=True, supposed=cause)) for device in (CPU, GPU, TPU)]
-    assert join(UNKNOWN, *on) == frozenset().union(UNKNOWN, *on)
+    on = [Array(device, committed=True, supposed=cause) for device in (CPU, GPU, TPU)]
+    assert without_guesses(value(ANYTHING, *on)) == value(ANYTHING, *on)
 
 
 def test_what_was_forgotten_on_one_way_is_forgotten() -> None:
