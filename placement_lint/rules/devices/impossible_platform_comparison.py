@@ -27,7 +27,7 @@ from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
@@ -185,7 +185,7 @@ class ImpossiblePlatformComparison(Rule):
         literal = node.args[0].value
         text = _text(literal, ctx) or ""
         meant = meant_platform(text)
-        if meant is not None and not _is_hedged(node, ctx) and _is_platform(method.value, ctx):
+        if meant and not _is_hedged(node, (meant,), ctx) and _is_platform(method.value, ctx):
             message = f"{_message(text, meant)}, so that {_always(False)}"
             ctx.report(node, message, fix=_rename(literal, text, meant))
 
@@ -376,8 +376,10 @@ def _text_seen(node: cst.BaseExpression, ctx: Context) -> str | None:
     return seen[0] if len(seen) == 1 else text
 
 
-def _is_hedged(comparison: cst.BaseExpression, ctx: Context, *, always: bool = False) -> bool:
-    """Return whether another comparison beside this one tries a name that is possible.
+def _is_hedged(
+    comparison: cst.BaseExpression, meant: Collection[str], ctx: Context, *, always: bool = False
+) -> bool:
+    """Return whether another comparison beside this one tries a name that is meant.
 
     It is an alternative on the other side of an `or`, or of an `and` where this one is always true.
     """
@@ -389,7 +391,7 @@ def _is_hedged(comparison: cst.BaseExpression, ctx: Context, *, always: bool = F
         other = choice.left if choice.right is here else choice.right
         here = choice
         if isinstance(choice.operator, joined_by) and any(
-            _text(part, ctx) in PLATFORMS
+            _text(part, ctx) in meant
             for part in ctx.tree.descendants(other)
             if isinstance(part, cst.BaseExpression)
         ):
@@ -418,7 +420,7 @@ def _report_name(
     always: bool,
 ) -> None:
     """Report a comparison with a name that no platform has, unless another one hedges it."""
-    if not _is_hedged(node, ctx, always=always):
+    if not _is_hedged(node, (meant,), ctx, always=always):
         message = f"{_message(text, meant)}, so that {_always(always)}"
         ctx.report(node, message, fix=_rename(literal, text, meant))
 
@@ -455,9 +457,11 @@ def _check_collection(
     never = {part: meant for part, text in named if (meant := meant_platform(text or ""))}
     missing = {part: meant for part, meant in never.items() if meant not in texts}
     is_sure = bool(missing) and None not in texts
-    if not is_sure or not _is_platform(subject, ctx) or _is_hedged(node, ctx, always=always):
-        return
     platforms = sorted({*missing.values()})
+    if not is_sure or not _is_platform(subject, ctx):
+        return
+    if _is_hedged(node, platforms, ctx, always=always):
+        return
     names = " or ".join(f'"{_text(part, ctx)}"' for part in missing)
     wanted = " or ".join(f'"{each}"' for each in platforms)
     comes = f"so that {_always(always)}" if len(never) == len(parts) else "which is not among these"
