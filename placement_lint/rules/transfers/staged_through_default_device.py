@@ -97,8 +97,9 @@ class StagedThroughDefaultDevice(Rule):
     the device is not the default one, or is a sharding. A parameter counts as a sharding if its
     name says so. The array is made by the operand itself (`zeros`, `arange`, `jax.random.normal`,
     `jnp.asarray` or `jnp.stack` of NumPy arrays, `jnp.load`, safetensors' `load_file`), also below
-    arithmetic with numbers or a method such as `astype`, or by an earlier statement whose result is
-    used for nothing else. The operand may also be a dict or a list of such arrays, or of their
+    arithmetic with numbers or a method such as `astype`, by `jnp.concatenate` or `jnp.stack` of
+    arrays that are made in the same expression, or by an earlier statement whose result is used for
+    nothing else. The operand may also be a dict or a list of such arrays, or of their
     names, by its name and as the result of a function too, or `jnp.stack([x] * n)` that is put to a
     sharding; or the call of `functools.partial(jnp.zeros, shape)`.
     `jax.tree.map(lambda x: jax.device_put(x, device), tree)` counts as putting each leaf of the
@@ -494,24 +495,7 @@ def _made_here(call: cst.Call, name: str, is_spread: bool, ctx: Context) -> bool
             return None
         count = literal_count(followed(first, ctx), ctx)
     elif name in _JOINING:
-        first = arguments.get(0, "arrays", "tup")
-        if first is not None and _is_joined_on_host(first, ctx):
-            return None
-        if is_spread and first is not None and _repeats_one(first):
-            count = literal_count(first, ctx)
-            return None if count is not None and count < SMALL else False
-        parts: list[cst.BaseExpression] = []
-        if isinstance(first, cst.List | cst.Tuple):
-            parts = [part.value for part in first.elements]
-        elif isinstance(first, cst.ListComp):
-            parts = [first.elt]
-        is_host = all(_is_of_host(part, ctx) for part in parts)
-        if first is None or not (is_host if parts else is_numpy_tree(first, ctx)):
-            return None
-        is_written_out = not isinstance(first, cst.ListComp)
-        counts = [literal_count(followed(part, ctx), ctx) for part in parts if is_written_out]
-        counts = counts or [None]
-        count = None if None in counts else sum(each or 0 for each in counts)
+        return _joined_here(arguments.get(0, "arrays", "tup"), is_spread, call, ctx)
     elif row.effect in _MAKING and not name.startswith("jax.numpy.array"):
         held = ctx.flow.value(call)
         key = arguments.get(0, "key") if row.effect is Effect.SAMPLE else None
@@ -526,6 +510,33 @@ def _made_here(call: cst.Call, name: str, is_spread: bool, ctx: Context) -> bool
             return False
     else:
         return None
+    if count is not None and count < SMALL:
+        return None
+    return count is not None and not is_supposed(call, ctx)
+
+
+def _joined_here(
+    first: cst.BaseExpression | None, is_spread: bool, call: cst.Call, ctx: Context
+) -> bool | None:
+    """Return whether `jnp.concatenate` and the like make a large array: see `_made_here`."""
+    if first is None or _is_joined_on_host(first, ctx):
+        return None
+    if is_spread and _repeats_one(first):
+        count = literal_count(first, ctx)
+        return None if count is not None and count < SMALL else False
+    parts = _parts_joined(first)
+    counts: list[int | None] = [None]
+    if not parts and not is_numpy_tree(first, ctx):
+        return None
+    if not all(_is_of_host(part, ctx) for part in parts):
+        if not all(_is_filled_here(part, ctx) for part in parts):
+            return None
+        counts = [element_count(creator_of(part, ctx), ctx) for part in parts]
+        if not isinstance(first, cst.List | cst.Tuple) and None in counts:
+            return None
+    elif isinstance(first, cst.List | cst.Tuple):
+        counts = [literal_count(followed(part, ctx), ctx) for part in parts] or counts
+    count = None if None in counts else sum(each or 0 for each in counts)
     if count is not None and count < SMALL:
         return None
     return count is not None and not is_supposed(call, ctx)
@@ -562,6 +573,25 @@ def _is_joined_on_host(parts: cst.BaseExpression, ctx: Context) -> bool:
         for name in ctx.tree.every(cst.Name, below=parts)
         for atom in ctx.flow.value(name)
     )
+
+
+def _parts_joined(first: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """Return what is joined: each part, or the one of which all are made; nothing if unknown."""
+    if isinstance(first, cst.BinaryOperation) and _repeats_one(first):
+        first = first.left if isinstance(first.left, cst.List) else first.right
+    if isinstance(first, cst.List | cst.Tuple):
+        return [part.value for part in first.elements]
+    return [first.elt] if isinstance(first, cst.ListComp) else []
+
+
+def _is_filled_here(part: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether a part is an array that is filled in place: `jnp.zeros(n)`."""
+    made = creator_of(part, ctx)
+    row = ctx.names.table.get(ctx.called(made) or "")
+    if not isinstance(made, cst.Call) or row is None or row.effect is not Effect.CREATE:
+        return False
+    is_placed = Arguments(made).get(None, "device") is not None or Arguments(made).is_open
+    return not is_placed and _is_new(ctx.flow.value(made), made, ctx)
 
 
 def _is_of_host(part: cst.BaseExpression, ctx: Context) -> bool:
