@@ -51,7 +51,8 @@ class HostArrayResent(Rule):
     Finds a NumPy array that is made before a loop, is never changed, and is passed to a jitted
     function on every iteration of the loop. It is bound to a name, perhaps one of another file, or
     to an attribute that the class assigns once, of the object or of one that it holds; or it is
-    what all calls of the function around pass for a parameter. The call may be one of a function or
+    what all calls of the function around pass for a parameter. It may also be a dict of such arrays
+    that is written out, or `dict(np.load(path))`. The call may be one of a function or
     a method of the program, of any file, that only hands the array on to a jitted one.
 
     ## Why is this bad?
@@ -97,7 +98,8 @@ class HostArrayResent(Rule):
 
     ## What it does not flag
     Arrays that are known to have fewer than 65,536 elements. Arrays that may change: written to
-    anywhere, passed to an unknown function, aliased, views of others, memory maps. Static
+    anywhere, passed to an unknown function, aliased, views of others, memory maps; a dict of which
+    anything else is read. Static
     arguments; functions that are not certainly jitted, or whose arguments have shardings; calls
     under an `if`, or after a `continue`; a program that is pinned to the CPU; tests.
 
@@ -134,10 +136,12 @@ class HostArrayResent(Rule):
             made = _made_outside(argument, inner, ctx)
             if made is None or not _is_first(argument, inner, ctx):
                 continue
+            what = "holds NumPy arrays" if made.is_tree else "is a NumPy array"
+            copied = "them" if made.is_tree else "it"
             ctx.report(
                 argument,
-                f"`{dotted(argument)}` is a NumPy array: every iteration of the loop copies it to "
-                f"the device again{size_text(made.value, made.there)}",
+                f"`{dotted(argument)}` {what}: every iteration of the loop copies {copied} to the "
+                f"device again{size_text(made.value, made.there)}",
                 confidence=Confidence.LIKELY,
                 related=((made.at, made.there.module.path, "made here, and never changed"),),
                 fix=_plan(argument, made.at, inner, ctx) if made.there is ctx else None,
@@ -151,6 +155,8 @@ class _Made(NamedTuple):
     """What binds it."""
     value: cst.BaseExpression
     there: Context
+    is_tree: bool = False
+    """It is a dict of such arrays."""
 
 
 def _made_outside(
@@ -183,17 +189,39 @@ def _made_outside(
         return None
     if loop is not None and there is ctx and ctx.tree.is_inside(at, loop):
         return None
-    if not makes_numpy_array(value, there, own=True) and not _loads(value, there):
+    arrays = _arrays_of(value, there)
+    counts = [element_count(each, there) for each in arrays]
+    if not arrays or (None not in counts and sum(count or 0 for count in counts) < SMALL):
         return None
-    count = element_count(value, there)
-    if count is not None and count < SMALL:
-        return None
+    is_tree = arrays != [value]
+    # What reads a part of a tree may change that.
+    leaves = _is_jitted_argument if is_tree else _leaves
     for use, where in _uses(node, ctx):
         argument = where.parent(use)
         is_given = isinstance(argument, cst.Arg) and id(where.parent(argument)) in given_to
-        if not is_given and not _leaves(use, where):
+        if not is_given and not leaves(use, where):
             return None
-    return _Made(at, value, there)
+    return _Made(at, value, there, is_tree)
+
+
+def _arrays_of(value: cst.BaseExpression, ctx: Context) -> list[cst.BaseExpression]:
+    """Return the NumPy arrays that a value is: itself, or those of a dict; nothing for others.
+
+    `{"w": np.ones(shape)}`, written out, and `dict(np.load(path))`, of which the whole is one.
+    """
+    if makes_numpy_array(value, ctx, own=True) or _loads(value, ctx):
+        return [value]
+    if isinstance(value, cst.Dict):
+        arrays = [each.value for each in value.elements if isinstance(each, cst.DictElement)]
+        is_known = all(
+            makes_numpy_array(each, ctx, own=True) or _loads(each, ctx) for each in arrays
+        )
+        return arrays if is_known and len(arrays) == len(value.elements) else []
+    if isinstance(value, cst.Call) and ctx.is_call(value, "builtins.dict") and len(value.args) == 1:
+        read = value.args[0]
+        is_read = not read.star and read.keyword is None and _loads(read.value, ctx)
+        return [read.value] if is_read else []
+    return []
 
 
 def _leaves(use: cst.CSTNode, ctx: Context) -> bool:
