@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     import libcst as cst
 
+    from placement_lint.placement.domain.devices import Device
     from placement_lint.placement.domain.sharded_calls import ShardedCall
     from placement_lint.placement.domain.values import Value
     from placement_lint.rules.context import Context
@@ -35,8 +36,8 @@ class InShardingsConflict(Rule):
 
     ## What it does
     Finds calls of a function that `jax.jit` made with `in_shardings`, if an argument was certainly
-    put to the same mesh with another spec. Both are followed through names, attributes, functions
-    and files.
+    put to the same mesh with another spec, or to a single device where it should be split. Both are
+    followed through names, attributes, functions and files.
 
     ## Why is this bad?
     `in_shardings` determines how uncommitted arguments are split. An array that was put to a
@@ -84,7 +85,8 @@ class InShardingsConflict(Rule):
     ## What it does not flag
     Uncommitted arrays and NumPy arrays, which JAX splits as `in_shardings` says. Equivalent specs,
     such as `PartitionSpec("data", None)` and `PartitionSpec("data")`, or specs that differ by an
-    axis of size 1. Arguments of unknown sharding, including results of computations; meshes other
+    axis of size 1; a single device where the whole array is wanted on each, which JAX moves from
+    0.4.34 on. Arguments of unknown sharding, including results of computations; meshes other
     than that of the sharding; trees, for which a tree of shardings is needed. A function with
     static or bound arguments. An exception that is expected or caught.
 
@@ -121,13 +123,19 @@ class InShardingsConflict(Rule):
         is_sure = len(known) == len(calls) and all(each.is_sure for each in known)
         name = f"`{dotted(argument)}`" if dotted(argument) else "the argument"
         name = name if first.is_whole else f"an array of {name}"
+        given, mesh = first.given, first.wanted.mesh
+        if isinstance(given, Sharding):
+            problem = f"is on the mesh {mesh} as {given.spec}, but in_shardings wants"
+        else:
+            problem = f"is committed to {given}, but in_shardings wants it on the mesh {mesh} as"
         ctx.report(
             argument,
-            f"{name} is on the mesh {first.wanted.mesh} as {first.given.spec}, but in_shardings "
-            f"wants {first.wanted.spec}: ValueError",
+            f"{name} {problem} {first.wanted.spec}: ValueError",
             confidence=Confidence.DEFINITE if is_sure else Confidence.LIKELY,
             fix=_plan(argument, first.wanted, ctx) if first.is_whole else None,
-            related=made_at(node, ctx, first.given, first.wanted),
+            related=made_at(
+                node, ctx, *(each for each in (given, first.wanted) if isinstance(each, Sharding))
+            ),
         )
 
 
@@ -137,7 +145,7 @@ class _Conflict:
 
     position: int
     wanted: Sharding
-    given: Sharding
+    given: Sharding | Device
     is_sure: bool
     """However many devices there are."""
     is_whole: bool
@@ -154,9 +162,9 @@ def _conflict(call: ShardedCall) -> _Conflict | None:
         if argument is None:
             continue
         for here, there in _pairs(argument, held):
-            if here.mesh is None or here.mesh != there.mesh:
+            if here.mesh is None:
                 continue
-            one, other = (_split(each.spec, here.mesh) for each in (here, there))
+            one, other = _split(here.spec, here.mesh), _split_of(there, here.mesh)
             if one is not None and other is not None and one != other:
                 is_sure = _is_for_any(one, other, here.mesh)
                 return _Conflict(position, here, there, is_sure, sole(argument) == here)
@@ -175,7 +183,7 @@ def _wanted_at(wanted: Value, position: int, count: int) -> Value | None:
     return only.items[position]
 
 
-def _pairs(wanted: Value, held: Value) -> Iterator[tuple[Sharding, Sharding]]:
+def _pairs(wanted: Value, held: Value) -> Iterator[tuple[Sharding, Sharding | Device]]:
     """Yield what is wanted, and what there is, for the arrays of an argument: one, or a tree.
 
     A tree of shardings may end above the arrays.
@@ -185,7 +193,7 @@ def _pairs(wanted: Value, held: Value) -> Iterator[tuple[Sharding, Sharding]]:
     here, there = sole(wanted), sole(held)
     if isinstance(here, Sharding):
         if here.is_named:
-            yield from ((here, each) for each in _shardings_of(held))
+            yield from ((here, each) for each in _places_of(held))
     elif isinstance(here, Mapping) and isinstance(there, Mapping):
         given = dict(there.items)
         if not here.element and not there.element and given.keys() == dict(here.items).keys():
@@ -198,8 +206,8 @@ def _pairs(wanted: Value, held: Value) -> Iterator[tuple[Sharding, Sharding]]:
             yield from _pairs(each, other)
 
 
-def _shardings_of(held: Value) -> Iterator[Sharding]:
-    """Yield where the one array is that a value surely is, or each of a tree."""
+def _places_of(held: Value) -> Iterator[Sharding | Device]:
+    """Yield where the one array is committed that a value surely is, or each of a tree."""
     from placement_lint.placement.domain.contents import leaves_of
     from placement_lint.placement.domain.values import AnyTree, Array, sole
 
@@ -208,8 +216,11 @@ def _shardings_of(held: Value) -> Iterator[Sharding]:
         return
     for leaf in leaves_of(held):
         one = sole(leaf)
-        if isinstance(one, Array) and one.committed and one.sharding is not None:
-            yield one.sharding
+        if not isinstance(one, Array) or not one.committed:
+            continue
+        place = one.sharding or one.device
+        if place is not None:
+            yield place
 
 
 def _split(spec: Spec | None, mesh: Mesh) -> tuple[tuple[str, ...], ...] | None:
@@ -223,6 +234,15 @@ def _split(spec: Spec | None, mesh: Mesh) -> tuple[tuple[str, ...], ...] | None:
     while found and not found[-1]:
         found.pop()
     return tuple(found)
+
+
+def _split_of(place: Sharding | Device, mesh: Mesh) -> tuple[tuple[str, ...], ...] | None:
+    """Return the axes of a mesh that split what is at a place: none on a single device, from which
+    JAX moves what is wanted replicated.
+    """
+    if not isinstance(place, Sharding):
+        return ()
+    return _split(place.spec, mesh) if place.mesh == mesh else None
 
 
 def _size(axis: str, mesh: Mesh) -> int | None:
