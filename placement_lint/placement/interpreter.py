@@ -167,7 +167,7 @@ class Program:
         ):
             leading = self.uncalled.leading_to_devices(given)
         tracing = () if leading is not None and not leading else given
-        self.uncalled.trace_each(tracing, leading, waits=True)
+        self.uncalled.trace_each(tracing, leading, waits=True, for_objects=True)
         # What a derived class compiles does not run by itself in the file of its base.
         inherited = {name for name in given if self.modules[name].compiled.compiles_inherited}
         for name in sorted(given, key=lambda name: name not in inherited):

@@ -135,25 +135,40 @@ class UncalledCode:
         return leading
 
     def trace_each(
-        self, names: Iterable[str], leading: set[str] | None, *, waits: bool = False
+        self,
+        names: Iterable[str],
+        leading: set[str] | None,
+        *,
+        waits: bool = False,
+        for_objects: bool = False,
     ) -> None:
         """Execute, as traced code, what JAX traces and no call has led to, to see what it calls.
 
         `leading`: only what calls something of such a name. `waits`: but for what is in a function
-        that was not executed yet, which may call it, and whose variables it reads.
+        that was not executed yet, which may call it, and whose variables it reads. `for_objects`:
+        and but for methods of classes of which no object was made so far.
         """
+        made = self._made() if for_objects else None
         # What compiled code calls is compiled, also where it is differentiated there.
         for compiled in (True, False):
             for name in names:
                 with interpreting(name):
                     self._trace_functions(
-                        self.program.modules[name], leading, waits, compiled=compiled
+                        self.program.modules[name], leading, waits, made, compiled=compiled
                     )
 
     def _trace_functions(
-        self, module: Module, leading: set[str] | None, waits: bool, *, compiled: bool
+        self,
+        module: Module,
+        leading: set[str] | None,
+        waits: bool,
+        made: set[Place] | None,
+        *,
+        compiled: bool,
     ) -> None:
-        """`compiled`: that of it which is compiled; else the rest."""
+        """`made`: the classes of which methods are executed; None: of all. `compiled`: that of it
+        which is compiled; else the rest.
+        """
         for node in module.tree.every(cst.FunctionDef, cst.Lambda):
             place = module.place(node)
             is_compiled = node in module.compiled or place in self.program.assumed_compiled
@@ -171,7 +186,8 @@ class UncalledCode:
             )
             definer = module.names.scope(node).node if isinstance(node, cst.FunctionDef) else None
             is_method = isinstance(definer, cst.ClassDef)
-            if waits and definer is not None and is_method and not self._is_made(module, definer):
+            waits_for = module.place(definer) if isinstance(definer, cst.ClassDef) else None
+            if made is not None and waits_for is not None and waits_for not in made:
                 # What nobody called by now may make an object, and call it.
                 continue
             if is_method and self.program.follows_compiled and is_compiled:
@@ -187,9 +203,14 @@ class UncalledCode:
                     else:
                         self.program.functions.execute(place, {}, self._around(module, node))
 
-    def _is_made(self, module: Module, cls: cst.CSTNode) -> bool:
-        """Return whether there is an object of a class by now."""
-        return bool(self.program.happened.instances.get(module.place(cls)))
+    def _made(self) -> set[Place]:
+        """Return the classes of which there are objects by now, and their bases."""
+        every = self.program.happened.instances
+        return {base for cls, made in every.items() if made for base in self._bases(cls)}
+
+    def _bases(self, cls: Place) -> Iterable[Place]:
+        is_class = isinstance(self.program.node(cls), cst.ClassDef)
+        return self.program.classes.bases(cls) if is_class else (cls,)
 
     def _around(self, module: Module, function: cst.CSTNode) -> State:
         """Return the state in which a function runs that nothing called: in a method, `self` is an

@@ -172,8 +172,13 @@ class DatasetOnDefaultDevice(Rule):
 
 def _reads(facts: ModuleFacts) -> bool:
     """Return whether a file names something that gives NumPy arrays of files."""
+    names = facts.names
+    bound = (each for scope in names.scopes() for each in scope.bindings.values())
+    if any(binding.target in _READING for bindings in bound for binding in bindings):
+        # It may have another name here.
+        return True
     return any(
-        said(node) in _READING_WORDS and facts.names.qualified(node) in _READING
+        said(node) in _READING_WORDS and names.qualified(node) in _READING
         for node in facts.tree.every(cst.Attribute, cst.Name)
     )
 
