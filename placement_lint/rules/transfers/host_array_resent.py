@@ -52,8 +52,8 @@ class HostArrayResent(Rule):
     function on every iteration of the loop. It is bound to a name, perhaps one of another file, or
     to an attribute that the class assigns once, of the object or of one that it holds; or it is
     what all calls of the function around pass for a parameter. It may also be a dict of such arrays
-    that is written out, or `dict(np.load(path))`. The call may be one of a function or
-    a method of the program, of any file, that only hands the array on to a jitted one.
+    that is written out, or `dict(np.load(path))`. The call may be one of a function or a method of
+    the program, of any file, that only hands the array on to a jitted one.
 
     ## Why is this bad?
     A NumPy array is in the host's memory. Each call copies the whole array to the device again. The
@@ -99,9 +99,9 @@ class HostArrayResent(Rule):
     ## What it does not flag
     Arrays that are known to have fewer than 65,536 elements. Arrays that may change: written to
     anywhere, passed to an unknown function, aliased, views of others, memory maps; a dict of which
-    anything else is read. Static
-    arguments; functions that are not certainly jitted, or whose arguments have shardings; calls
-    under an `if`, or after a `continue`; a program that is pinned to the CPU; tests.
+    anything else is read. Static arguments; functions that are not certainly jitted, or whose
+    arguments have shardings; calls under an `if`, or after a `continue`; a program that is pinned
+    to the CPU; tests.
 
     ## Verified by
     The proof counts the host-to-device transfers that JAX logs: one on each of four iterations;
@@ -273,9 +273,11 @@ def _passed(name: cst.Name, param: cst.Param, ctx: Context) -> _Made | None:
         for call, there in calls
         for given in [dict(Callee(function, ctx).by_parameter(call)).get(name.value)]
     ]
-    if not found or None in found:
+    known = [each for each in found if each is not None]
+    if not known or len(known) < len(found):
         return None
-    return found[0] if all(_leaves(use, where) for use, where in _uses(name, ctx)) else None
+    leaves = _is_jitted_argument if any(each.is_tree for each in known) else _leaves
+    return known[0] if all(leaves(use, where) for use, where in _uses(name, ctx)) else None
 
 
 def _calls_of(function: cst.FunctionDef, ctx: Context) -> list[tuple[cst.Call, Context]]:
