@@ -212,11 +212,8 @@ def test_a_program_that_is_executed_again_is_freed_without_a_search(
     assert not any(alive)
 
 
-@pytest.mark.parametrize(("most", "expected"), [(31, [1, 31]), (5, [1])])
-def test_a_program_of_many_files_is_executed_in_two_rounds(
-    most: int, expected: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each round executes all files: those that a placement gets to later join at once."""
+def _rounds(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that gets the number of files of each round of a run, as they begin."""
     rounds: list[int] = []
     interpreted = check_program.ComponentCheck.interpreted
 
@@ -227,6 +224,15 @@ def test_a_program_of_many_files_is_executed_in_two_rounds(
         return interpreted(self, members, follows=follows)
 
     monkeypatch.setattr(check_program.ComponentCheck, "interpreted", counted)
+    return rounds
+
+
+@pytest.mark.parametrize(("most", "expected"), [(31, [1, 31]), (5, [1])])
+def test_a_program_of_many_files_is_executed_in_two_rounds(
+    most: int, expected: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each round executes all files: those that a placement gets to later join at once."""
+    rounds = _rounds(monkeypatch)
     monkeypatch.setattr(check_program, "_MOST_MEMBERS", most)
     texts = {"data": DATA}
     for number in range(10):
@@ -249,16 +255,7 @@ def test_what_is_made_under_a_default_device_joins_at_once(
     """Before its arguments are known, a function gives no placed array: its callers join with
     those to which a placement surely gets, and so do the files to which these hand it on.
     """
-    rounds: list[int] = []
-    interpreted = check_program.ComponentCheck.interpreted
-
-    def counted(
-        self: ComponentCheck, members: Iterable[str], *, follows: bool | None = None
-    ) -> dict[str, Module] | None:
-        rounds.append(len({*members}))
-        return interpreted(self, members, follows=follows)
-
-    monkeypatch.setattr(check_program.ComponentCheck, "interpreted", counted)
+    rounds = _rounds(monkeypatch)
     monkeypatch.setattr(small_programs, "MOST_FILES", 0)
     monkeypatch.setattr(linking, "_MOST_FOLLOWED", 0)
     initialize = """
