@@ -44,3 +44,12 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
     for each in pending:
         yield each
         pending += children(each)
+
+
+def dotted_name(node: ast.AST) -> str:
+    """Return the dotted name that an expression is; "" for anything else."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join(reversed([*parts, node.id])) if isinstance(node, ast.Name) else ""

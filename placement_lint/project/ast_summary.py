@@ -13,7 +13,7 @@ import itertools
 from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.files.line_ends import with_line_feeds
-from placement_lint.files.python_nodes import children, walk
+from placement_lint.files.python_nodes import children, dotted_name, walk
 from placement_lint.files.python_tree import blocks
 from placement_lint.jaxmodel.backend_start import ENTERING_STARTS_BACKEND, STARTS_BACKEND
 from placement_lint.jaxmodel.startup import RESETTING_CALLS
@@ -212,7 +212,7 @@ class _Outline:
             for decorator in node.decorator_list:
                 # It may call the function at once.
                 applied = decorator.func if isinstance(decorator, ast.Call) else decorator
-                if own := self._functions.get(_dotted(applied)):
+                if own := self._functions.get(dotted_name(applied)):
                     self._demand_harmless(*own, node)
         elif isinstance(node, ast.AnnAssign):
             self._demand_imports_only(node.target, *([] if node.value is None else [node.value]))
@@ -235,7 +235,7 @@ class _Outline:
         if isinstance(test, ast.Compare):
             sides = (test.left, *test.comparators)
             return any(isinstance(side, ast.Name) and side.id == "__name__" for side in sides)
-        return not TYPE_CHECKING_NAMES.isdisjoint(self._meanings(_dotted(test)))
+        return not TYPE_CHECKING_NAMES.isdisjoint(self._meanings(dotted_name(test)))
 
     # -- what else it may do --------------------------------------------------------------------
 
@@ -282,7 +282,7 @@ class _Outline:
 
     def _judge(self, node: ast.AST) -> None:
         """Make sure that a dotted name does not stand for what does something."""
-        chain = _dotted(node)
+        chain = dotted_name(node)
         if not chain:
             return
         head, dot, rest = chain.partition(".")
@@ -311,20 +311,12 @@ def _imported_names(node: ast.Import | ast.ImportFrom) -> list[str]:
     return [module if name == "*" else member(module, name) for name in names]
 
 
-def _dotted(node: ast.AST) -> str:
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    return ".".join(reversed([*parts, node.id])) if isinstance(node, ast.Name) else ""
-
-
 def _chains(value: ast.expr) -> Iterator[str]:
     """Yield the dotted names in an expression that it may be, or hold."""
     pending: list[ast.AST] = [value]
     while pending:
         node = pending.pop()
-        chain = _dotted(node)
+        chain = dotted_name(node)
         if chain:
             yield chain
         elif not isinstance(node, ast.Call | ast.Lambda):

@@ -11,7 +11,7 @@ import functools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from placement_lint.files.python_nodes import ANNOTATED, children, walk
+from placement_lint.files.python_nodes import ANNOTATED, children, dotted_name, walk
 from placement_lint.files.python_tree import blocks
 from placement_lint.files.store import digest
 from placement_lint.project.graph import closure
@@ -314,21 +314,15 @@ def _gives_placed(statement: _Statement) -> bool:
 
 def _is_record(cls: ast.ClassDef) -> bool:
     """Return whether objects of a class are made of the arrays in their fields."""
-    decorators = [_said(each) for each in cls.decorator_list]
+    decorators = map(_made_by, cls.decorator_list)
     return any(_PYTREE.search(each) for each in decorators) or any(
-        _said(base).rpartition(".")[2] in _RECORDS for base in cls.bases
+        _made_by(base).rpartition(".")[2] in _RECORDS for base in cls.bases
     )
 
 
-def _said(node: ast.expr) -> str:
+def _made_by(node: ast.expr) -> str:
     """Return the dotted name that an expression is, or calls; "" where there is none."""
-    parts: list[str] = []
-    held = node.func if isinstance(node, ast.Call) else node
-    while isinstance(held, ast.Attribute):
-        parts.append(held.attr)
-        held = held.value
-    parts.append(held.id if isinstance(held, ast.Name) else "")
-    return ".".join(reversed(parts))
+    return dotted_name(node.func if isinstance(node, ast.Call) else node)
 
 
 def _statement(bound: Iterable[str], *parts: ast.AST) -> _Statement:
