@@ -632,17 +632,17 @@ def limited(joined: Value) -> Value:
     return frozenset([*arrays[: MAX_ALTERNATIVES - 1], ANYTHING])
 
 
-def without_guesses(joined: Value) -> Value:
+def without_guesses(held: Value) -> Value:
     """Return an argument that may be anything without arrays that may be on any of many devices.
 
     Nothing is reported of an array that may as well be something else. Programs that choose their
     device when they run would else be followed through all their functions, once for each mixture
     of devices. What is supposed is kept: a fix is safe only where nothing comes of it.
     """
-    if len(joined) <= MAX_DEVICES + 1 or ANYTHING not in joined:
-        return joined
-    found = [atom for atom in joined if isinstance(atom, Array)]
+    if len(held) <= MAX_DEVICES + 1 or ANYTHING not in held:
+        return held
+    found = [atom for atom in held if isinstance(atom, Array)]
     devices = {array.device for array in found if array.committed}
     if len(devices) <= MAX_DEVICES or any(array.supposed for array in found):
-        return joined
-    return joined.difference(found)
+        return held
+    return held.difference(found)
