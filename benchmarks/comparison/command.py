@@ -56,6 +56,9 @@ def _parser() -> argparse.ArgumentParser:
         "--slow-rounds", type=int, default=1, help="turns of flake8 and Fixit (default: 1)"
     )
     parser.add_argument(
+        "--quick-rounds", type=int, default=5, help="turns of runs of under 5 s (default: 5)"
+    )
+    parser.add_argument(
         "--start-rounds", type=int, default=21, help="turns of what only starts (default: 21)"
     )
     parser.add_argument("--trees", nargs="*", choices=trees.NAMES, default=trees.NAMES)
@@ -158,6 +161,7 @@ class _Comparison:
             lambda tool: installed.cost(tool, folder),
             rounds=rounds,
             slow_rounds=min(rounds, self.args.slow_rounds),
+            quick_rounds=self.args.quick_rounds,
             say=self._say,
         )
         return tuple(results.Row.of(tool.name, costs[tool.name]) for tool in compared)

@@ -17,9 +17,9 @@ BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
 PICTURE = "benchmarks/results.svg"
 _HOW = """\
 All tools ran on the same files in the same run, in turns; the numbers are medians of the rounds.
-Memory is that of the largest process. flake8 and Fixit are slow, and had fewer rounds. ruff, flake8
-and Fixit use all processors, as they do by default, and so does placement-lint where no `-j` is
-named. The one file that changes is another one at each turn.
+Memory is that of the largest process. Runs of under 5 s had more rounds, and those of flake8 and
+Fixit, which are slow, fewer. ruff, flake8 and Fixit use all processors, as they do by default, and
+so does placement-lint where no `-j` is named. The one file that changes is another at each turn.
 """
 
 

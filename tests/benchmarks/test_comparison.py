@@ -201,6 +201,26 @@ def test_each_tool_has_its_turn_in_each_round() -> None:
     assert {name: len(each) for name, each in costs.items()} == {"fast": 3, "slow": 1, "warm": 3}
 
 
+def test_a_short_run_has_more_turns() -> None:
+    seconds = {"reading": 1.0, "cold": 90.0, "warm": 0.2}
+    turns: list[str] = []
+
+    def measure(tool: tools.Tool) -> Cost:
+        turns.append(tool.name)
+        return Cost(seconds[tool.name], 1, 1)
+
+    compared = [
+        tools.Tool("reading", ()),
+        tools.Tool("cold", ()),
+        tools.Tool("warm", (), primed=True),
+    ]
+    costs = alternate(
+        compared, measure, rounds=1, slow_rounds=1, quick_rounds=3, say=lambda _: None
+    )
+    assert turns == ["reading", "warm", "reading", "cold", "warm", *("reading", "warm") * 2]
+    assert {name: len(each) for name, each in costs.items()} == {"reading": 3, "cold": 1, "warm": 3}
+
+
 def test_a_file_that_changes_is_another_one_each_time_and_then_itself(tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_bytes(b"x = 1\n")
