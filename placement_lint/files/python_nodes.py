@@ -46,10 +46,19 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
         pending += children(each)
 
 
-def dotted_name(node: ast.AST) -> str:
-    """Return the dotted name that an expression is; "" for anything else."""
+def without_attributes(node: ast.AST) -> tuple[ast.AST, list[str]]:
+    """Return the expression that an attribute is of, in any number of steps, and the attributes.
+
+    `x()` and `["a", "b"]` for `x().a.b`; an expression itself where it is no attribute.
+    """
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
         node = node.value
-    return ".".join(reversed([*parts, node.id])) if isinstance(node, ast.Name) else ""
+    return node, parts[::-1]
+
+
+def dotted_name(node: ast.AST) -> str:
+    """Return the dotted name that an expression is; "" for anything else."""
+    first, parts = without_attributes(node)
+    return ".".join((first.id, *parts)) if isinstance(first, ast.Name) else ""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from placement_lint.files.python_nodes import ANNOTATED, children, walk
+from placement_lint.files.python_nodes import ANNOTATED, children, walk, without_attributes
 from placement_lint.files.test_paths import is_init
 from placement_lint.project.bindings import STAR_NAME
 from placement_lint.project.file_facts import TopStatement
@@ -278,18 +278,12 @@ def _used(statement: ast.stmt) -> tuple[set[str], set[tuple[str, ...]]]:
     pending: list[ast.AST] = [statement]
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.Name):
-            chains.add((node.id,))
-        elif isinstance(node, ast.Attribute):
-            parts = []
-            below: ast.expr = node
-            while isinstance(below, ast.Attribute):
-                parts.append(below.attr)
-                below = below.value
-            if isinstance(below, ast.Name):
-                chains.add((below.id, *reversed(parts)))
+        if isinstance(node, ast.Name | ast.Attribute):
+            first, parts = without_attributes(node)
+            if isinstance(first, ast.Name):
+                chains.add((first.id, *parts))
             else:
-                pending.append(below)
+                pending.append(first)
         elif isinstance(node, ast.Constant):
             if isinstance(node.value, str):
                 words.update(_WORD.findall(node.value))
