@@ -11,7 +11,7 @@ from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.donation.memory_kinds import KINDS, WORDS, may_fail, named_kind
-from placement_lint.rules.meshes.passed_on import passing, tests_before
+from placement_lint.rules.meshes.wrong_calls import passing, tests_before
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import string_value
 from placement_lint.syntax.dotted import dotted
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from placement_lint.rules.context import Context
-    from placement_lint.rules.meshes.passed_on import WrongCall
+    from placement_lint.rules.meshes.wrong_calls import WrongCall
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.edits import Editor
 

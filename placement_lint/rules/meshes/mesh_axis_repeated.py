@@ -12,13 +12,13 @@ from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.prefilter.mesh_names import MAKERS_OF_SPECS
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.iterated_specs import meets_each
-from placement_lint.rules.meshes.passed_on import asks_for_text, passing
 from placement_lint.rules.meshes.shardings import (
     calls_at,
     is_unknown_alone,
     made_of,
     may_know_specs,
 )
+from placement_lint.rules.meshes.wrong_calls import asks_for_text, passing
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments, is_none, string_value
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.domain.places import Place
     from placement_lint.rules.context import Context
-    from placement_lint.rules.meshes.passed_on import WrongCall
+    from placement_lint.rules.meshes.wrong_calls import WrongCall
     from placement_lint.semantic.model import ModuleFacts
 
 _SHARDING = ("jax.NamedSharding", "jax.sharding.NamedSharding")

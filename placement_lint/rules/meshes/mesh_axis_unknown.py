@@ -22,13 +22,13 @@ from placement_lint.rules.meshes.bare_specs import (
 )
 from placement_lint.rules.meshes.constraints import CONSTRAINT
 from placement_lint.rules.meshes.iterated_specs import is_of_table, leaves_some_out, meets_each
-from placement_lint.rules.meshes.passed_on import asks_for_text, passing
 from placement_lint.rules.meshes.shardings import (
     calls_at,
     may_know_meshes,
     may_know_specs,
     related_places,
 )
+from placement_lint.rules.meshes.wrong_calls import asks_for_text, passing
 from placement_lint.semantic.enclosing import (
     ancestors_in_function,
     is_asserted_to_fail,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.sharded_calls import ShardedCall
     from placement_lint.placement.domain.values import Atom, Value
     from placement_lint.rules.context import Context
-    from placement_lint.rules.meshes.passed_on import WrongCall
+    from placement_lint.rules.meshes.wrong_calls import WrongCall
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.edits import Editor
 

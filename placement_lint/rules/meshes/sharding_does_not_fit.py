@@ -12,13 +12,13 @@ from placement_lint.placement.domain.sharding import Sharding
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.known_shapes import known_shape, leaves_of
-from placement_lint.rules.meshes.passed_on import function_of, given_for
 from placement_lint.rules.meshes.shardings import (
     calls_at,
     made_at,
     may_know_shardings,
     may_know_specs,
 )
+from placement_lint.rules.meshes.wrong_calls import function_of, given_for
 from placement_lint.semantic.enclosing import (
     ancestors_in_function,
     is_asserted_to_fail,
