@@ -118,55 +118,22 @@ def bind_parameters(
     `bound`: the first argument is the receiver.
     """
     params = node.params
-    bound_to: dict[str, Value] = {}
-    positional = [*params.posonly_params, *params.params]
-    taken: set[int | str] = set()
     if bound and isinstance(node, cst.FunctionDef):
-        kind = method_kind(module, node)
-        if kind == "staticmethod":
-            arguments = {
-                (key - 1 if isinstance(key, int) else key): held
-                for key, held in arguments.items()
-                if key != 0
-            }
-        elif kind == "classmethod":
-            arguments = {**arguments, 0: _class_of(arguments[0])}
-    for position, param in enumerate(positional):
+        arguments = _as_method_gets(module, node, arguments)
+    left = dict(arguments)
+    bound_to: dict[str, Value] = {}
+    for position, param in enumerate((*params.posonly_params, *params.params)):
         name = param.name.value
-        if position in arguments:
-            bound_to[name] = arguments[position]
-            taken.add(position)
-        elif name in arguments:
-            bound_to[name] = arguments[name]
-            taken.add(name)
-        else:
-            bound_to[name] = _default(module, record, param, rest, more)
+        key = position if position in arguments else name
+        bound_to[name] = (
+            left.pop(key) if key in left else _default(module, record, param, rest, more)
+        )
     for param in params.kwonly_params:
         name = param.name.value
-        taken.add(name)
-        if name in arguments:
-            bound_to[name] = arguments[name]
-        else:
-            bound_to[name] = _default(module, record, param, None, more)
-    if isinstance(params.star_arg, cst.Param):
-        extra = [
-            arguments[key]
-            for key in sorted(k for k in arguments if isinstance(k, int) and k not in taken)
-        ]
-        if rest is not None:
-            star = Sequence(None, join(*extra, rest))
-        else:
-            star = Sequence(tuple(extra), join(*extra) if extra else NOTHING)
-        bound_to[params.star_arg.name.value] = value(star)
-    if params.star_kwarg is not None:
-        named = {
-            key: held
-            for key, held in arguments.items()
-            if isinstance(key, str) and key not in taken
-        }
-        bound_to[params.star_kwarg.name.value] = value(
-            Mapping(sorted_items(named.items()), more or NOTHING, order=ordered(named))
+        bound_to[name] = (
+            left.pop(name) if name in left else _default(module, record, param, None, more)
         )
+    bound_to |= _bound_to_stars(params, left, rest, more)
     for name, held in parameters_as_annotated(module, params).items():
         if bound_to[name] == UNKNOWN:
             bound_to[name] = held
@@ -175,6 +142,40 @@ def bind_parameters(
         # Else each number would be another way to call it.
         bound_to = {name: without_numbers(held) for name, held in bound_to.items()}
     return bound_to
+
+
+def _as_method_gets(
+    module: Module, method: cst.FunctionDef, arguments: dict[int | str, Value]
+) -> dict[int | str, Value]:
+    """Return what a method gets that is called with arguments, of which the first is its object."""
+    kind = method_kind(module, method)
+    if kind == "staticmethod":
+        return {
+            (key - 1 if isinstance(key, int) else key): held
+            for key, held in arguments.items()
+            if key != 0
+        }
+    return {**arguments, 0: _class_of(arguments[0])} if kind == "classmethod" else arguments
+
+
+def _bound_to_stars(
+    params: cst.Parameters, left: dict[int | str, Value], rest: Value | None, more: Value | None
+) -> dict[str, Value]:
+    """Return what `*args` and `**kwargs` hold, of the arguments that no other parameter takes."""
+    found: dict[str, Value] = {}
+    if isinstance(params.star_arg, cst.Param):
+        extra = [left[key] for key in sorted(key for key in left if isinstance(key, int))]
+        if rest is not None:
+            star = Sequence(None, join(*extra, rest))
+        else:
+            star = Sequence(tuple(extra), join(*extra) if extra else NOTHING)
+        found[params.star_arg.name.value] = value(star)
+    if params.star_kwarg is not None:
+        named = {key: held for key, held in left.items() if isinstance(key, str)}
+        found[params.star_kwarg.name.value] = value(
+            Mapping(sorted_items(named.items()), more or NOTHING, order=ordered(named))
+        )
+    return found
 
 
 def _makes_meshes(module: Module, node: cst.FunctionDef | cst.Lambda) -> bool:
