@@ -197,11 +197,30 @@ class FunctionsElsewhere:
             return FunctionEffects(facts.path, (), is_traced, None, is_compiled, reads)
         # What a cache keeps may have been computed before, by another call.
         is_cached = len(others) < len(decorators)
-        inside = (
-            () if is_cached else nodes_inside(function, view, operations(), traced=False, of=of)
+        runs_compiled = not is_cached and self._note_calls(function, view, files, of, calls)
+        start = None
+        if isinstance(function, cst.FunctionDef) and not others:
+            event = timeline(facts).start_in(function)
+            if event is not None:
+                here = EffectOrigin(facts.path, facts.line_of(event.node), event.what)
+                start = event.origin or here
+        return FunctionEffects(
+            facts.path, tuple(calls), is_traced, start, is_compiled, runs_compiled=runs_compiled
         )
-        runs_compiled = False
-        for call in inside:
+
+    def _note_calls(
+        self,
+        function: Function,
+        view: FileView,
+        files: int,
+        of: cst.ClassDef | None,
+        calls: list[JaxCall],
+    ) -> bool:
+        """Note what a function calls of JAX, itself and by functions of as many other files, as far
+        as that is kept. Return whether it runs a compiled function.
+        """
+        facts, runs_compiled = view.module, False
+        for call in nodes_inside(function, view, operations(), traced=False, of=of):
             operation = operation_on_array(call, view)
             if operation is not None:
                 calls.append(JaxCall(operation[1], facts.line_of(operation[0]), False))
@@ -222,15 +241,7 @@ class FunctionsElsewhere:
                 calls += () if below.is_traced else below.calls
             if len(calls) >= _MOST_CALLS:
                 break
-        start = None
-        if isinstance(function, cst.FunctionDef) and not others:
-            event = timeline(facts).start_in(function)
-            if event is not None:
-                here = EffectOrigin(facts.path, facts.line_of(event.node), event.what)
-                start = event.origin or here
-        return FunctionEffects(
-            facts.path, tuple(calls), is_traced, start, is_compiled, runs_compiled=runs_compiled
-        )
+        return runs_compiled
 
     def _below(self, path: str, name: str, files: int) -> FunctionEffects | None:
         """Return what a function of a third file does, which one of a file calls."""
