@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from placement_lint.findings import Severity
+    from placement_lint.placement.domain.places import Place
     from placement_lint.rules.base import FixPlan, LaterPlan, Rule
     from placement_lint.semantic.model import ModuleFacts
 
@@ -32,6 +33,23 @@ class Context(FileView):
         """Return another file of the program as this rule sees it; None if it was not read."""
         facts = self.module.siblings.get(path)
         return None if facts is None else Context(facts, self._rule, [])
+
+    def node_at(self, place: Place | None) -> tuple[cst.CSTNode, Context] | None:
+        """Return the node at a place of the program, with its file as this rule sees it.
+
+        None for no place, and for one in a file that was not read.
+        """
+        there = None if place is None else self.beside(place.module)
+        return None if place is None or there is None else (there.tree.nodes[place.node], there)
+
+    def function_at(self, place: Place | None) -> tuple[cst.FunctionDef, Context] | None:
+        """Return the `def` at a place of the program, with its file; None for anything else."""
+        import libcst as cst
+
+        placed = self.node_at(place)
+        if placed is None or not isinstance(placed[0], cst.FunctionDef):
+            return None
+        return placed[0], placed[1]
 
     # -- reporting --------------------------------------------------------------------------
 

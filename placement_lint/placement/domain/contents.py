@@ -183,6 +183,13 @@ _NUMBERS = frozenset({
 """What keys and numbers are called in trees of unknown structure, such as checkpoints."""
 
 
+def function_place(atom: Atom | None) -> Place | None:
+    """Return the function of the program that a value is, or of the method that it is."""
+    if isinstance(atom, Function):
+        return atom.place
+    return atom.function if isinstance(atom, Method) else None
+
+
 def functions_in(held: Value, depth: int = MAX_DEPTH) -> Iterator[Place]:
     """Yield the functions of the program that a value is, or holds; of methods, these alone."""
     for atom in held:

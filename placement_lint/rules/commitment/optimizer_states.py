@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.libraries.optax import LIBRARY
-from placement_lint.placement.domain import program_values, values
+from placement_lint.placement.domain import values
+from placement_lint.placement.domain.contents import function_place
 from placement_lint.placement.domain.library_values import Optimizer
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.own_attributes import own_attribute
@@ -31,12 +32,10 @@ def made_by(computation: values.Computation, ctx: Context) -> str | None:
     only = values.sole(computation.of)
     if says_where or len(computation.steps) != 1 or not computation.is_staged:
         return None
-    place = only.place if isinstance(only, program_values.Function) else computation.function
-    place = only.function if isinstance(only, values.Method) else place
-    there = None if place is None else ctx.beside(place.module)
-    function = None if place is None else ctx.flow.program.node(place)
-    if there is None or not isinstance(function, cst.FunctionDef):
+    found = ctx.function_at(function_place(only) or computation.function)
+    if found is None:
         return None
+    function, there = found
     init = only_return(function, there)
     init = None if init is None else followed(init, there)
     if not isinstance(init, cst.Call) or not isinstance(init.func, cst.Attribute):

@@ -47,9 +47,8 @@ def trains(operation: cst.CSTNode, ctx: Context, *, updates: bool = True) -> boo
         return True
     for atom in ctx.flow.value(function):
         place = atom.function if isinstance(atom, values.Computation) else None
-        there = None if place is None else ctx.beside(place.module)
-        node = None if place is None or there is None else there.tree.nodes[place.node]
-        if there is None or not isinstance(node, cst.FunctionDef | cst.Lambda):
+        node, there = ctx.node_at(place) or (None, ctx)
+        if not isinstance(node, cst.FunctionDef | cst.Lambda):
             continue
         for call in calls_inside(node, there):
             called = there.called(call)
@@ -138,7 +137,4 @@ def are_by_dlpack(pull: Pull, ctx: Context) -> bool:
 
 
 def _committers(by: frozenset[Place], ctx: Context) -> Iterator[tuple[cst.CSTNode, Context]]:
-    for place in by:
-        there = ctx.beside(place.module)
-        if there is not None:
-            yield there.tree.nodes[place.node], there
+    yield from filter(None, map(ctx.node_at, by))

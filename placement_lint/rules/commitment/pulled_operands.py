@@ -90,10 +90,7 @@ def extent(array: Array, ctx: Context, steps: int = _MAX_STEPS) -> ArrayExtent:
     """Return what the expression that made an array says of its size."""
     if array.is_small:
         return _NUMBER
-    there = None if array.origin is None else ctx.beside(array.origin.created.module)
-    if array.origin is None or there is None:
-        return ArrayExtent()
-    node = there.tree.nodes[array.origin.created.node]
+    node, there = ctx.node_at(None if array.origin is None else array.origin.created) or (None, ctx)
     return _made(node, there, steps) if isinstance(node, cst.BaseExpression) else ArrayExtent()
 
 

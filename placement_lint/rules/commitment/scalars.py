@@ -76,11 +76,8 @@ def _is_elementwise(node: cst.CSTNode) -> bool:
 
 
 def is_made_as_number(array: Array, ctx: Context) -> bool:
-    if array.origin is None:
-        return False
-    created = array.origin.created
-    made = ctx.beside(created.module)
-    return made is not None and _is_number(made.tree.nodes[created.node], made)
+    made = ctx.node_at(None if array.origin is None else array.origin.created)
+    return made is not None and _is_number(*made)
 
 
 def _is_number(node: cst.CSTNode, ctx: Context, depth: int = _MAX_DEPTH) -> bool:

@@ -139,9 +139,8 @@ def _condition(origins: list[ArrayOrigin], ctx: Context) -> str:
     if len(choices) != 1 or not all(origin.is_chosen for origin in origins):
         return ""
     (place,) = choices
-    there = None if place is None else ctx.beside(place.module)
-    choice = None if there is None or place is None else there.tree.nodes[place.node]
-    if there is None or not isinstance(choice, cst.If | cst.IfExp):
+    choice, there = ctx.node_at(place) or (None, ctx)
+    if not isinstance(choice, cst.If | cst.IfExp):
         return ""
     there.module.add_punctuation()
     test = " ".join(there.tree.module.code_for_node(choice.test).split())

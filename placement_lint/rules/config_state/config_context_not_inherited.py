@@ -9,6 +9,7 @@ import libcst as cst
 
 from placement_lint.findings import Confidence, Severity
 from placement_lint.placement.domain import program_values, values
+from placement_lint.placement.domain.contents import function_place
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, differ
 from placement_lint.placement.domain.library_values import Executor
 from placement_lint.prefilter.conditions import AllOf, Jax, Says
@@ -189,18 +190,11 @@ class ConfigContextNotInherited(Rule):
         may_be_forked = _maker(node, ctx) in _PROCESSES and not ctx.module.fact(_spawns)
         if confidence is None or may_be_forked:
             return
-        found: tuple[cst.CSTNode, Context] | None = None
+        made = (first_of_thread(run, cls, ctx) for run, cls in runs)
+        found = next(filter(None, made), None)
         origin: EffectOrigin | None = None
-        for run, cls in runs:
-            found = found or first_of_thread(run, cls, ctx)
-        for worker, there in workers if found is None else ():
-            made = first_array(worker, there)
-            origin = made_elsewhere(worker, there) if made is None else None
-            found = None if made is None else (made, there)
-            if found is None and origin is None:
-                found = first_of_values(worker, there, _MOST_CALLS)
-            if found is not None or origin is not None:
-                break
+        if found is None:
+            found, origin = _made_by_workers(workers)
         if found is None and origin is None:
             return
         where = "a process" if _maker(node, ctx) in _PROCESSES else "a thread"
@@ -213,6 +207,25 @@ class ConfigContextNotInherited(Rule):
             confidence=confidence,
             related=[] if found is None else [(found[0], found[1].module.path, what)],
         )
+
+
+def _made_by_workers(
+    workers: Sequence[tuple[cst.BaseExpression, Context]],
+) -> tuple[tuple[cst.CSTNode, Context] | None, EffectOrigin | None]:
+    """Return the first place at which one of several workers makes an array, with its file; or,
+    where a function of another file makes it, that place alone.
+    """
+    for worker, there in workers:
+        made = first_array(worker, there)
+        if made is not None:
+            return (made, there), None
+        origin = made_elsewhere(worker, there)
+        if origin is not None:
+            return None, origin
+        found = first_of_values(worker, there, _MOST_CALLS)
+        if found is not None:
+            return found, None
+    return None, None
 
 
 # -- who is started ---------------------------------------------------------------------------
@@ -386,18 +399,11 @@ def _callee(call: cst.Call, ctx: Context) -> tuple[Function, Context] | None:
         return (here, ctx) if is_plain else None
     program, held = ctx.flow.program, ctx.flow.value(call.func)
     only = next(iter(held)) if len(held) == 1 else None
-    place: Place | None = None
-    if isinstance(only, program_values.Function):
-        place = only.place
-    elif isinstance(only, values.Method):
-        place = only.function
-    elif isinstance(only, program_values.Class):
+    place = function_place(only)
+    if isinstance(only, program_values.Class):
         place = program.classes.method(only.place, "__init__")
-    function = None if place is None else program.node(place)
-    there = None if place is None else ctx.beside(place.module)
-    if not isinstance(function, cst.FunctionDef) or there is None or function.decorators:
-        return None
-    return function, there
+    found = ctx.function_at(place)
+    return None if found is None or found[0].decorators else found
 
 
 def _run_of_thread(call: cst.Call, ctx: Context) -> Iterator[tuple[Place, Place]]:

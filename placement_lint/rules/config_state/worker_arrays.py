@@ -65,8 +65,8 @@ def first_of_values(
     if len(places) < len(held):
         return None
     for place in places:
-        function, there = ctx.flow.program.node(place), ctx.beside(place.module)
-        if there is None or not isinstance(function, cst.FunctionDef | cst.Lambda):
+        function, there = ctx.node_at(place) or (None, ctx)
+        if not isinstance(function, cst.FunctionDef | cst.Lambda):
             continue
         made = _first_made(function, there, calls)
         if made is not None:
@@ -149,9 +149,10 @@ def first_of_thread(run: Place, cls: Place, ctx: Context) -> tuple[cst.CSTNode, 
     program, pending, seen = ctx.flow.program, [run], {run}
     while pending:
         place = pending.pop(0)
-        method, there = program.node(place), ctx.beside(place.module)
-        if there is None or not isinstance(method, cst.FunctionDef):
+        found = ctx.function_at(place)
+        if found is None:
             continue
+        method, there = found
         made = _first_made(method, there)
         around = None if made is None else there.function(made)
         if made is not None and (around is method or not there.flow.is_overridden(around, cls)):
@@ -225,9 +226,8 @@ def _functions_of(worker: cst.BaseExpression, ctx: Context) -> list[tuple[Functi
             places |= set() if called is None else {called}
     found = [
         (function, there)
-        for place in sorted(places)
-        if isinstance(function := program.node(place), cst.FunctionDef | cst.Lambda)
-        and (there := ctx.beside(place.module)) is not None
+        for function, there in filter(None, map(ctx.node_at, sorted(places)))
+        if isinstance(function, cst.FunctionDef | cst.Lambda)
     ]
     return found if len(found) == len(held) else []
 

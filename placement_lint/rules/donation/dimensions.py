@@ -100,9 +100,8 @@ def made_with_dimensions(
     held = ctx.flow.value(node) if given is None else given
     for atom in held:
         created = atom.origin.created if isinstance(atom, Array) and atom.origin else None
-        there = None if created is None else ctx.beside(created.module)
-        made = None if created is None or there is None else there.tree.nodes[created.node]
-        if there is None or not isinstance(made, cst.Call) or not has_dimensions(made, there):
+        made, there = ctx.node_at(created) or (None, ctx)
+        if not isinstance(made, cst.Call) or not has_dimensions(made, there):
             return False
     return bool(held)
 
@@ -371,21 +370,14 @@ def _calls_of(
 
 def _function_called(node: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Context] | None:
     """Return the function of the program that a call is of, and the file that it is in."""
-    from placement_lint.placement.domain.program_values import Function
-    from placement_lint.placement.domain.values import Computation, Method, sole
+    from placement_lint.placement.domain.contents import function_place
+    from placement_lint.placement.domain.values import Computation, sole
 
     only = sole(ctx.flow.value(node.func))
     if isinstance(only, Computation) and len(only.steps) == 1 and only.steps[0].is_whole:
         # What `jax.jit` alone compiles gives what its function does.
         only = sole(only.of)
-    place = only.place if isinstance(only, Function) else None
-    if isinstance(only, Method):
-        place = only.function
-    there = None if place is None else ctx.beside(place.module)
-    if place is None or there is None:
-        return None
-    function = there.tree.nodes[place.node]
-    return (function, there) if isinstance(function, cst.FunctionDef) else None
+    return ctx.function_at(function_place(only))
 
 
 def _keeps_dimension(index: cst.BaseSlice) -> bool:

@@ -231,9 +231,8 @@ def _is_as_made(instance: Instance, ctx: Context) -> bool:
 
     if instance.through is None:
         return True
-    there = ctx.beside(instance.through.module)
-    call = None if there is None else there.tree.nodes[instance.through.node]
-    if there is None or not isinstance(call, cst.Call):
+    call, there = ctx.node_at(instance.through) or (None, ctx)
+    if not isinstance(call, cst.Call):
         return False
     return isinstance(sole(there.flow.value(call.func)), Function)
 

@@ -92,11 +92,12 @@ def is_of_table(spec: Spec, ctx: Context) -> bool:
 
     `[("attention/.*", P("data")), ("mlp/.*", P("model"))]`: each is there to be taken.
     """
-    there = None if spec.made is None else ctx.beside(spec.made.module)
-    if spec.made is None or there is None:
+    placed = ctx.node_at(spec.made)
+    if placed is None:
         return False
+    made, there = placed
     table: cst.CSTNode | None = None
-    for around in there.ancestors(there.tree.nodes[spec.made.node]):
+    for around in there.ancestors(made):
         if isinstance(around, cst.Tuple | cst.List | cst.Dict):
             table = around
         elif not isinstance(around, cst.Element | cst.DictElement):

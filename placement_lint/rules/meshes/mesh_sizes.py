@@ -29,9 +29,8 @@ def with_known_sizes(mesh: Mesh, ctx: Context) -> Mesh:
     """
     if mesh.axes is None or mesh.made is None or None not in (mesh.sizes or (None,)):
         return mesh
-    there = ctx.beside(mesh.made.module)
-    made = None if there is None else there.tree.nodes[mesh.made.node]
-    if there is None or not isinstance(made, cst.Call):
+    made, there = ctx.node_at(mesh.made) or (None, ctx)
+    if not isinstance(made, cst.Call):
         return mesh
     name = there.called(made) or ""
     given = Arguments(made).get(0, "devices", "axis_shapes", "axis_sizes")

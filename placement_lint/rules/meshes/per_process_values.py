@@ -349,25 +349,17 @@ def _class_of(node: cst.BaseExpression, ctx: Context) -> tuple[cst.ClassDef, Con
 
     classes = {atom.cls if isinstance(atom, Instance) else None for atom in ctx.flow.value(node)}
     place = classes.pop() if len(classes) == 1 else None
-    there = None if place is None else ctx.beside(place.module)
-    made = None if there is None or place is None else there.tree.nodes[place.node]
-    return (made, there) if isinstance(made, cst.ClassDef) and there is not None else None
+    made, there = ctx.node_at(place) or (None, ctx)
+    return (made, there) if isinstance(made, cst.ClassDef) else None
 
 
 def _function(call: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Context] | None:
     """Return the function of the program that a call is of, with its file."""
-    from placement_lint.placement.domain.program_values import Function
-    from placement_lint.placement.domain.values import Method, sole
+    from placement_lint.placement.domain.contents import function_place
+    from placement_lint.placement.domain.values import sole
 
-    atom = sole(ctx.flow.value(call.func))
-    place = None
-    if isinstance(atom, Function):
-        place = atom.place
-    elif isinstance(atom, Method):
-        place = atom.function
-    there = None if place is None else ctx.beside(place.module)
-    node = None if there is None or place is None else there.tree.nodes[place.node]
-    if there is not None and isinstance(node, cst.FunctionDef):
-        return node, there
+    found = ctx.function_at(function_place(sole(ctx.flow.value(call.func))))
+    if found is not None:
+        return found
     bound = ctx.names.sole_definition(call.func)
     return (bound, ctx) if isinstance(bound, cst.FunctionDef) else None

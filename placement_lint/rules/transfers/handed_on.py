@@ -150,10 +150,9 @@ def _taken_of_object(call: cst.Call, callee: Callee) -> list[cst.BaseExpression]
     """Return what `self.step` takes that the class of the object sets, which may be a derived one;
     None where it sets none.
     """
-    there = None if callee.cls is None else callee.there.beside(callee.cls.module)
-    cls = None if there is None or callee.cls is None else there.tree.nodes[callee.cls.node]
+    cls, there = callee.there.node_at(callee.cls) or (None, callee.there)
     func = call.func
-    if there is None or not isinstance(cls, cst.ClassDef) or not isinstance(func, cst.Attribute):
+    if not isinstance(cls, cst.ClassDef) or not isinstance(func, cst.Attribute):
         return None
     if class_of_receiver(func.value, callee.there.names) is None:
         return None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain import program_values, values
+from placement_lint.placement.domain.contents import function_place
 from placement_lint.semantic.object_classes import called_method
 from placement_lint.syntax.definitions import class_of_method, function_of, is_static
 
@@ -31,6 +32,8 @@ class Callee:
     """Its file."""
     cls: Place | None = None
     """The class of the object whose method it is, where that is known."""
+    is_unbound: bool = False
+    """Its class is asked for it, so that its object is an argument: `Trainer.step(trainer, x)`."""
 
     def by_parameter(self, call: cst.Call) -> Iterator[tuple[str, cst.BaseExpression]]:
         """Yield the arguments of a call of it without stars, by the parameters that get them."""
@@ -38,7 +41,7 @@ class Callee:
         names = [each.name.value for each in (*parameters.posonly_params, *parameters.params)]
         keywords = {each.name.value for each in (*parameters.params, *parameters.kwonly_params)}
         is_method = class_of_method(self.function, self.there.names) is not None
-        if is_method and not is_static(self.function, self.there.names):
+        if is_method and not (self.is_unbound or is_static(self.function, self.there.names)):
             names = names[1:]
         for position, argument in enumerate(call.args):
             keyword = None if argument.keyword is None else argument.keyword.value
@@ -83,21 +86,25 @@ def _by_value(call: cst.Call, ctx: Context) -> list[Callee]:
     found: dict[tuple[Place, Place | None], Callee] = {}
     for atom in sorted(held, key=repr) if len(held) <= _MOST else ():
         placed = _place_of(atom, ctx)
-        there = None if placed is None else ctx.beside(placed[0].module)
-        node = None if there is None or placed is None else there.tree.nodes[placed[0].node]
-        if there is None or placed is None or not isinstance(node, cst.FunctionDef):
+        written = None if placed is None else ctx.function_at(placed[0])
+        if written is None or placed is None:
             return []
-        found[placed] = Callee(node, there, placed[1])
+        is_unbound = isinstance(atom, program_values.Function)
+        found[placed] = Callee(*written, placed[1], is_unbound=is_unbound)
     return [*found.values()] if len(found) <= _MOST else []
 
 
 def _place_of(atom: Atom, ctx: Context) -> tuple[Place, Place | None] | None:
-    """Return where a function is that something is, with the class of its object."""
-    if isinstance(atom, program_values.Function):
-        return atom.place, None
+    """Return which function calling a value runs, and of which class its object is: a method of
+    anything but an object of the program is none.
+    """
+    cls: Place | None = None
+    place = function_place(atom)
     if isinstance(atom, program_values.Instance):
-        method = ctx.flow.program.classes.method(atom.cls, "__call__")
-        return None if method is None else (method, atom.cls)
-    if isinstance(atom, values.Method) and isinstance(atom.receiver, program_values.Instance):
-        return atom.function, atom.receiver.cls
-    return None
+        cls = atom.cls
+        place = ctx.flow.program.classes.method(cls, "__call__")
+    elif isinstance(atom, values.Method):
+        if not isinstance(atom.receiver, program_values.Instance):
+            return None
+        cls = atom.receiver.cls
+    return None if place is None else (place, cls)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain import program_values, values
+from placement_lint.placement.domain import values
+from placement_lint.placement.domain.contents import function_place
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import parameter_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from placement_lint.placement.domain.places import Place
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
 
@@ -57,20 +57,11 @@ def function_called(call: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Cont
     """
     if not may_follow(ctx) or ctx.called(call) in ctx.names.table:
         return None
-    places = {_place_of(atom) for atom in ctx.flow.value(call.func)}
-    place = places.pop() if len(places) == 1 else None
-    there = None if place is None else ctx.beside(place.module)
-    function = None if place is None else ctx.flow.program.node(place)
-    if there is None or not isinstance(function, cst.FunctionDef) or function.decorators:
+    places = {function_place(atom) for atom in ctx.flow.value(call.func)}
+    found = ctx.function_at(places.pop()) if len(places) == 1 else None
+    if found is None or found[0].decorators or found[0].asynchronous is not None:
         return None
-    return None if function.asynchronous is not None else (function, there)
-
-
-def _place_of(atom: values.Atom) -> Place | None:
-    """Return where a function is, or that of a method, whatever object it is of."""
-    if isinstance(atom, program_values.Function):
-        return atom.place
-    return atom.function if isinstance(atom, values.Method) else None
+    return found
 
 
 def is_method_call(call: cst.Call, ctx: Context) -> bool:
