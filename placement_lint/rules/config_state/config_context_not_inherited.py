@@ -21,9 +21,9 @@ from placement_lint.rules.config_state.worker_arrays import (
     first_of_values,
     is_under_host,
     made_elsewhere,
+    may_be_block,
 )
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
-from placement_lint.semantic.config_contexts import context_of
 from placement_lint.semantic.followed import bound_before, followed
 from placement_lint.semantic.functions import calls_inside
 from placement_lint.semantic.object_classes import called_method
@@ -477,9 +477,7 @@ def _is_entered_here(manager: cst.BaseExpression, ctx: Context) -> bool:
     """Return whether a `with` may be what enters a block: of what it calls, or of a value."""
     if isinstance(manager, cst.Call):
         return ctx.flow.runs_on_system_default(manager)
-    held = ctx.flow.value(manager)
-    is_context = any(isinstance(atom, values.DefaultDeviceContext) for atom in held)
-    return is_context or context_of(manager, ctx) is not None
+    return may_be_block(manager, ctx)
 
 
 def _is_elsewhere(entered: cst.Call, ctx: Context) -> Confidence | None:

@@ -119,18 +119,18 @@ def _enters_block(call: cst.Call, ctx: Context) -> bool:
         return True
     is_entered = isinstance(call.func, cst.Attribute) and call.func.attr.value == "enter_context"
     entered = Arguments(call).get(0, "cm") if is_entered else None
-    return entered is not None and _may_be_block(entered, ctx)
+    return entered is not None and may_be_block(entered, ctx)
 
 
 def _is_in_block(node: cst.CSTNode, ctx: Context) -> bool:
     """Return whether a `with` around enters a block by what is not `jax.default_device(…)`."""
     return any(
-        not ctx.is_call(item.item, CONTEXT) and _may_be_block(item.item, ctx)
+        not ctx.is_call(item.item, CONTEXT) and may_be_block(item.item, ctx)
         for item in ctx.with_items(node)
     )
 
 
-def _may_be_block(manager: cst.BaseExpression, ctx: Context) -> bool:
+def may_be_block(manager: cst.BaseExpression, ctx: Context) -> bool:
     """Return whether a context manager may set the default device: by its value, or by what the
     function of another file does that makes it.
     """
