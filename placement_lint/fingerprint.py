@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import bisect
 import re
-from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
+
+from placement_lint.files.stamps import blake2b
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from placement_lint.files.discovery import Found
     from placement_lint.findings import Finding
     from placement_lint.limits.budget import Limits
+    from placement_lint.lint.incremental.cache import Cache
     from placement_lint.lint.results import FixMode, Outcome, Skipped
 
 CLEAN, FINDINGS, FAILED = 0, 1, USAGE_ERROR
@@ -54,7 +55,7 @@ def main(arguments: Sequence[str]) -> int:
         # LibCST imports it for names that nobody here needs.
         deferred_parts = deferred("libcst.metadata")
         with deferred_parts, never_collected(), compiled_late(), patterns_compiled_late():
-            return _run(args, parser)
+            return _run(args, parser, arguments)
     from placement_lint.cli.watch import demand_sense, stamps_of, watch
 
     demand_sense(args, parser, from_stdin=_is_stdin(args))
@@ -66,7 +67,8 @@ def main(arguments: Sequence[str]) -> int:
     )
 
 
-def _run(args: argparse.Namespace, parser: Parser) -> int:
+def _run(args: argparse.Namespace, parser: Parser, arguments: Sequence[str] | None = None) -> int:
+    """Run the command once. `arguments`: what it was called with, if it is called but once."""
     # Not before it is known that this is not about the help.
     from placement_lint.cli.outputs import Outputs
     from placement_lint.config.values import SettingsError
@@ -77,7 +79,7 @@ def _run(args: argparse.Namespace, parser: Parser) -> int:
         )
         outputs.demand_statistics(args.output_format)
         try:
-            return _CheckCommand(args, parser, outputs).run()
+            return _CheckCommand(args, parser, outputs, arguments).run()
         except SettingsError as error:
             from placement_lint.cli import settings_errors
 
@@ -92,12 +94,24 @@ def _run(args: argparse.Namespace, parser: Parser) -> int:
 class _CheckCommand:
     """One run of the command."""
 
-    def __init__(self, args: argparse.Namespace, parser: Parser, outputs: Outputs) -> None:
+    def __init__(
+        self,
+        args: argparse.Namespace,
+        parser: Parser,
+        outputs: Outputs,
+        arguments: Sequence[str] | None = None,
+    ) -> None:
         from placement_lint.config.load import SettingsLoader
         from placement_lint.files.store import FileStore
 
         self.args = args
         self.outputs = outputs
+        self._arguments = arguments
+        self._began = time.time_ns()
+        self._written: Sequence[tuple[bool, str]] = ()
+        if arguments is not None:
+            self._written = streams.note_written()
+        self._cache: Cache | None = None
         self.loader = SettingsLoader(
             isolated=args.isolated, configs=args.config, options=settings_in(args)
         )
@@ -186,7 +200,23 @@ class _CheckCommand:
             *(Skipped(path, "excluded", SkipKind.EXCLUDED) for path in found.excluded),
         ]
         outcome = replace(outcome, skipped=tuple(sorted(skipped, key=lambda skip: skip.path)))
-        return self._done(outcome, here, missing)
+        code = self._done(outcome, here, missing)
+        self._keep_written(found, paths, here, code)
+        return code
+
+    def _keep_written(self, found: Found, paths: Sequence[str], here: Settings, code: int) -> None:
+        """Keep what was written for the next run, where it depends on nothing but files."""
+        args, cache, arguments = self.args, self._cache, self._arguments
+        says_more = (args.verbose, args.timing, args.statistics, args.output_file, args.config)
+        if cache is None or arguments is None or any(says_more) or args.new_since is not None:
+            return
+        is_kept = cache.is_kept and not cache.problem
+        is_whole = not self.failed and self.adoption is None and not self.loader.is_extended
+        if is_kept and is_whole and here.output_format in {None, "flake8", "full"}:
+            from placement_lint.cli import run_record
+
+            run = run_record.FinishedRun(paths, found, self._written, code, self._began)
+            run_record.keep(arguments, run, cache.folder)
 
     def linted(self) -> Outcome:
         """Lint, say nothing of it, and leave out what a baseline knows."""
@@ -278,6 +308,7 @@ class _CheckCommand:
             from placement_lint.lint.incremental.cache import cache_for
 
             cache = cache_for(str(here.project or "."), paths, self.args.cache_dir)
+            self._cache = cache
         linter = Linter(
             self.loader.for_file,
             folders=folders,

@@ -11,8 +11,8 @@ from placement_lint.cli.parser import USAGE_ERROR, Parser
 from placement_lint.config.load import SettingsLoader
 from placement_lint.config.values import SettingsError
 from placement_lint.files.discovery import find_files
+from placement_lint.files.folders import OWN
 from placement_lint.files.temporary import sweep
-from placement_lint.lint.incremental.cache import FOLDER
 from placement_lint.lint.incremental.cache_folder import clean
 from placement_lint.report.escape import escape
 
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command and give its exit code."""
     parser = Parser(
         "placement-lint clean",
-        description=f"Delete {FOLDER} of the project that the current directory belongs to, and "
+        description=f"Delete {OWN} of the project that the current directory belongs to, and "
         "the temporary files of runs that were killed there.",
     )
     parser.add_argument("--cache-dir", metavar="DIR", help="cache directory")
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
         folder = (
             args.cache_dir
             or environment.cache_folder(os.environ)
-            or os.path.join("" if project is None else root, FOLDER)
+            or os.path.join("" if project is None else root, OWN)
         )
         is_clean = not clean(folder)
         if not is_clean:

@@ -9,7 +9,7 @@ import sys
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import TextIO
 
 
@@ -19,6 +19,8 @@ _LINKING_TERMS = ("alacritty", "contour", "foot", "xterm-ghostty", "xterm-kitty"
 _FIRST_LINKING_VTE = 5001
 """0.50 has links, and falls over them; see github.com/Alhadis/OSC8-Adoption for all of these."""
 
+
+_ERROR = "standard error"
 
 HELP_WIDTH = 96
 """Columns of the kept text of `--help`; on a narrower terminal it is worked out."""
@@ -51,7 +53,7 @@ def write_bytes(data: bytes) -> None:
 
 def complain(text: str) -> None:
     """Write a line to standard error, where that can be done at all."""
-    _write(sys.stderr, text + "\n", "standard error")
+    _write(sys.stderr, text + "\n", _ERROR)
 
 
 def fail(message: str) -> None:
@@ -185,7 +187,30 @@ def close(stream: TextIO) -> None:
         os.dup2(nowhere.fileno(), stream.fileno())
 
 
+_written: list[list[tuple[bool, str]]] = []
+
+
+def note_written() -> list[tuple[bool, str]]:
+    """Return where all is noted that is written from now on: whether to standard output, and what.
+
+    What notes it for an earlier caller ends.
+    """
+    _written[:] = [[]]
+    return _written[0]
+
+
+def write_again(texts: Iterable[tuple[bool, str]]) -> None:
+    """Write what was noted. Raises OutputError."""
+    for is_output, text in texts:
+        if is_output:
+            write(text)
+        else:
+            _write(sys.stderr, text, _ERROR)
+
+
 def _write(stream: TextIO | None, text: str, name: str) -> None:
+    for noted in _written:
+        noted.append((name != _ERROR, text))
     if stream is None:
         return
     encoding = stream.encoding or "utf-8"

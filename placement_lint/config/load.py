@@ -69,6 +69,8 @@ class SettingsLoader:
     """Of folders as they were asked for, with the current one."""
     _fixed: Settings | None = field(default=None, init=False, repr=False)
     _inline: dict[str, object] = field(default_factory=dict, init=False, repr=False)
+    is_extended: bool = field(default=False, init=False, repr=False)
+    """Whether a settings file that was found names another one."""
 
     def __post_init__(self) -> None:
         """Read what `--config` says. Raises SettingsError."""
@@ -128,6 +130,7 @@ class SettingsLoader:
                 layer = _read_file(path, must_have_section=False)
                 if layer is not None:
                     here = Path.cwd()
+                    self.is_extended |= layer.extends is not None
                     values, root = _whole(layer, here)
                     return self._resolve(values, path, None if root == here else root)
         return self._resolve({}, None, root=None)
@@ -139,6 +142,7 @@ class SettingsLoader:
             if os.path.exists(path) and not os.path.isdir(path):
                 layer = _read_file(path, must_have_section=False)
                 if layer is not None:
+                    self.is_extended |= layer.extends is not None
                     values, root = _whole(layer, folder)
                     return self._resolve(values, path, root, project=folder)
         for name in _UNREAD_FILES:

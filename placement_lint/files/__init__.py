@@ -1,6 +1,6 @@
 """Files: bytes to source and back, notebooks, and which files a run reads.
 
-`store` reads each file of a run once.
+`store` reads each file of a run once; `stamps` tell whether one was changed.
 
 - Which files: `discovery`, `globs` and `wildmatch` (patterns), `folders`, `neighbours`,
   `test_paths`.

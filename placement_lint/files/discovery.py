@@ -70,6 +70,12 @@ class Found:
     """How many of the named paths are folders that were looked into."""
     unread: tuple[Passed, ...] = ()
     """Files of globs that could not be read, and so ignore nothing."""
+    folders: tuple[str, ...] = ()
+    """The folders that were looked into, as they really are named."""
+    globs: tuple[str, ...] = ()
+    """The files of globs that were looked for, whether they are there or not."""
+    links: tuple[str, ...] = ()
+    """The links in these folders."""
 
     @property
     def excluded_only(self) -> bool:
@@ -168,6 +174,9 @@ class _Walk:
     excluded: set[str] = field(default_factory=set)
     unread: set[Passed] = field(default_factory=set)
     walked: int = 0
+    folders: list[str] = field(default_factory=list)
+    globs: list[str] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
 
     def found(self) -> Found:
         return Found(
@@ -177,6 +186,9 @@ class _Walk:
             excluded=tuple(sorted(self.excluded)),
             walked=self.walked,
             unread=tuple(sorted(self.unread)),
+            folders=tuple(sorted({*self.folders})),
+            globs=tuple(sorted({*self.globs})),
+            links=tuple(sorted({*self.links})),
         )
 
     def start(self, path: str) -> None:
@@ -232,6 +244,8 @@ class _Walk:
         except OSError as error:
             self.failed.add(Passed(shown or ".", _reason(error)))
             return []
+        self.folders.append(real)
+        self.links += [entry.path for entry in entries if entry.is_symlink()]
         names = {entry.name for entry in entries}
         ignores = above
         if filters.respect_gitignore:
@@ -359,6 +373,7 @@ class _Walk:
 
     def _read_globs(self, path: str) -> Globs:
         """Read a file of globs. One that cannot be read ignores nothing, as for git."""
+        self.globs.append(path)
         try:
             data = read_regular(path, MOST_OF_SETTINGS)
         except (FileNotFoundError, NotADirectoryError):

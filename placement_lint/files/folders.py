@@ -7,7 +7,18 @@ import os
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+OWN = ".placement_lint_cache"
+"""Where runs leave what they found out for the next one."""
+
+
+def upwards(folder: str) -> Iterator[str]:
+    """Yield a folder, and all that it lies in."""
+    yield folder
+    while (above := os.path.dirname(folder)) != folder:
+        yield above
+        folder = above
 
 
 def one_in_each(paths: Sequence[str]) -> dict[str, str]:

@@ -15,9 +15,9 @@ from __future__ import annotations
 import os
 import time
 from collections import OrderedDict
-from operator import attrgetter
 
 from placement_lint.files.source import UnreadableError
+from placement_lint.files.stamps import Stamp, blake2b, stamp_of
 from placement_lint.regular import most_of, read_regular
 from placement_lint.timing import READING, timed
 
@@ -40,13 +40,7 @@ SETTLED = 2_000_000_000
 """In nanoseconds: a file changed less than this before it was read may change once more without
 that showing in its times."""
 
-Stamp = tuple[int, int, int, int]
-"""Of a file: size, inode, and when it and its status changed, in nanoseconds. Zeros: not known."""
-
 _NO_STAMP: Stamp = (0, 0, 0, 0)
-_stamp_of: Callable[[os.stat_result], Stamp] = attrgetter(
-    "st_size", "st_ino", "st_mtime_ns", "st_ctime_ns"
-)
 
 
 class _Revision:
@@ -151,13 +145,13 @@ class FileStore:
             status = os.stat(path)
         except (OSError, ValueError):
             return None
-        return _stamp_of(status)
+        return stamp_of(status)
 
     def stamps_now(self, paths: Sequence[str]) -> Sequence[Stamp | None]:
         """Return the stamps that several files have now."""
         if self._unsaved.keys().isdisjoint(paths):
             try:
-                return [*map(_stamp_of, map(os.stat, paths))]
+                return [*map(stamp_of, map(os.stat, paths))]
             except (OSError, ValueError):  # one of them is not there
                 pass
         return [*map(self.stamp_now, paths)]
@@ -295,6 +289,4 @@ def read_bytes(path: str) -> bytes:
 
 def digest(data: bytes) -> str:
     """Return what stands for some bytes."""
-    from hashlib import blake2b
-
     return blake2b(data, digest_size=16).hexdigest()

@@ -13,11 +13,11 @@ import os
 import time
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from placement_lint.files.folders import one_in_each
+from placement_lint.files.folders import OWN, one_in_each
 from placement_lint.files.source import UnreadableError
+from placement_lint.files.stamps import blake2b
 from placement_lint.files.store import digest
 from placement_lint.findings import INTERNAL_ERROR, IO_ERROR, Finding
 from placement_lint.isolation import isolating
@@ -31,11 +31,10 @@ from placement_lint.lint.results import Outcome, Skipped, Suppressed
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from placement_lint.files.store import FileStore, Stamp
+    from placement_lint.files.stamps import Stamp
+    from placement_lint.files.store import FileStore
     from placement_lint.lint.incremental.records import Records
     from placement_lint.lint.incremental.revision import PreviousRun
-
-FOLDER = ".placement_lint_cache"
 
 _FORMAT = 11
 _ABSENT_IF_DAMAGED = isolating(lambda _: None)
@@ -94,6 +93,8 @@ class Cache:
     """Why what was found out could not be kept."""
     is_unexpected: bool = False
     """Whether that is for another reason than that the folder cannot be used."""
+    is_kept: bool = False
+    """Whether the outcome of the run is what the next one takes if nothing changes."""
     _last: LastRun | None = None
 
     def last(self) -> LastRun | None:
@@ -140,6 +141,7 @@ class Cache:
             sources=store.source_if_readable,
             suppressed=kept.suppressed,
         )
+        self.is_kept = True
         if renewed:
             with self._noting_problems():
                 seen = {**last.files, **renewed}
@@ -185,6 +187,7 @@ class Cache:
             parts = _KeptOutcome(outcome.findings, outcome.skipped, outcome.suppressed)
             kept = _kept_codec().encode(parts) if is_certain else None
             self._keep_first(previous.files, surroundings, kept, second)
+            self.is_kept = is_certain
             self.folder.prune()
 
     def most_seconds(self, _: str) -> int:
@@ -227,7 +230,7 @@ def cache_for(root: str, call: Sequence[str], folder: str | None = None) -> Cach
     `root` is the folder of the project; `folder` is where the cache is to be, if anywhere else.
     """
     name = digest(json.dumps([os.path.realpath("."), *call]).encode())[:20]
-    return Cache(CacheFolder(folder or os.path.join(root, FOLDER), is_own=folder is None), name)
+    return Cache(CacheFolder(folder or os.path.join(root, OWN), is_own=folder is None), name)
 
 
 def _renewed(

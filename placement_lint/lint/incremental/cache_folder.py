@@ -6,22 +6,23 @@ cache that a repository brings along is never used.
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 import stat
 import time
-from functools import cached_property
-from hashlib import blake2b
-from hmac import compare_digest
-from typing import Any
 
+from placement_lint.files.stamps import are_equal, blake2b
 from placement_lint.lint.incremental.cache_key import key_for
 from placement_lint.regular import MOST_OF_RECORDS, read_regular
 
-RUN, FILES = ".run.json", ".files.json"
-"""How the names of the files end: of what a run gave, and of what is known of its files."""
-_MOST_RUNS = 32
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
+RUN, FILES, WRITTEN = ".run.json", ".files.json", ".written"
+"""How the names of the files end: of what a run gave, of what is known of its files, and of what
+it has written."""
+_MOST_FILES = 96
 _MOST_BYTES = 64 * 1024 * 1024
 _WRITING = ".writing-"
 _ABOUT = {
@@ -34,20 +35,30 @@ _ABOUT = {
 class CacheFolder:
     """The directory that a cache is in."""
 
-    def __init__(self, path: str, *, is_own: bool) -> None:
+    def __init__(self, path: str, *, is_own: bool, is_signed: bool = False) -> None:
         """Take where it is. `is_own`: nobody asked for it there.
 
         Then what it holds is used only if this user's key has signed it: a repository cannot bring
-        it along.
+        it along. `is_signed`: so it is wherever it lies.
         """
         self.path = path
         self._is_own = is_own
+        self._is_signed = is_own or is_signed
+        self._known_key: bytes | None = None
         self._started = time.time_ns()
 
-    @cached_property
+    def signed(self) -> CacheFolder:
+        """Return the same folder, for what is used only if this user's key has signed it."""
+        return CacheFolder(self.path, is_own=self._is_own, is_signed=True)
+
+    @property
     def _key(self) -> bytes:
         """What records are signed with. Raises KeyProblemError."""
-        return key_for(os.path.dirname(os.path.abspath(self.path))) if self._is_own else b""
+        if self._known_key is None:
+            path = os.path.abspath(self.path)
+            project = os.path.dirname(path) if self._is_own else path
+            self._known_key = key_for(project) if self._is_signed else b""
+        return self._known_key
 
     def _signature(self, text: bytes) -> str:
         return blake2b(text, digest_size=16, key=self._key).hexdigest()
@@ -67,22 +78,36 @@ class CacheFolder:
 
     def read(self, name: str) -> Any:
         """Return what was written to a file; None where there is none, or it is not ours."""
+        import json
+
+        text = self.read_bytes(name)
+        try:
+            return None if text is None else json.loads(text)
+        except (ValueError, RecursionError, MemoryError):
+            return None  # damaged: the run finds out for itself
+
+    def read_bytes(self, name: str) -> bytes | None:
+        """Return the bytes that were written to a file; None as for `read`."""
         try:
             if self._is_own and not _is_folder(self.path):
                 return None
             data = read_regular(os.path.join(self.path, name), MOST_OF_RECORDS)
             checksum, _, text = data.partition(b"\n")
-            is_ours = compare_digest(checksum, self._signature(text).encode())
-            return json.loads(text) if is_ours else None
-        except (OSError, ValueError, RecursionError, MemoryError):
-            return None  # absent, unreadable or damaged: the run finds out for itself
+            return text if are_equal(checksum, self._signature(text).encode()) else None
+        except (OSError, MemoryError):
+            return None  # absent or unreadable
 
     def write(self, name: str, value: Any) -> None:
         """Put a file in its place in one step."""
+        import json
+
+        self.write_bytes(name, json.dumps(value, separators=(",", ":")).encode("ascii"))
+
+    def write_bytes(self, name: str, text: bytes) -> None:
+        """Put the bytes of a file in their place in one step."""
         # With all that it brings, a tenth of a run that only reads.
         import tempfile
 
-        text = json.dumps(value, separators=(",", ":")).encode("ascii")
         if len(text) > MOST_OF_RECORDS:
             message = f"the records of so many files take more than {MOST_OF_RECORDS >> 20} MiB"
             raise ValueError(message)
@@ -92,8 +117,7 @@ class CacheFolder:
                 file.write(self._signature(text).encode() + b"\n" + text)
             os.replace(temporary, os.path.join(self.path, name))
         except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
+            _delete(temporary)
             raise
 
     def prune(self) -> None:
@@ -112,9 +136,8 @@ class CacheFolder:
                 os.path.basename(path).startswith(_WRITING)
                 and status.st_mtime_ns < self._started - 3600 * 10**9
             )
-            if is_left_over or number >= 2 * _MOST_RUNS or size > _MOST_BYTES:
-                with contextlib.suppress(OSError):
-                    os.unlink(path)
+            if is_left_over or number >= _MOST_FILES or size > _MOST_BYTES:
+                _delete(path)
 
 
 def clean(folder: str) -> bool:
@@ -128,13 +151,22 @@ def clean(folder: str) -> bool:
         ours = [entry.path for entry in entries if _is_ours(entry.name)]
     for path in ours:
         os.unlink(path)
-    with contextlib.suppress(OSError):  # something else lies in it
+    try:  # noqa: SIM105 - `contextlib` takes longer to import than this module
         os.rmdir(folder)
+    except OSError:
+        pass  # something else lies in it
     return bool(ours)
 
 
 def _is_ours(name: str) -> bool:
-    return name in _ABOUT or name.endswith((RUN, FILES)) or name.startswith(_WRITING)
+    return name in _ABOUT or name.endswith((RUN, FILES, WRITTEN)) or name.startswith(_WRITING)
+
+
+def _delete(path: str) -> None:
+    try:  # noqa: SIM105
+        os.unlink(path)
+    except OSError:
+        pass
 
 
 def _is_folder(path: str) -> bool:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from placement_lint.config.settings import Settings
-    from placement_lint.files.store import FileStore, Stamp
+    from placement_lint.files.stamps import Stamp
+    from placement_lint.files.store import FileStore
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+from placement_lint.files.stamps import blake2b
 from placement_lint.regular import MOST_OF_RECORDS, read_regular
 from placement_lint.version import __version__
 
@@ -17,13 +17,24 @@ if TYPE_CHECKING:
 
 def tool_identity() -> list[Any]:
     """Return what findings depend on beside the files: this tool, LibCST, Python."""
+    ours = package_folder()
+    codes = [
+        code_of(ours, _modules(ours)),
+        *(code_of(os.path.dirname(at), [at]) for at in _libcst()),
+    ]
+    return [__version__, *codes, sys.implementation.cache_tag, [*sys.version_info[:3]]]
+
+
+def tool_files() -> list[str]:
+    """Return the files by which it is known that the code of these is what it was."""
+    return [*_modules(package_folder()), *_libcst()]
+
+
+def _libcst() -> list[str]:
     import importlib.util
 
-    ours = package_folder()
     libcst = importlib.util.find_spec("libcst")
-    theirs = [] if libcst is None or libcst.origin is None else [libcst.origin]
-    codes = [code_of(ours, _modules(ours)), *(code_of(os.path.dirname(at), [at]) for at in theirs)]
-    return [__version__, *codes, sys.implementation.cache_tag, [*sys.version_info[:3]]]
+    return [] if libcst is None or libcst.origin is None else [libcst.origin]
 
 
 def package_folder() -> str:

@@ -19,10 +19,11 @@ import pytest
 
 from placement_lint.config.settings import Settings
 from placement_lint.files import store as stores
+from placement_lint.files.folders import OWN as FOLDER
 from placement_lint.files.store import FileStore
 from placement_lint.lint import check_file, run, schedule
 from placement_lint.lint.incremental import cache_folder, cache_key, tool_identity
-from placement_lint.lint.incremental.cache import FOLDER, Cache, cache_for
+from placement_lint.lint.incremental.cache import Cache, cache_for
 from placement_lint.lint.incremental.cache_folder import clean
 from placement_lint.lint.incremental.cache_key import key_for
 from placement_lint.lint.incremental.tool_identity import code_of
@@ -709,7 +710,7 @@ class TestDamage:
         assert same(check(), afresh())
 
     def test_it_is_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(cache_folder, "_MOST_RUNS", 3)
+        monkeypatch.setattr(cache_folder, "_MOST_FILES", 6)
         left_over = Path(FOLDER, ".writing-old")
         left_over.write_text("", encoding="utf-8")
         os.utime(left_over, (1, 1))
