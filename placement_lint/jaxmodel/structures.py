@@ -70,3 +70,8 @@ SEQUENCES_UNASKED = frozenset({
 })  # fmt: skip
 """Those that may be asked for one array, `svd(x, compute_uv=False)`, and are not where they are
 given nothing but arrays."""
+
+NUMPY_SEQUENCES = frozenset(
+    name.removeprefix("jax.") for name in SEQUENCES if name.startswith("jax.numpy.")
+)
+"""NumPy's functions that give a list or a tuple of arrays, as JAX's of the same name do."""

@@ -129,7 +129,7 @@ def _placed_by_caller(
         is_plain = isinstance(given, LaidOut) and given.is_flat and not atom.bound
         saw_shardings(on, node, atom, operands if is_plain else [], state)
     said = None if on.program.is_tracing else places_of(atom.shardings)
-    if said is None and not (on.program.follows_compiled and isinstance(given, LaidOut)):
+    if said is None and not (on.program.follows_compiled_calls and isinstance(given, LaidOut)):
         return UNKNOWN
     trace = _trace(on, node, atom, state)
     tracers = [trace.tracers(held) for _, held in operands]

@@ -8,6 +8,7 @@ from dataclasses import replace
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
+from placement_lint.jaxmodel.structures import NUMPY_SEQUENCES
 from placement_lint.placement.domain.containers import (
     loosened,
     merged,
@@ -81,7 +82,8 @@ def numpy_function(call: LibraryCall) -> Value:
     is_file = call.name in transfer.NUMPY_JOINING and _are_of_files([held for _, held in operands])
     is_archive = call.name == "numpy.load" and _opens_archive(call)
     is_file |= call.name in transfer.NUMPY_LOADERS
-    return value(Host(from_file=is_file, is_archive=is_archive))
+    made = value(Host(from_file=is_file, is_archive=is_archive))
+    return value(Sequence(None, made)) if call.name in NUMPY_SEQUENCES else made
 
 
 def _opens_archive(load: LibraryCall) -> bool:

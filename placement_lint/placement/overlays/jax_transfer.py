@@ -632,6 +632,17 @@ def _moments(call: LibraryCall, held: Value, seen: frozenset[Place] = frozenset(
     return None
 
 
+@models("jax.experimental.pjit.pjit")
+def pjit(call: LibraryCall) -> Value:
+    """`pjit(f)`: as `jax.jit(f)`, but under `with mesh:` its arguments are spread over the mesh."""
+    saw_specs(call)
+    made = transform(call)
+    return frozenset(
+        replace(atom, places_arguments=True) if isinstance(atom, Computation) else atom
+        for atom in made
+    )
+
+
 @applies(Effect.DISTRIBUTE)
 def distribute(call: LibraryCall) -> Value:
     """`jax.pmap(f)` and its like: a function that spreads its arguments on purpose."""

@@ -14,7 +14,7 @@ from placement_lint.semantic.beside import definition_beside
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.written_tables import entries_of
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
-from placement_lint.syntax.definitions import assigned_by
+from placement_lint.syntax.definitions import PROPERTIES, assigned_by
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.program_values import Instance
@@ -46,10 +46,35 @@ def whole_number(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEP
     if number is not None or not isinstance(node, cst.Attribute):
         return number
     given = _field(node, ctx)
-    if given is None:
+    if given is not None:
+        expression, there = given
+        return integer_value(followed(expression, there))
+    found = given_by_property(node, ctx) if steps else None
+    return None if found is None else whole_number(*found, steps - 1)
+
+
+def given_by_property(
+    node: cst.Attribute, ctx: Context
+) -> tuple[cst.BaseExpression, Context] | None:
+    """Return what a property of the one object gives that an expression names, and where that
+    stands: `return (self.data, self.model)`.
+    """
+    from placement_lint.placement.domain.program_values import Instance
+    from placement_lint.placement.domain.values import sole
+    from placement_lint.semantic.returned import only_return
+
+    only = sole(ctx.flow.value(node.value))
+    place = None
+    if isinstance(only, Instance):
+        place = ctx.flow.program.classes.method(only.cls, node.attr.value)
+    there = None if place is None else ctx.beside(place.module)
+    method = None if place is None or there is None else there.tree.nodes[place.node]
+    if there is None or not isinstance(method, cst.FunctionDef) or len(method.decorators) != 1:
         return None
-    expression, there = given
-    return integer_value(followed(expression, there))
+    if there.name(method.decorators[0].decorator) not in PROPERTIES:
+        return None
+    returned = only_return(method, there)
+    return None if returned is None else (returned, there)
 
 
 def _computed(node: cst.BinaryOperation, ctx: Context, steps: int) -> int | None:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
-from placement_lint.rules.meshes.configured import whole_number
+from placement_lint.rules.meshes.configured import given_by_property, whole_number
 from placement_lint.rules.transfers.array_sizes import is_numpy_sampler, sampled_size
-from placement_lint.semantic.followed import followed
+from placement_lint.semantic.followed import bound_before, followed
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import said
 
@@ -49,6 +49,8 @@ _KEEPING = frozenset({"astype", "copy", "clip", "round"})
 """Methods whose result has the shape of the array."""
 _MOST_STEPS = 8
 _MOST_LEAVES = 64
+_MOST_BINDINGS = 64
+"""Assignments to one name: of a name that has more, it is not looked for the last one."""
 
 
 def leaves_of(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
@@ -69,7 +71,7 @@ def leaves_of(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
 
 def known_shape(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEPS) -> Shape | None:
     """Return the shape of the array that an expression makes; None where that is not known."""
-    node = followed(node, ctx)
+    node = _made(node, ctx)
     if not steps:
         return None
     if isinstance(node, cst.Subscript):
@@ -111,6 +113,21 @@ def known_shape(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEPS
             return _of_items(given)
         return None if given is None else known_shape(given, ctx, steps - 1)
     return _shape_of_method(node, arguments, ctx, steps)
+
+
+def _made(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression:
+    """Return what makes the array that a name stands for where it is read.
+
+    The name may be bound to something else before and after that.
+    """
+    for _ in range(_MOST_STEPS):
+        node = followed(node, ctx)
+        is_followed = isinstance(node, cst.Name) and len(ctx.names.bindings(node)) <= _MOST_BINDINGS
+        bound = bound_before(node, ctx) if isinstance(node, cst.Name) and is_followed else None
+        if not isinstance(bound, cst.BaseExpression):
+            break
+        node = bound
+    return node
 
 
 def _combined(node: cst.BinaryOperation, ctx: Context, steps: int) -> Shape | None:
@@ -187,7 +204,7 @@ def _shape_of_method(
 
 
 def _is_array(node: cst.BaseExpression, ctx: Context) -> bool:
-    name = ctx.called(followed(node, ctx)) or ""
+    name = ctx.called(_made(node, ctx)) or ""
     return name.startswith(("jax.numpy.", "jax.random.", "numpy."))
 
 
@@ -233,6 +250,9 @@ def written_shape(given: list[cst.BaseExpression], ctx: Context, steps: int = 2)
     """Return a shape that is written as a tuple or as numbers, None in it for what is not known."""
     if len(given) == 1:
         only = followed(given[0], ctx)
+        found = given_by_property(only, ctx) if isinstance(only, cst.Attribute) else None
+        if found is not None:
+            only, ctx = followed(*found), found[1]
         if isinstance(only, cst.Tuple | cst.List):
             given = [element.value for element in only.elements]
             if any(isinstance(element, cst.StarredElement) for element in only.elements):

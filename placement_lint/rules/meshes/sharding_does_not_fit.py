@@ -93,8 +93,8 @@ class ShardingDoesNotFit(Rule):
 
     ## What it does not flag
     Shapes, sizes of meshes and specs that are not known, such as a mesh over `jax.devices()`, whose
-    number is unknown; trees that have a name; names that are assigned more than once; constraints
-    inside compiled functions, which pad; an exception that is expected or caught.
+    number is unknown; trees that have a name; names that one of several assignments may have bound
+    last; constraints inside compiled functions, which pad; an exception that is expected or caught.
 
     ## Verified by
     The proof puts an array of 6 rows to a sharding that splits them into 4 parts, which raises

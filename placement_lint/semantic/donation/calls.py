@@ -249,14 +249,15 @@ class DonationCalls(DonationsTaken):
             elif name == "functools.partial" and isinstance(decorator, cst.Call):
                 function = Arguments(decorator).get(0, "func")
                 by = None if function is None else self.names.qualified(function)
+                if by in _PLAIN_DECORATORS:
+                    continue
                 is_maker = by in DONATING and by
                 jit = jit_of(by, [decorator], self.names, self) if is_maker and by else None
             else:
                 jit = None
             if jit is None:
-                things = self._by_function(decorator, things)
-                if not things:
-                    return self.fresh()
+                # What compiles something unknown, such as a function of `jax.shard_map`, donates.
+                things = self._by_function(decorator, things) or self.fresh()
                 continue
             inner = next(iter(things))
             things = frozenset({Donor(jit, inner if isinstance(inner, Defined) else None)})
@@ -330,12 +331,11 @@ class DonationCalls(DonationsTaken):
                 self._check_repeats(node, donor, taken, known)
             for each in taken:
                 self._take(node, donor, each, taken, is_sure=is_sure)
-        result = (
-            None
-            if donor.inner is None
-            else self.outputs_of(donor.inner.node).result(donor.inner.node)
-        )
-        return self.fresh() if result is None else self._made_by(result)
+        if donor.inner is None:
+            return self.fresh()
+        result = self.outputs_of(donor.inner.node).result(donor.inner.node)
+        with self.at(donor.inner.node):
+            return self.fresh() if result is None else self._made_by(result)
 
     def _made_by(self, result: cst.BaseExpression) -> Things:
         """Return something new of the form of an expression that a compiled function returns."""
@@ -641,6 +641,7 @@ def _are_same(donors: Sequence[Donor]) -> bool:
 
 
 _PLAIN_DECORATORS = frozenset({
-    "builtins.classmethod", "builtins.staticmethod", "functools.wraps", "jax.named_call",
-    "jax.named_scope", "typing.no_type_check", "typing.override",
+    "builtins.classmethod", "builtins.staticmethod", "functools.wraps", "jax.checkpoint",
+    "jax.custom_jvp", "jax.custom_vjp", "jax.named_call", "jax.named_scope", "jax.remat",
+    "typing.no_type_check", "typing.override",
 })  # fmt: skip

@@ -161,7 +161,20 @@ class DonationExpressions(DonationReadings, ABC):
             return self._member_of(node, member) if member else frozenset({OfClass(node)})
         if isinstance(node, cst.FunctionDef) and not (node.decorators or member):
             return frozenset({Defined(node)})
-        return NOTHING
+        return NOTHING if member else self._compiled_beside(node, facts)
+
+    def _compiled_beside(self, node: cst.CSTNode, facts: ModuleFacts) -> Things:
+        """Return the compiled function of another file that donates nothing, but reads all that
+        it is given: `eval_step = jax.jit(evaluate)`; else nothing.
+        """
+        with self.in_file(facts):
+            made: Things = NOTHING
+            if isinstance(node, cst.FunctionDef):
+                made = self.decorated(node)
+            elif isinstance(node, cst.Assign) and isinstance(node.value, cst.Call):
+                made = self.callable_in(node.value)
+        is_known = all(isinstance(each, Donor) and not each.jit.donates for each in made)
+        return made if is_known else NOTHING
 
     def _member_of(self, cls: cst.ClassDef, name: str) -> Things:
         """Return the function that a class of another file has by a name; else nothing."""

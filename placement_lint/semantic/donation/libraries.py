@@ -280,7 +280,7 @@ class DonationLibraries(DonationExpressions):
         if self.nature(first) is Nature.DATA:
             return self.fresh(Nature.ARRAY)
         if len(given) == 1:
-            return self._shared(first)
+            return self._put_elsewhere(first) if self._is_of_data(first) else self._shared(first)
         self.read(given[0].node, first)
         target = given[1].node
         if isinstance(target, cst.Attribute) and target.attr.value == "sharding":
@@ -290,6 +290,12 @@ class DonationLibraries(DonationExpressions):
         if self._is_replicated(target) and self.nature(first) is Nature.ARRAY:
             return first
         return self._put_elsewhere(first)
+
+    def _is_of_data(self, things: Things) -> bool:
+        """Return whether a container has nothing in it that has a buffer: NumPy arrays, numbers."""
+        only = next(iter(things)) if len(things) == 1 else None
+        items = self.state.entries(only, self.roots) if isinstance(only, BufferPart) else None
+        return bool(items) and all(each <= DATA for each in (items or {}).values())
 
     def _put_elsewhere(self, things: Things) -> Things:
         """Return new arrays, in a container like the one that was put there."""
