@@ -86,6 +86,8 @@ NOT_ENTERED = MeshesInForce()
 ANY_MESHES = MeshesInForce(_UNKNOWN, _UNKNOWN)
 LEFT_BEHIND = MeshesInForce(_LEFT, _LEFT)
 ANY_CHANGE = MeshChange(_UNKNOWN, _UNKNOWN)
+ANY_MESH_BY_WITH = MeshChange(by_with=_UNKNOWN)
+"""That of `with mesh:`, where nothing more is known of the mesh."""
 
 
 def change_between(outside: MeshesInForce, inside: MeshesInForce) -> MeshChange | None:

@@ -8,7 +8,7 @@ import libcst as cst
 
 from placement_lint.placement.domain import mesh_contexts
 from placement_lint.placement.domain.library_values import ExitStack
-from placement_lint.placement.domain.mesh_contexts import ANY_CHANGE, ANY_MESHES
+from placement_lint.placement.domain.mesh_contexts import ANY_CHANGE, ANY_MESH_BY_WITH, ANY_MESHES
 from placement_lint.placement.domain.program_values import External, Instance
 from placement_lint.placement.domain.values import (
     UNKNOWN,
@@ -107,7 +107,8 @@ class EnteredContexts:
         if held == UNKNOWN and is_neutral_context(self._module, item.item):
             held = value(PlainContext())
         elif held == UNKNOWN and is_called_mesh(item.item):
-            held = value(PlainContext(meshes=ANY_CHANGE))
+            is_mesh = self._module.is_given_as_mesh(item.item)
+            held = value(PlainContext(meshes=ANY_MESH_BY_WITH if is_mesh else ANY_CHANGE))
         objects = self._expressions.calls.objects
         held = objects.contexts(held)
         given = objects.entered_value(held, state)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.donation import DONATING
+from placement_lint.jaxmodel.tracing import NAMED_SHARDINGS
 from placement_lint.placement.domain.places import Place
 from placement_lint.placement.domain.record import Record
 from placement_lint.placement.facts.carried_names import Carried, carried
@@ -19,7 +20,7 @@ from placement_lint.placement.facts.compiled import Compiled
 from placement_lint.placement.facts.cpu_pin import pins_cpu
 from placement_lint.placement.facts.placing_words import placing_words
 from placement_lint.placement.facts.traced import Traced
-from placement_lint.syntax.calls import is_none
+from placement_lint.syntax.calls import Arguments, is_none
 from placement_lint.syntax.definitions import is_generator
 from placement_lint.syntax.dotted import dotted, said
 from placement_lint.syntax.import_statements import star_import
@@ -137,6 +138,31 @@ class Module:
     def _words_of_meshes(self) -> Sequence[int]:
         named = self.tree.every(cst.Name, cst.Attribute, cst.ImportAlias)
         return [self.tree.index(node) for node in named if "mesh" in said(node).lower()]
+
+    def is_given_as_mesh(self, node: cst.BaseExpression) -> bool:
+        """Return whether what an expression names is what a sharding of the same code is over:
+        `NamedSharding(loader.mesh, spec)`. Of another type it would raise.
+        """
+        return self._object(node) in self._given_as_meshes
+
+    @cached_property
+    def _given_as_meshes(self) -> frozenset[tuple[int, str] | None]:
+        given = (
+            Arguments(call).get(0, "mesh")
+            for call in self.tree.every(cst.Call)
+            if self.names.qualified(call.func) in NAMED_SHARDINGS
+        )
+        return frozenset(self._object(each) for each in given if each is not None) - {None}
+
+    def _object(self, node: cst.BaseExpression) -> tuple[int, str] | None:
+        """Return the name of what a dotted name stands for, with the scope that binds its root."""
+        root = node
+        while isinstance(root, cst.Attribute):
+            root = root.value
+        text = dotted(node)
+        if not text or not isinstance(root, cst.Name):
+            return None
+        return id(self.names.owner(root.value, self.names.scope(root))), text
 
     def repeats_items(self, function: cst.CSTNode) -> bool:
         """Return whether a function repeats a list that is written out: `(None,) * (ndim - 1)`."""
