@@ -63,10 +63,10 @@ class MeshAxisUnknown(Rule):
     mesh that the program passes there has an axis of this name. The mesh and the spec are followed
     through functions, attributes, containers and files; the spec may be one of a table of rules,
     from which the program takes the one that fits. Where a function is given the axis, the spec or
-    the mesh, the call that passes the wrong one is reported. It also finds such specs without a
-    mesh, in `with_sharding_constraint(x, PartitionSpec("dta"))` inside `with mesh:` or `with
-    jax.set_mesh(mesh):`, and, in the latter only, in `jax.device_put` and in the `in_shardings` and
-    `out_shardings` of `jax.jit`.
+    the mesh, the call that passes the wrong one is reported. A spec on a line of its own is
+    reported there. It also finds such specs without a mesh, in `with_sharding_constraint(x,
+    PartitionSpec("dta"))` inside `with mesh:` or `with jax.set_mesh(mesh):`, and, in the latter
+    only, in `jax.device_put` and in the `in_shardings` and `out_shardings` of `jax.jit`.
 
     ## Why is this bad?
     JAX raises ValueError, "Resource axis: dta is not found in mesh", when the line runs. If the
@@ -153,7 +153,7 @@ class MeshAxisUnknown(Rule):
             return
         first = min(judged.here, key=_order)
         ctx.report(
-            node,
+            _spec_in(first, node, ctx) or node,
             _message(first),
             confidence=judged.confidence,
             fix=_plan(node, first, ctx),
@@ -448,6 +448,16 @@ def _literal(node: cst.Call, axis: str, ctx: Context) -> cst.SimpleString | None
         each for each in ctx.tree.every(cst.SimpleString, below=node) if string_value(each) == axis
     ]
     return found[0] if len(found) == 1 else None
+
+
+def _spec_in(unknown: _Unknown, node: cst.Call, ctx: Context) -> cst.CSTNode | None:
+    """Return the spec, where a call writes it out on a line of its own."""
+    place = unknown.spec
+    if place is None or ctx.module.siblings.get(place.module) is not ctx.module:
+        return None
+    spec = ctx.tree.nodes[place.node]
+    is_inside = ctx.tree.is_inside(spec, node)
+    return spec if is_inside and ctx.module.line_of(spec) != ctx.module.line_of(node) else None
 
 
 def _related(unknown: _Unknown, node: cst.Call, ctx: Context) -> list[tuple[cst.CSTNode, str, str]]:

@@ -10,6 +10,7 @@ from placement_lint.findings import Confidence, Severity
 from placement_lint.jaxmodel.backend_start import starts_backend
 from placement_lint.prefilter.conditions import Uses
 from placement_lint.rules.base import Rule
+from placement_lint.rules.startup.started_processes import start_of
 from placement_lint.semantic.elsewhere import effects_of, method_effects
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.semantic.execution_order import timeline
@@ -49,7 +50,8 @@ class ForkAfterBackend(Rule):
     method `fork`; with the default method, only if what it runs uses JAX: a function or a method of
     any file of the program, or the `run` of a class that derives from `Process`. The backend may be
     started in a function of another file, in a method of the same object or of another one, or
-    before each call of the function that forks.
+    before each call of the function that forks. A process is reported where it is started, a pool
+    where it is made.
 
     ## Why is this bad?
     JAX's backend uses many threads. A fork copies one of them and all locks, in whatever state they
@@ -111,36 +113,62 @@ class ForkAfterBackend(Rule):
     follows_arrays = False
     needs = Uses(*_FORKS, *_EXECUTORS, *_MAKING)
 
-    def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        name = ctx.called(node)
-        if name in _FORKS:
-            if not failure_is_expected(node, ctx) and not _executes_another(node, ctx):
-                _report_after_start(node, Confidence.DEFINITE, ctx)
-            return
-        method = _method(node, name, ctx)
-        if method is None or ctx.module.fact(_chooses_another_method):
-            return
-        if failure_is_expected(node, ctx):
-            return
-        sure = method == "fork"
-        if not sure and (not _runs_jax(node, ctx) or _is_chosen_elsewhere(ctx)):
-            return
-        _report_after_start(node, Confidence.DEFINITE if sure else Confidence.LIKELY, ctx)
+    def visit_Module(self, node: cst.Module, ctx: Context) -> None:
+        reported: set[int] = set()
+        for call in ctx.tree.every(cst.Call):
+            confidence = _forks(call, ctx)
+            if confidence is None:
+                continue
+            # Each of a list may be started by the same call.
+            forking = (start_of(call, ctx) or call) if _makes_process(call, ctx) else call
+            if id(forking) not in reported:
+                reported.add(id(forking))
+                _report_after_start(forking, call, confidence, ctx)
 
 
-def _report_after_start(node: cst.Call, confidence: Confidence, ctx: Context) -> None:
+def _forks(node: cst.Call, ctx: Context) -> Confidence | None:
+    """Return how sure it is that a call forks, or makes what does; None where it does not."""
+    name = ctx.called(node)
+    if name in _FORKS:
+        is_meant = failure_is_expected(node, ctx) or _executes_another(node, ctx)
+        return None if is_meant else Confidence.DEFINITE
+    method = _method(node, name, ctx)
+    if method is None or ctx.module.fact(_chooses_another_method):
+        return None
+    if failure_is_expected(node, ctx):
+        return None
+    if method == "fork":
+        return Confidence.DEFINITE
+    is_of_jax = _runs_jax(node, ctx) and not _is_chosen_elsewhere(ctx)
+    return Confidence.LIKELY if is_of_jax else None
+
+
+def _makes_process(node: cst.Call, ctx: Context) -> bool:
+    """Return whether a call makes a process, which forks where it is started."""
+    func = node.func
+    last = func.attr.value if isinstance(func, cst.Attribute) else ctx.called(node) or ""
+    return last.rpartition(".")[2] == "Process" or _process_class(node, ctx) is not None
+
+
+def _report_after_start(
+    forking: cst.Call, made: cst.Call, confidence: Confidence, ctx: Context
+) -> None:
     """Report a call that forks, if the backend has started by then.
 
     That is asked last: it may take the summaries of all files that are imported by then.
     """
-    start = timeline(ctx.module).before(node, Kind.STARTS)
+    order = timeline(ctx.module)
+    # What is started is made before.
+    start = order.before(forking, Kind.STARTS) or order.before(made, Kind.STARTS)
     if start is None:
         return
+    is_apart = forking is not made and not ctx.tree.is_inside(made, forking)
     ctx.report(
-        node,
+        forking,
         f"this forks after {start.where} has started JAX's backend: a child that touches JAX is "
         "likely to hang",
         confidence=confidence,
+        related=[(made, ctx.module.path, "the process is made here")] if is_apart else [],
     )
 
 

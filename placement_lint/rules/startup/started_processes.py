@@ -1,0 +1,81 @@
+"""The call of `start` of a process that a call makes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from placement_lint.semantic.own_attributes import attributes_by_name
+from placement_lint.syntax.definitions import class_of_receiver
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from placement_lint.rules.context import Context
+
+_MOST_HOLDERS = 3
+"""Names and lists that a process goes through between being made and being started."""
+
+
+def start_of(made: cst.Call, ctx: Context) -> cst.Call | None:
+    """Return the call that starts the process which a call makes; None where none is known.
+
+    `process.start()` of the same function, of another method of the object that keeps it, or of
+    each process of a list. Of several the first one that follows.
+    """
+    index = ctx.tree.index(made)
+    found = [*_starts_of_value(made, ctx)]
+    return min(
+        found, key=lambda each: (ctx.tree.index(each) < index, ctx.tree.index(each)), default=None
+    )
+
+
+def _starts_of_value(value: cst.BaseExpression, ctx: Context) -> Iterator[cst.Call]:
+    """Yield the calls that start what an expression gives, or each item of the list that it is."""
+    parent = ctx.parent(value)
+    is_many = False
+    if isinstance(parent, cst.ListComp) and parent.elt is value:
+        parent, is_many = ctx.parent(parent), True
+    elif isinstance(parent, cst.Element):
+        display = ctx.parent(parent)
+        parent, is_many = (None if display is None else ctx.parent(display)), True
+    if isinstance(parent, cst.Assign):
+        for each in parent.targets:
+            yield from _starts_of(_uses_of(each.target, ctx), ctx, is_many, _MOST_HOLDERS)
+    elif not is_many:
+        yield from _starts_of([value], ctx, is_many, _MOST_HOLDERS)
+
+
+def _starts_of(
+    uses: Iterable[cst.CSTNode], ctx: Context, is_many: bool, holders: int
+) -> Iterator[cst.Call]:
+    """Yield the calls that start a process, or those of a list, where it is read."""
+    for use in uses if holders else ():
+        parent = ctx.parent(use)
+        if is_many:
+            if isinstance(parent, cst.For | cst.CompFor) and parent.iter is use:
+                drawn = [each for each in _uses_of(parent.target, ctx) if each is not parent.target]
+                yield from _starts_of(drawn, ctx, False, holders - 1)
+            continue
+        called = ctx.parent(parent) if isinstance(parent, cst.Attribute | cst.Arg) else None
+        if not isinstance(called, cst.Call):
+            continue
+        if isinstance(parent, cst.Attribute):
+            if called.func is parent and parent.attr.value == "start":
+                yield called
+        elif isinstance(called.func, cst.Attribute) and called.func.attr.value == "append":
+            yield from _starts_of(_uses_of(called.func.value, ctx), ctx, True, holders - 1)
+
+
+def _uses_of(holder: cst.BaseExpression, ctx: Context) -> list[cst.CSTNode]:
+    """Return the places that have a name, or an attribute of the objects of the same class."""
+    if isinstance(holder, cst.Name):
+        return [*ctx.names.uses(holder.value, ctx.names.scope(holder))]
+    owner = (
+        class_of_receiver(holder.value, ctx.names) if isinstance(holder, cst.Attribute) else None
+    )
+    if not isinstance(holder, cst.Attribute) or owner is None:
+        return []
+    every = ctx.module.fact(attributes_by_name).get(holder.attr.value, [])
+    return [each for each in every if class_of_receiver(each.value, ctx.names) is owner]
