@@ -11,8 +11,11 @@ from placement_lint.quantities import size
 from placement_lint.semantic.followed import assigned_value, bound_before, followed
 from placement_lint.syntax.calls import Arguments, integer_value, is_none, string_value
 from placement_lint.syntax.collection_methods import COPYING
+from placement_lint.syntax.definitions import applied
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
 
@@ -57,6 +60,8 @@ _MAX_PART_HOPS = 2
 _NUMBERS = frozenset({"builtins.float", "builtins.int", "builtins.bool"})
 _COUNTS = frozenset({"jax.device_count", "jax.local_device_count"})
 _LISTS = frozenset({"jax.devices", "jax.local_devices"})
+_WIDE = 64
+"""A side of so many elements is one of a matrix, beside another one of unknown length."""
 _DEVICES = 16
 """How many devices are taken to be there, where the source asks for their number."""
 _GENERATORS = frozenset({"numpy.random.default_rng", "numpy.random.RandomState"})
@@ -282,10 +287,54 @@ def is_one_for_each_of_few(call: cst.Call, ctx: Context) -> bool:
     shape = followed(shape, ctx)
     if isinstance(shape, cst.Tuple | cst.List) and len(shape.elements) == 1:
         shape = shape.elements[0].value
-    name = shape.attr if isinstance(shape, cst.Attribute) else shape
+    return _counts_few(shape)
+
+
+def _counts_few(side: cst.BaseExpression) -> bool:
+    name = side.attr if isinstance(side, cst.Attribute) else side
     if not isinstance(name, cst.Name):
         return False
     return not _FEW.isdisjoint(name.value.lower().removesuffix("_size").split("_")[-1:])
+
+
+def has_wide_sides(call: cst.Call, ctx: Context) -> bool:
+    """Return whether a call makes an array of several dimensions whose sizes are not known, but
+    which nothing says to be small: `jnp.zeros((vocabulary, 512))`, `jnp.ones((width, width))`.
+    """
+    module, _, last = (ctx.called(call) or "").rpartition(".")
+    position = _SHAPED.get(last) if f"{module}." in _MODULES else None
+    shape = None if position is None else Arguments(call).get(position, "shape")
+    shape = None if shape is None else followed(shape, ctx)
+    if not isinstance(shape, cst.Tuple | cst.List):
+        return False
+    sides = [each.value for each in shape.elements if isinstance(each, cst.Element)]
+    counts = [1 if _counts_few(each) else _side(each, ctx) for each in sides]
+    wide = [each for each in counts if each is None or each >= _WIDE]
+    return len(sides) == len(shape.elements) and None in wide and len(wide) > 1
+
+
+def filled_by_partial(
+    call: cst.BaseExpression | None, creators: Collection[str], ctx: Context
+) -> tuple[str, cst.BaseExpression] | None:
+    """Return by which creator a call fills an array, and of which shape, if it is a partial of one.
+
+    `make = functools.partial(jnp.zeros, shape)`, then `make()`.
+    """
+    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute | cst.Name):
+        return None
+    function = followed(call.func, ctx)
+    if not isinstance(function, cst.Call):
+        return None
+    creator, given = applied(function, ctx.names)
+    name = None if creator is None else ctx.name(creator)
+    if name is None or name not in creators or len(given) != 1 or given[0].is_open:
+        return None
+    own, bound = Arguments(call), given[0]
+    # What is bound first is the function itself.
+    shapes = [*bound.positional[1:], *own.positional]
+    shape = shapes[0] if shapes else own.get(None, "shape") or bound.get(None, "shape")
+    is_placed = own.get(None, "device") is not None or bound.get(None, "device") is not None
+    return None if shape is None or own.is_open or is_placed else (name, shape)
 
 
 def filled_count(shape: cst.BaseExpression | None, ctx: Context) -> int | None:

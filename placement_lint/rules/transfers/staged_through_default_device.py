@@ -19,6 +19,7 @@ from placement_lint.rules.journey import committed_at, journey
 from placement_lint.rules.transfers.array_sizes import (
     SMALL,
     element_count,
+    filled_by_partial,
     filled_count,
     is_one_for_each_of_few,
     is_supposed,
@@ -104,7 +105,8 @@ class StagedThroughDefaultDevice(Rule):
     sharding; or the call of `functools.partial(jnp.zeros, shape)`.
     `jax.tree.map(lambda x: jax.device_put(x, device), tree)` counts as putting each leaf of the
     tree, and so does a comprehension over its items, and a call of a function of the program that
-    only puts what it is given.
+    only puts what it is given. An array that has a name is reported where it is put; the first
+    related place is where it is made.
 
     It also finds `jnp.zeros`, `ones`, `full`, `empty`, `arange` and `eye` with `device=`, and
     `jnp.zeros_like` and similar functions of an array that is committed elsewhere, or of each leaf
@@ -267,6 +269,7 @@ class StagedThroughDefaultDevice(Rule):
 
         `at`: where it is read, if that is earlier, in a tree that the call puts.
         """
+        is_direct = at is None
         tree = tree_of_leaf(operand, ctx)
         if isinstance(operand, cst.Name) and not hops:
             for branch in made_in_branches(operand, call, ctx):
@@ -291,7 +294,7 @@ class StagedThroughDefaultDevice(Rule):
             if returned is None:
                 return
         at, made = made, returned or made
-        partial = _of_partial(made, there)
+        partial = filled_by_partial(made, _FILLING, there)
         name = partial[0] if partial is not None else there.called(made)
         if not isinstance(made, cst.Call) or name is None or not isinstance(at, cst.Call):
             return
@@ -323,17 +326,21 @@ class StagedThroughDefaultDevice(Rule):
         if is_spread:
             done = "a single device, then the result is resharded"
         is_apart = whole is not operand or put.call is not call or hops == _IN_BRANCH
+        by_name = is_direct and tree is None and isinstance(operand, cst.Name)
+        related = [(at, ctx.module.path, "made here")] if by_name else []
+        if put.call is not call or (is_apart and not by_name):
+            related.append((put.call, put.there.module.path, "put here"))
         # Of `x = jnp.asarray(x)`, `x = x` would be left.
         given = Arguments(made).get(0, "object", "a")
         is_itself = isinstance(operand, cst.Name) and is_apart and is_named(given, operand.value)
         is_read = is_itself or _is_handled(operand, call, ctx)
         ctx.report(
-            at,
+            call if by_name else at,
             f"`{_short(mapped or name)}` allocates on {done}{size_text(made, there)}",
             confidence=Confidence.DEFINITE
             if size and not is_spread and is_sure
             else Confidence.LIKELY,
-            related=((put.call, put.there.module.path, "put here"),) if is_apart else (),
+            related=related,
             # Arithmetic in NumPy may give other types than that of JAX.
             # NumPy's arrays have no `to_device` before 2.0.
             fix=put_plan(at, name, ctx)
@@ -540,30 +547,6 @@ def _joined_here(
     if count is not None and count < SMALL:
         return None
     return count is not None and not is_supposed(call, ctx)
-
-
-def _of_partial(
-    call: cst.BaseExpression | None, ctx: Context
-) -> tuple[str, cst.BaseExpression] | None:
-    """Return what a call fills an array by, and of which shape, where that is a partial.
-
-    `make = functools.partial(jnp.zeros, shape)`, then `make()`.
-    """
-    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute | cst.Name):
-        return None
-    function = followed(call.func, ctx)
-    if not isinstance(function, cst.Call):
-        return None
-    creator, given = applied(function, ctx.names)
-    name = None if creator is None else ctx.name(creator)
-    if name not in _FILLING or len(given) != 1 or given[0].is_open:
-        return None
-    own, bound = Arguments(call), given[0]
-    # What is bound first is the function itself.
-    shapes = [*bound.positional[1:], *own.positional]
-    shape = shapes[0] if shapes else own.get(None, "shape") or bound.get(None, "shape")
-    is_placed = own.get(None, "device") is not None or bound.get(None, "device") is not None
-    return None if shape is None or own.is_open or is_placed else (name, shape)
 
 
 def _is_joined_on_host(parts: cst.BaseExpression, ctx: Context) -> bool:
