@@ -18,7 +18,12 @@ from placement_lint.rules.devices.queries import is_pinned_to_cpu
 from placement_lint.rules.meshes.compiled_calls import arguments_of, kept_by, leaves_some
 from placement_lint.rules.meshes.constraints import may_be_set_around
 from placement_lint.rules.meshes.shardings import may_split, name_at, split_over
-from placement_lint.rules.transfers.array_sizes import SMALL, element_count, size_text
+from placement_lint.rules.transfers.array_sizes import (
+    SMALL,
+    element_count,
+    has_wide_sides,
+    size_text,
+)
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.loops import loop_around, runs_in_each_iteration
 from placement_lint.semantic.own_attributes import own_attribute
@@ -33,7 +38,9 @@ if TYPE_CHECKING:
     from placement_lint.syntax.edits import Editor
     from placement_lint.syntax.names import Binding
 
-_LOADERS = frozenset({"jax.numpy.load"})
+_LOADERS = frozenset({"jax.numpy.load", "numpy.load"})
+_COPIES_NUMPY = "0.7.2"
+"""From here on JAX was measured to copy a NumPy argument to each device: 0.4.30 does not."""
 _MAKES_A_MODEL = re.compile(
     r"(?:init|load|restore)(?:$|_(?:model|params|parameters|state|weights))"
 )
@@ -47,7 +54,7 @@ class ReplicatedAtEveryCall(Rule):
     ## What it does
     Finds an array, or a tree of arrays, that is made before a loop, is not put on the mesh, and is
     an argument of a jitted function on every iteration, together with an array that is certainly
-    split over a mesh.
+    split over a mesh. It may be a NumPy array that nothing changes, or a dict of such arrays.
 
     ## Why is this bad?
     The call runs on all devices of the mesh. At every call, JAX silently copies each whole
@@ -94,11 +101,12 @@ class ReplicatedAtEveryCall(Rule):
 
     ## What it does not flag
     Values that the loop replaces, as in `params = step(params, batch)`: after the first call they
-    are on the mesh. Arrays that are committed, or whose placement is unknown; NumPy arrays
-    (JDP406). Arrays of fewer than 65,536 elements, and those that are not known to be large: made
-    with a literal shape, or by a function named `init`, `load_params` and the like. Arguments that
-    are donated; functions with `in_shardings`; calls under an `if`, or after a `continue`; calls
-    that may run under `jax.set_mesh`, where arrays are made on the mesh; tests.
+    are on the mesh. Arrays that are committed, or whose placement is unknown; NumPy arrays that may
+    change, and all of them if a JAX before 0.7.2 is supported. Arrays of fewer than 65,536
+    elements, and those that nothing says to be large: a shape of literals, or of several unknown
+    sides; a file; a function named `init`, `load_params` and the like. Arguments that are donated;
+    functions with `in_shardings`; calls under an `if`, or after a `continue`; calls that may run
+    under `jax.set_mesh`, where arrays are made on the mesh; tests.
 
     ## Verified by
     The proof calls a jitted function with rows that are split over eight devices and parameters on
@@ -145,27 +153,50 @@ class ReplicatedAtEveryCall(Rule):
         for argument in taken:
             if argument not in kept:
                 continue
+            fix = None
             binding = _made_outside(argument, inner, ctx)
             stored = _kept(argument, ctx)
             made = stored if binding is None else binding.node
+            is_assigned = binding is not None and binding.value is not None
             if made is not None:
-                fix = None
+                is_on, related = "on one device", _where_made(made, argument, is_assigned, ctx)
+            elif (on_host := _unchanged(argument, inner, ctx)) is not None:
+                is_on, related = "in NumPy, on the host,", on_host
+                binding = ctx.names.sole_binding(argument)
                 is_assigned = binding is not None and binding.value is not None
-                if isinstance(argument, cst.Name) and binding is not None and is_assigned:
-                    fix = _plan(argument, binding, inner, sharding.mesh, ctx)
-                ctx.report(
-                    argument,
-                    f"`{dotted(argument)}` is on one device beside an array that is split over the "
-                    f"{sharding}: every iteration copies all of it to all devices"
-                    f"{size_text(argument, ctx)}",
-                    confidence=Confidence.LIKELY,
-                    related=_where_made(made, argument, is_here=is_assigned, ctx=ctx),
-                    fix=fix,
-                )
+            else:
+                continue
+            if isinstance(argument, cst.Name) and binding is not None and is_assigned:
+                fix = _plan(argument, binding, inner, sharding.mesh, ctx)
+            ctx.report(
+                argument,
+                f"`{dotted(argument)}` is {is_on} beside an array that is split over the "
+                f"{sharding}: every iteration copies all of it to all devices"
+                f"{size_text(argument, ctx)}",
+                confidence=Confidence.LIKELY,
+                related=related,
+                fix=fix,
+            )
+
+
+def _unchanged(
+    argument: cst.BaseExpression, loop: cst.For | cst.While, ctx: Context
+) -> tuple[tuple[cst.CSTNode, str, str], ...] | None:
+    """Return where a large NumPy array is made that nothing changes, as a related place."""
+    from placement_lint.rules.transfers.host_array_resent import made_outside
+
+    made = made_outside(argument, loop, ctx) if ctx.target.all_reach(_COPIES_NUMPY) else None
+    if made is None:
+        return None
+    # One array of a file with several, by its name.
+    read = [each.value if isinstance(each, cst.Subscript) else each for each in made.arrays]
+    if not any(_is_large(each, made.there) for each in read):
+        return None
+    return ((made.at, made.there.module.path, "made here, and put nowhere"),)
 
 
 def _where_made(
-    made: cst.CSTNode, argument: cst.BaseExpression, *, is_here: bool, ctx: Context
+    made: cst.CSTNode, argument: cst.BaseExpression, is_here: bool, ctx: Context
 ) -> tuple[tuple[cst.CSTNode, str, str], ...]:
     """Return where an argument is made, as a related place: what binds it, or the expression of
     the program that made the array, where it came from there.
@@ -266,7 +297,9 @@ def _is_large(made: cst.BaseExpression | None, ctx: Context) -> bool:
     if isinstance(name, cst.Name) and _MAKES_A_MODEL.match(name.value):
         return True
     count = element_count(made, ctx)
-    return ctx.called(made) in _LOADERS if count is None else count >= SMALL
+    if count is not None:
+        return count >= SMALL
+    return ctx.called(made) in _LOADERS or has_wide_sides(made, ctx)
 
 
 def _has_large(held: Value, ctx: Context) -> bool:
@@ -279,7 +312,7 @@ def _has_large(held: Value, ctx: Context) -> bool:
         made = None if created is None or there is None else there.tree.nodes[created.node]
         if isinstance(made, cst.Call) and there is not None:
             count = element_count(made, there)
-            if count is not None and count >= SMALL:
+            if has_wide_sides(made, there) if count is None else count >= SMALL:
                 return True
     return False
 

@@ -133,7 +133,7 @@ class HostArrayResent(Rule):
         if ctx.module.fact(TracedFunctions).is_traced(node):
             return
         for argument in taken:
-            made = _made_outside(argument, inner, ctx)
+            made = made_outside(argument, inner, ctx)
             if made is None or not _is_first(argument, inner, ctx):
                 continue
             what = "holds NumPy arrays" if made.is_tree else "is a NumPy array"
@@ -148,20 +148,25 @@ class HostArrayResent(Rule):
             )
 
 
-class _Made(NamedTuple):
-    """A NumPy array that nothing changes."""
+class UnchangedArray(NamedTuple):
+    """A NumPy array that nothing changes, or a dict of such arrays."""
 
     at: cst.CSTNode
     """What binds it."""
     value: cst.BaseExpression
     there: Context
-    is_tree: bool = False
-    """It is a dict of such arrays."""
+    arrays: list[cst.BaseExpression]
+    """What makes each."""
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether it is a dict of such arrays."""
+        return self.arrays != [self.value]
 
 
-def _made_outside(
+def made_outside(
     node: cst.BaseExpression, loop: Loop | None, ctx: Context, given_to: frozenset[int] = _NOWHERE
-) -> _Made | None:
+) -> UnchangedArray | None:
     """Return where a NumPy array is made that nothing changes, and what makes it.
 
     It is bound to a name, or to an attribute of an object, and is not made in the loop; or it is
@@ -193,15 +198,15 @@ def _made_outside(
     counts = [element_count(each, there) for each in arrays]
     if not arrays or (None not in counts and sum(count or 0 for count in counts) < SMALL):
         return None
-    is_tree = arrays != [value]
+    made = UnchangedArray(at, value, there, arrays)
     # What reads a part of a tree may change that.
-    leaves = _is_jitted_argument if is_tree else _leaves
+    leaves = _is_jitted_argument if made.is_tree else _leaves
     for use, where in _uses(node, ctx):
         argument = where.parent(use)
         is_given = isinstance(argument, cst.Arg) and id(where.parent(argument)) in given_to
         if not is_given and not leaves(use, where):
             return None
-    return _Made(at, value, there, is_tree)
+    return made
 
 
 def _arrays_of(value: cst.BaseExpression, ctx: Context) -> list[cst.BaseExpression]:
@@ -258,7 +263,7 @@ def _is_read(use: cst.CSTNode, ctx: Context) -> bool:
     return by is None or isinstance(by, cst.AugAssign)
 
 
-def _passed(name: cst.Name, param: cst.Param, ctx: Context) -> _Made | None:
+def _passed(name: cst.Name, param: cst.Param, ctx: Context) -> UnchangedArray | None:
     """Return a NumPy array that nothing changes and that a parameter is, if every call passes such
     a one.
     """
@@ -269,7 +274,7 @@ def _passed(name: cst.Name, param: cst.Param, ctx: Context) -> _Made | None:
     calls = _calls_of(function, ctx)
     given_to = frozenset(id(call) for call, _ in calls)
     found = [
-        None if given is None else _made_outside(given, None, there, given_to)
+        None if given is None else made_outside(given, None, there, given_to)
         for call, there in calls
         for given in [dict(Callee(function, ctx).by_parameter(call)).get(name.value)]
     ]
