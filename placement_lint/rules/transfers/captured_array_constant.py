@@ -10,7 +10,12 @@ from placement_lint.findings import Applicability, Confidence, Edit, Severity
 from placement_lint.jaxmodel.transfer import LIKE_CREATORS, METADATA_ATTRIBUTES
 from placement_lint.prefilter.conditions import AllOf, Jax
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.transfers.array_sizes import SMALL, element_count, size_text
+from placement_lint.rules.transfers.array_sizes import (
+    SMALL,
+    element_count,
+    has_wide_sides,
+    size_text,
+)
 from placement_lint.rules.transfers.compiled_callees import compiled_callees, is_jitted
 from placement_lint.rules.transfers.jitted_calls import JITS
 from placement_lint.rules.transfers.object_arrays import kept_by_object
@@ -48,11 +53,11 @@ class CapturedArrayConstant(Rule):
     ## What it does
     Finds a jitted function that reads a variable of the enclosing function or module, or an
     attribute of an object that is no argument of it (`self`, if that is static, or an object that
-    it holds, also of a class of another file), which holds the
-    result of a loader (`np.load`, `jnp.load`, `load_file`, also `dict(np.load(…))`), or an array of
-    65,536 elements or more, on a device or not; and such an array bound by `functools.partial`. A
-    function of the same file that a jitted one calls, or gives to `jax.grad` and the like, counts
-    as jitted.
+    it holds, also of a class of another file), which holds the result of a loader (`np.load`,
+    `jnp.load`, `load_file`, also `dict(np.load(…))`), what `jax.device_put` has put on a device, or
+    an array of 65,536 elements or more, or of several unknown sides; and such an array bound by
+    `functools.partial`. A function of the same file that a jitted one calls, or gives to `jax.grad`
+    and the like, counts as jitted.
 
     ## Why is this bad?
     A captured array becomes a constant of the compiled program, which contains all of its values.
@@ -89,11 +94,11 @@ class CapturedArrayConstant(Rule):
     Display-only: it makes the array a parameter, which every call then has to pass.
 
     ## What it does not flag
-    Arrays that are small, or whose size is not known; reads of their shape or type; names that are
-    assigned more than once; attributes that the class assigns more than once, or of an object that
-    is an argument of the compiled function (a PyTree). Constant arrays (`jnp.ones`), for which the
-    program stores a single value. Arrays that the compiled function makes itself; functions that
-    only vmap or grad traces. Tests.
+    Arrays that are known to be small, or whose size is not known; reads of their shape or type;
+    names that are assigned more than once; attributes that the class assigns more than once, or of
+    an object that is an argument of the compiled function (a PyTree). Constant arrays
+    (`jnp.ones`), for which the program stores a single value. Arrays that the compiled function
+    makes itself; functions that only vmap or grad traces. Tests.
 
     ## Verified by
     The proof lowers a function that captures an array of 4 MiB, and the program's text has 4 MiB.
@@ -264,7 +269,7 @@ def _embeds(name: cst.Name | cst.Attribute, ctx: Context) -> bool:
 
 def _large(node: cst.BaseExpression, ctx: Context) -> cst.CSTNode | None:
     """Return the call that surely makes a large array of what a name stands for."""
-    node = followed(node, ctx)
+    node, put = followed(node, ctx), None
     for _ in range(_MAX_HOPS):
         if isinstance(node, cst.Subscript):
             # One array of a file that has several; a part of a single one may be small.
@@ -287,13 +292,19 @@ def _large(node: cst.BaseExpression, ctx: Context) -> cst.CSTNode | None:
             operand = Arguments(node).get(0, "x", "object", "a")
             if operand is None:
                 return None
+            put = node if ctx.is_call(node, "jax.device_put") else put
             node = followed(operand, ctx)
         else:
             break
     if (ctx.called(node) or "").rpartition(".")[2] in _UNIFORM:
         return None
     count = element_count(node, ctx)
-    return node if count is not None and count >= SMALL else None
+    if count is not None:
+        return node if count >= SMALL else None
+    if isinstance(node, cst.Call) and has_wide_sides(node, ctx):
+        return node
+    # What a program puts on a device is data, wherever it comes from.
+    return put if isinstance(node, cst.Attribute | cst.Name) else None
 
 
 def _plan(name: cst.Name, function: Function) -> FixPlan | None:
