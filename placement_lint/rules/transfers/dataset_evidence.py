@@ -13,9 +13,9 @@ import libcst as cst
 from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES
 from placement_lint.rules.transfers.compiled_values import is_compiled_elsewhere
 from placement_lint.rules.transfers.jitted_calls import jitted
-from placement_lint.semantic.followed import assigned_parts, assigned_value
+from placement_lint.semantic.followed import assigned_parts, assigned_value, followed
 from placement_lint.semantic.own_attributes import attributes_by_name, own_attribute
-from placement_lint.syntax.calls import string_value
+from placement_lint.syntax.calls import Arguments, integer_value, string_value
 from placement_lint.syntax.definitions import (
     assigned_by,
     class_of_receiver,
@@ -114,9 +114,42 @@ def is_dataset(call: cst.Call, loader_words: set[str], ctx: Context) -> bool:
         return False
     if uses and all(each.is_taken_whole for each in uses):
         return False
-    return bool((said | by_function) & _DATASET) or any(
-        each.is_indexed_in_loop or each.is_split for each in uses
+    return (
+        bool((said | by_function) & _DATASET)
+        or any(each.is_indexed_in_loop or each.is_split for each in uses)
+        or _holds_records(call, ctx)
     )
+
+
+def _holds_records(call: cst.Call, ctx: Context) -> bool:
+    """Return whether a call converts all of a raw file that holds data: one that is mapped into
+    memory, as what is large is, or that has as many rows as there are, `.reshape(-1, 6)`.
+    """
+    source, has_rows = Arguments(call).get(0, "object", "a"), False
+    for _ in range(_MOST_HOPS):
+        source = None if source is None else followed(source, ctx)
+        is_method = isinstance(source, cst.Call) and ctx.called(source) is None
+        if not isinstance(source, cst.Call) or not is_method:
+            break
+        method, given = source.func, Arguments(source).positional
+        if not isinstance(method, cst.Attribute):
+            break
+        has_rows |= method.attr.value == "reshape" and _is_open(given)
+        source = method.value
+    if not isinstance(source, cst.Call):
+        return False
+    read = Arguments(source)
+    if ctx.called(source) == "numpy.memmap":
+        return not read.may_pass(3, "offset")
+    is_whole = not (read.may_pass(2, "count") or read.may_pass(4, "offset"))
+    return has_rows and is_whole and ctx.called(source) == "numpy.fromfile"
+
+
+def _is_open(shape: list[cst.BaseExpression]) -> bool:
+    """Return whether a shape leaves it to the array how many rows it has."""
+    if len(shape) == 1 and isinstance(shape[0], cst.Tuple | cst.List):
+        shape = [each.value for each in shape[0].elements]
+    return len(shape) > 1 and integer_value(shape[0]) == -1
 
 
 @dataclass(frozen=True)

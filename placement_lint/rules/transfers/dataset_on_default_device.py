@@ -64,7 +64,9 @@ class DatasetOnDefaultDevice(Rule):
     such files, if no default device was chosen and there is evidence that a dataset is loaded: a
     word (`train`, `dataset`, `tokens`, `images` …) in the path, the key, the variable's name, the
     function's or the class's name, or an index in a loop; for what an object keeps, in a method
-    that gives one item after the other (`__getitem__`, `__iter__`, a generator).
+    that gives one item after the other (`__getitem__`, `__iter__`, a generator). All of a file that
+    `np.memmap` maps, or of which `np.fromfile(path).reshape(-1, 6)` reads as many rows as it has,
+    needs no such word.
 
     ## Why is this bad?
     These loaders put every array on the default device: the whole dataset is in the accelerator's
