@@ -89,15 +89,13 @@ def _first_made(
     calls = [
         call
         for call in nodes_inside(
-            function, ctx, (cst.Call,), without=lambda node: _is_in_block(node, ctx)
+            function, ctx, (cst.Call,), without=lambda node: _is_elsewhere(node, ctx)
         )
         if isinstance(call, cst.Call)
     ]
     if any(_enters_block(call, ctx) for call in calls):
         return None
     for call in calls:
-        if is_under_host(call, ctx):
-            continue
         if not _places(ctx.called(call)):
             if made_elsewhere(call.func, ctx, files) is not None or _maps_placing(call, ctx):
                 return call
@@ -120,6 +118,11 @@ def _enters_block(call: cst.Call, ctx: Context) -> bool:
     is_entered = isinstance(call.func, cst.Attribute) and call.func.attr.value == "enter_context"
     entered = Arguments(call).get(0, "cm") if is_entered else None
     return entered is not None and may_be_block(entered, ctx)
+
+
+def _is_elsewhere(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether a node, and what it calls, does not run on the system's default device."""
+    return _is_in_block(node, ctx) or (isinstance(node, cst.Call) and is_under_host(node, ctx))
 
 
 def _is_in_block(node: cst.CSTNode, ctx: Context) -> bool:

@@ -255,8 +255,10 @@ def _report(
 
 
 def _embeds(name: cst.Name | cst.Attribute, ctx: Context) -> bool:
-    """Return whether a read of an array is more than a look at its shape."""
-    parent = ctx.parent(name)
+    """Return whether a read of an array, or of one of several, is more than a look at its shape."""
+    read: cst.BaseExpression = name
+    while isinstance(parent := ctx.parent(read), cst.Subscript) and parent.value is read:
+        read = parent
     if isinstance(parent, cst.AssignTarget):
         return False
     if isinstance(parent, cst.Attribute):
