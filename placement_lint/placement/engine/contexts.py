@@ -55,15 +55,17 @@ _OF_TESTS = frozenset({
     "assertWarnsRegex", "subTest",
 })  # fmt: skip
 """Methods of the test cases of unittest, absl and others."""
-_NEUTRAL_NAMES = frozenset({
-    "jax.named_scope", "jax.profiler", "jax.debug_nans", "jax.debug_infs", "jax.disable_jit",
-    "jax.enable_x64", "jax.log_compiles", "jax.checking_leaks", "jax.check_tracer_leaks",
-    "jax.default_matmul_precision", "jax.transfer_guard", "jax.transfer_guard_device_to_device",
+NEUTRAL_CONTEXTS = frozenset({
+    "jax.checking_leaks", "jax.check_tracer_leaks", "jax.debug_infs", "jax.debug_nans",
+    "jax.default_matmul_precision", "jax.default_prng_impl", "jax.disable_jit", "jax.enable_x64",
+    "jax.ensure_compile_time_eval", "jax.experimental.enable_x64", "jax.log_compiles",
+    "jax.named_scope", "jax.numpy_dtype_promotion", "jax.numpy_rank_promotion",
+    "jax.profiler.StepTraceAnnotation", "jax.profiler.TraceAnnotation", "jax.profiler.trace",
+    "jax.transfer_guard", "jax.transfer_guard_device_to_device",
     "jax.transfer_guard_device_to_host", "jax.transfer_guard_host_to_device",
-    "jax.numpy_rank_promotion", "jax.numpy_dtype_promotion", "jax.default_prng_impl",
-    "jax.ensure_compile_time_eval", "jax.experimental.enable_x64",
-    "flax.linen", "haliax.axis_mapping", "haliax.partitioning.axis_mapping",
 })  # fmt: skip
+"""JAX's functions that make a context, with another effect than on placements."""
+_NEUTRAL_MODULES = ("flax.linen.", "haliax.axis_mapping.", "haliax.partitioning.axis_mapping.")
 
 
 def is_neutral_context(module: Module, node: cst.BaseExpression) -> bool:
@@ -79,7 +81,7 @@ def is_neutral_context(module: Module, node: cst.BaseExpression) -> bool:
         return False
     if name.partition(".")[0] in _NEUTRAL_PACKAGES:
         return True
-    return any(name == known or name.startswith(known + ".") for known in _NEUTRAL_NAMES)
+    return name in NEUTRAL_CONTEXTS or f"{name}.".startswith(_NEUTRAL_MODULES)
 
 
 def _made_by(module: Module, method: cst.BaseExpression) -> str | None:

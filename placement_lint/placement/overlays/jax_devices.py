@@ -37,7 +37,7 @@ from placement_lint.placement.domain.values import (
     Value,
     value,
 )
-from placement_lint.placement.engine.contexts import chosen_between
+from placement_lint.placement.engine.contexts import NEUTRAL_CONTEXTS, chosen_between
 from placement_lint.placement.engine.meshes import memory_of
 from placement_lint.placement.overlays.jax_sharding import place_of
 from placement_lint.placement.overlays.registry import LibraryCall, models
@@ -174,6 +174,13 @@ def null_context(call: LibraryCall) -> Value:
     if call.arguments.is_open:
         return value(PlainContext(UNKNOWN))
     return value(PlainContext(NONE if given is None else call.argument(given)))
+
+
+@models(*sorted(NEUTRAL_CONTEXTS))
+def neutral_context(call: LibraryCall) -> Value:
+    """`jax.default_matmul_precision("float32")`: a context without an effect on placements."""
+    call.operands()
+    return value(PlainContext())
 
 
 @models("contextlib.AsyncExitStack", "contextlib.ExitStack")
