@@ -70,3 +70,14 @@ METHOD_ROWS = rows(
     "numpy.ndarray", "astype copy ravel reshape squeeze swapaxes transpose view", Effect.HOST
 )
 """Methods of a NumPy array whose result is as large as the array."""
+
+NEW_ARRAYS = frozenset(
+    f"numpy.{name}"
+    for name in """
+    arange array bartlett blackman block column_stack concatenate copy dstack empty eye fft.fftfreq
+    fft.rfftfreq fromfile fromfunction fromiter full genfromtxt geomspace hamming hanning hstack
+    identity indices kaiser linspace loadtxt logspace ones outer stack tile tri tril triu vander
+    vstack zeros
+    """.split()
+)
+"""Functions that always give an array, and one that shares its memory with no other."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.numpy_calls import NEW_ARRAYS
 from placement_lint.jaxmodel.transfer import (
     COMPUTING_ATTRIBUTES,
     COMPUTING_BUILTINS,
@@ -54,13 +55,7 @@ _MAKING = frozenset({
 _LOADING = "jax.numpy.load"
 _PUTTING = "jax.device_put"
 _GIVING_ARRAYS = (COMPUTING_METHODS | IDENTITY_METHODS | SAME_WHEN_EQUAL_METHODS) - {"nonzero"}
-_NUMPY_ARRAYS = frozenset(
-    f"numpy.{name}"
-    for name in (
-        "arange", "array", "asarray", "concatenate", "empty", "eye", "frombuffer", "full",
-        "linspace", "ones", "stack", "zeros",
-    )
-)  # fmt: skip
+_NUMPY_ARRAYS = NEW_ARRAYS | {"numpy.asarray", "numpy.frombuffer"}
 _MOST_STEPS = 8
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.shapes import BROADCASTING, SIZE_KEEPING
 from placement_lint.quantities import size
 from placement_lint.semantic.followed import assigned_value, bound_before, followed
 from placement_lint.syntax.calls import Arguments, integer_value, is_none, string_value
@@ -27,7 +28,7 @@ _SHAPED = {
     "ball": 2, "bernoulli": 2, "bits": 1, "exponential": 1, "gumbel": 1, "laplace": 1,
     "normal": 1, "randint": 1, "rademacher": 1, "truncated_normal": 3, "uniform": 1,
 }  # fmt: skip
-_MODULES = ("jax.numpy.", "jax.random.", "jax.lax.", "numpy.")
+_MODULES = ("jax.numpy.", "jax.random.", "jax.lax.", "jax.nn.", "numpy.")
 _SIZES = {
     "beta": 2, "binomial": 2, "choice": 1, "exponential": 1, "gamma": 2, "gumbel": 2,
     "integers": 2, "laplace": 2, "normal": 2, "poisson": 1, "randint": 2, "random": 0,
@@ -99,19 +100,24 @@ def element_count(node: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS)
     if isinstance(node, cst.Subscript):
         return _if_small(element_count(followed(node.value, ctx), ctx, hops - 1))
     if isinstance(node, cst.BinaryOperation):
-        sides = [followed(each, ctx) for each in (node.left, node.right)]
-        counts = [
-            1 if _side(each, ctx, hops) is not None or isinstance(each, cst.Float)
-            else element_count(each, ctx, hops - 1)
-            for each in sides
-        ]  # fmt: skip
-        if counts == [1, 1]:
-            # Of two numbers, it is a number.
-            return None
-        if 1 in counts:
-            return counts[0] if counts[1] == 1 else counts[1]
-        return None if None in counts else _if_small(math.prod(each or 0 for each in counts))
+        return _broadcast((node.left, node.right), ctx, hops)
     return None
+
+
+def _broadcast(operands: tuple[cst.BaseExpression, ...], ctx: Context, hops: int) -> int | None:
+    """Return the number of elements of an operation with two operands."""
+    sides = [followed(each, ctx) for each in operands]
+    counts = [
+        1 if _side(each, ctx, hops) is not None or isinstance(each, cst.Float)
+        else element_count(each, ctx, hops - 1)
+        for each in sides
+    ]  # fmt: skip
+    if counts == [1, 1]:
+        # Of two numbers, it is a number.
+        return None
+    if 1 in counts:
+        return counts[0] if counts[1] == 1 else counts[1]
+    return None if None in counts else _if_small(math.prod(each or 0 for each in counts))
 
 
 def _if_small(count: int | None) -> int | None:
@@ -163,9 +169,13 @@ def _count_of_call(call: cst.Call, ctx: Context, hops: int) -> int | None:
             if None in sides or not sides
             else math.prod(each or 0 for each in sides) ** (2 if len(sides) == 1 else 1)
         )
-    first = arguments.get(0, "object", "a", "A", "arrays", "tup")
+    first = arguments.get(0, "object", "x", "a", "A", "arrays", "tup")
     if first is None:
         return None
+    if last in SIZE_KEEPING:
+        return element_count(followed(first, ctx), ctx, hops - 1)
+    if last in BROADCASTING and len(arguments.positional) == 2:
+        return _broadcast((first, arguments.positional[1]), ctx, hops)
     if last in _JOINING and isinstance(first, cst.List | cst.Tuple):
         return _joined(first, ctx, hops)
     if last in {"array", "asarray"} or last in _JOINING:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.numpy_calls import NEW_ARRAYS
+from placement_lint.jaxmodel.shapes import BROADCASTING, SIZE_KEEPING
 from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES
 from placement_lint.placement.domain import contents, values
 from placement_lint.rules.transfers.array_sizes import is_numpy_sampler, sampled_size
@@ -19,29 +21,23 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
 
-# Each gives an array of its own, whatever it is given.
-_NEW = frozenset(
-    f"numpy.{name}"
-    for name in (
-        "arange array concatenate copy empty eye fromfile full genfromtxt hstack identity linspace "
-        "loadtxt logspace ones stack tile tril triu vstack zeros random.permutation random.rand "
-        "random.randn"
-    ).split()
-)
+_NEW = NEW_ARRAYS | {"numpy.random.permutation", "numpy.random.rand", "numpy.random.randn"}
+"""Each gives an array of its own, whatever it is given; a number, where it is given nothing."""
 _SHARING = frozenset({"numpy.asarray", "numpy.ascontiguousarray", "numpy.memmap"})
 _COPYING_METHODS = frozenset({"astype", "copy", "flatten", "repeat"})
 _VIEWING_METHODS = frozenset({"ravel", "reshape", "squeeze", "swapaxes", "transpose"})
-# Each gives an array of NumPy for one of NumPy, whatever else it is given.
 _OF_NUMPY = frozenset(
     f"numpy.{name}"
     for name in (
-        "abs absolute add argsort broadcast_to ceil clip cos cumsum diff divide empty_like equal "
-        "exp expand_dims flip floor_divide full_like greater greater_equal isfinite isin "
-        "isnan less less_equal log logical_and logical_not logical_or maximum minimum mod multiply "
-        "negative not_equal ones_like pad power repeat roll round sign sin sort sqrt square "
-        "subtract swapaxes take tanh transpose triu where zeros_like"
-    ).split()
-)
+        *SIZE_KEEPING, *BROADCASTING,
+        *(
+            "broadcast_to clip diff empty_like equal expand_dims full_like greater greater_equal "
+            "isin less less_equal logical_and logical_or not_equal ones_like pad repeat roll "
+            "swapaxes take where zeros_like"
+        ).split(),
+    )
+)  # fmt: skip
+"""Each gives an array of NumPy for one of NumPy, whatever else it is given."""
 _READING_METHODS = frozenset({
     "argmax", "argmin", "astype", "copy", "flatten", "max", "mean", "min", "std", "sum", "tobytes",
     "tolist", "var",
