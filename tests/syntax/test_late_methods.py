@@ -9,10 +9,11 @@ import subprocess
 import sys
 from dataclasses import InitVar, dataclass, field, replace
 from types import FunctionType
+from typing import ClassVar
 
 import pytest
 
-from placement_lint.syntax.late_methods import compiled_late
+from placement_lint.syntax.late_methods import _FIRST, compiled_late
 
 with compiled_late():
 
@@ -88,11 +89,64 @@ def test_methods_make_way_for_what_is_compiled() -> None:
     before = vars(late)["__init__"]
     assert isinstance(before, FunctionType)
     assert before.__qualname__ == "Late.__init__"
-    late(1)
+    for number in range(_FIRST):
+        assert late(number).a == late(a=number).a == number
     after = vars(late)["__init__"]
     assert after is not before
     assert after.__code__.co_varnames[:2] == ("self", "a")
     assert after.__qualname__ == "Late.__init__"
+
+
+def test_the_first_objects_are_as_all_are() -> None:
+    def made() -> list[object]:
+        """Give objects of classes of all kinds, each made in several ways."""
+
+        @dataclass
+        class Noting:
+            a: int
+            b: list[int] = field(default_factory=list)
+
+            def __setattr__(self, name: str, held: object) -> None:
+                object.__setattr__(self, name, (name, held))
+
+        @dataclass(frozen=True, slots=True)
+        class Kept:
+            shared: ClassVar[int] = 1
+            a: int
+            b: int = field(default=2, kw_only=True)
+
+        @dataclass
+        class Later:
+            a: int
+            b: int = field(init=False, default=4)
+
+            def __post_init__(self) -> None:
+                self.a += 1
+
+        @dataclass
+        class Further(Later):
+            c: int = 5
+
+        found: list[object] = []
+        for _ in range(2 * _FIRST):
+            for cls, args, kwargs in (
+                *((Noting, (1,), {}), (Noting, (), {"a": 1, "b": [2]}), (Kept, (1,), {"b": 3})),
+                *((Kept, (1, 2), {}), (Kept, (), {}), (Kept, (1,), {"c": 3}), (Later, (1,), {})),
+                *((Later, (1, 2), {}), (Further, (1, 2), {}), (Further, (1,), {"a": 2})),
+            ):
+                try:
+                    one = cls(*args, **kwargs)
+                except TypeError as error:
+                    found.append(str(error))
+                else:
+                    names = [each.name for each in dataclasses.fields(cls)]
+                    found.append([getattr(one, name) for name in names])
+        return found
+
+    expected = made()
+    with compiled_late():
+        late = made()
+    assert late == expected
 
 
 def test_nothing_is_left_of_a_block() -> None:
