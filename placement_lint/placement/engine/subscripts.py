@@ -88,6 +88,20 @@ class Subscripts:
         held = self.on.evaluate(node.value, state)
         held = held - NONE or held
         held = self.on.program.classes.collections.with_items(held, "__getitem__", state)
+        indices = self._indices(node, state)
+        trees = frozenset(atom for atom in held if isinstance(atom, AnyTree))
+        if trees and (is_of_array(node) or any(_is_array(index) for _, index in indices)):
+            held = (held - trees).union(DOUBTFUL, *(_arrays_of(tree) for tree in trees))
+        key = self.key_of(node, state)
+        if any(isinstance(atom, Anything | External) for atom in held):
+            # It may be an array that is committed elsewhere, or an object that does anything.
+            for _, given in indices:
+                self.on.escapes(given, state)
+        part = self._part_of_one_kind(node, held, key, state)
+        return self._items(node, held, key, indices, state) if part is None else part
+
+    def _indices(self, node: cst.Subscript, state: State) -> list[Operand]:
+        """Return what is in the brackets, each with its place."""
         indices: list[Operand] = []
         for element in node.slice:
             if isinstance(element.slice, cst.Index):
@@ -96,16 +110,14 @@ class Subscripts:
                 for bound in (element.slice.lower, element.slice.upper, element.slice.step):
                     if bound is not None:
                         indices.append(self.on.operand(bound, state))
-        trees = frozenset(atom for atom in held if isinstance(atom, AnyTree))
-        if trees and (is_of_array(node) or any(_is_array(index) for _, index in indices)):
-            held = (held - trees).union(DOUBTFUL, *(_arrays_of(tree) for tree in trees))
-        found: set[Atom] = set()
-        key = self.key_of(node, state)
-        own = [atom for atom in held if isinstance(atom, Array)]
-        if any(isinstance(atom, Anything | External) for atom in held):
-            # It may be an array that is committed elsewhere, or an object that does anything.
-            for _, given in indices:
-                self.on.escapes(given, state)
+        return indices
+
+    def _part_of_one_kind(
+        self, node: cst.Subscript, held: Value, key: Key | None, state: State
+    ) -> Value | None:
+        """Return a part of devices, of a container whose items are known, or all of a thing; None
+        where an index takes something else.
+        """
         is_slice = isinstance(node.slice[0].slice, cst.Slice)
         if is_slice and any(isinstance(atom, DeviceList) for atom in held):
             devices = _part_of_devices(held, self._bounds(node, state))
@@ -122,6 +134,19 @@ class Subscripts:
                 if is_container(held)
                 else held
             )
+        return None
+
+    def _items(
+        self,
+        node: cst.Subscript,
+        held: Value,
+        key: Key | None,
+        indices: list[Operand],
+        state: State,
+    ) -> Value:
+        """Return the items that an index takes of each thing that a value may be."""
+        found: set[Atom] = set()
+        own = [atom for atom in held if isinstance(atom, Array)]
         of_program = frozenset(atom for atom in held if isinstance(atom, Class | Instance))
         found |= self._of_program(of_program, key, indices, state)
         others = held - of_program
@@ -134,7 +159,7 @@ class Subscripts:
         files = self._files_in(node, others, state, is_text=names_one)
         found.update(replace(atom, is_archive=False) for atom in files)
         others -= files
-        if is_slice and len(node.slice) == 1:
+        if isinstance(node.slice[0].slice, cst.Slice) and len(node.slice) == 1:
             lists = frozenset(atom for atom in others if isinstance(atom, Sequence))
             if lists:
                 found.add(self._part_of_lists(node, lists))
@@ -148,7 +173,7 @@ class Subscripts:
             found |= element_of(parts, key)
         if own and not isinstance(key, str | Member):
             rows = self._indexed(node, held, indices, state)
-            found |= _items(rows) if all(atom.may_be_tree for atom in own) else rows
+            found |= _items_of_rows(rows) if all(atom.may_be_tree for atom in own) else rows
         elif own and not found:
             # Only a leaf of a tree, beside the dicts in it, is not asked for an item by a text.
             # What may be a tree is one, then, and all that is in it was put where it is.
@@ -337,7 +362,7 @@ class Subscripts:
         return integer_value(index)
 
 
-def _items(rows: Value) -> Value:
+def _items_of_rows(rows: Value) -> Value:
     """Return rows of what may be a tree, which then are items of it, split as nobody knows."""
     found: set[Atom] = set()
     for atom in rows:
