@@ -54,8 +54,7 @@ def test_there_are_rules() -> None:
 # -- the page -----------------------------------------------------------------------------------
 
 
-@every_rule
-def test_the_page_has_its_sections_in_order(rule: type[Rule]) -> None:
+def the_page_has_its_sections_in_order(rule: type[Rule]) -> None:
     assert tuple(_HEADING.findall(page(rule))) == SECTIONS
     for name in SECTIONS:
         assert len(section(rule, name)) > 8, name
@@ -103,15 +102,13 @@ def _weaker(level: Applicability) -> list[Applicability]:
 # -- the rule -----------------------------------------------------------------------------------
 
 
-@every_rule
-def test_the_name_reads_after_allow(rule: type[Rule]) -> None:
+def the_name_reads_after_allow(rule: type[Rule]) -> None:
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", rule.name)
     assert not re.match(r"(use|no|not|do-not|dont|avoid|prefer|missing|check)-", rule.name)
     assert rule.__name__ == "".join(part.capitalize() for part in rule.name.split("-"))
 
 
-@every_rule
-def test_the_rule_is_where_its_code_says(rule: type[Rule]) -> None:
+def the_rule_is_where_its_code_says(rule: type[Rule]) -> None:
     *_, family, module = rule.__module__.split(".")
     assert family == FAMILIES[rule.code[3]]
     assert module == rule.name.replace("-", "_")
@@ -120,15 +117,13 @@ def test_the_rule_is_where_its_code_says(rule: type[Rule]) -> None:
     assert rule_by_code(rule.code) is rule
 
 
-@every_rule
-def test_the_rule_declares_its_filter_and_severity(rule: type[Rule]) -> None:
+def the_rule_declares_its_filter_and_severity(rule: type[Rule]) -> None:
     assert isinstance(rule.needs, Needs)
     assert isinstance(rule.severity, Severity)
     assert not rule.needs.met_by(FileText(b"print('hello, world')\n", jax=False))
 
 
-@every_rule
-def test_the_rule_has_a_fix_or_says_why_not(rule: type[Rule]) -> None:
+def the_rule_has_a_fix_or_says_why_not(rule: type[Rule]) -> None:
     text = section(rule, "Fix safety")
     if rule.fix is None:
         assert text.startswith("No fix")
@@ -141,8 +136,7 @@ def test_the_rule_has_a_fix_or_says_why_not(rule: type[Rule]) -> None:
 # -- the fixtures -------------------------------------------------------------------------------
 
 
-@every_rule
-def test_the_rule_has_fixtures_and_a_proof(rule: type[Rule]) -> None:
+def the_rule_has_fixtures_and_a_proof(rule: type[Rule]) -> None:
     folder = FIXTURES / rule.code
     wanted = {"proof.py"} if rule.code.startswith("JDP9") else {
         "clean.py", "hazards.py", "proof.py",
@@ -197,8 +191,7 @@ def test_there_are_many_cases_of_different_shapes(rule: type[Rule]) -> None:
         assert len(shapes) >= wanted, kind
 
 
-@every_code_rule
-def test_the_rule_with_a_fix_has_a_case_in_which_it_is_applied(rule: type[Rule]) -> None:
+def the_rule_with_a_fix_has_a_case_in_which_it_is_applied(rule: type[Rule]) -> None:
     fixed = [
         case
         for case in all_cases()
@@ -210,11 +203,32 @@ def test_the_rule_with_a_fix_has_a_case_in_which_it_is_applied(rule: type[Rule])
     assert bool(fixed) or not can_be_applied
 
 
-@every_code_rule
-def test_a_rule_that_asks_for_placements_says_that_it_follows_callers(rule: type[Rule]) -> None:
-    """What is known of a parameter depends on files that import this one."""
+def a_rule_that_asks_for_placements_says_that_it_follows_callers(rule: type[Rule]) -> None:
+    # What is known of a parameter depends on files that import this one.
     module = sys.modules[rule.__module__]
     asks = ".flow" in inspect.getsource(module) or "rules.commitment.uncommitted_use" in "".join(
         getattr(value, "__module__", "") or "" for value in vars(module).values()
     )
     assert rule.follows_callers or not asks
+
+
+# -- all of what takes no time -------------------------------------------------------------------
+
+_OF_ALL = (
+    the_page_has_its_sections_in_order,
+    the_name_reads_after_allow,
+    the_rule_is_where_its_code_says,
+    the_rule_declares_its_filter_and_severity,
+    the_rule_has_a_fix_or_says_why_not,
+    the_rule_has_fixtures_and_a_proof,
+)
+_OF_CODE_RULES = (
+    the_rule_with_a_fix_has_a_case_in_which_it_is_applied,
+    a_rule_that_asks_for_placements_says_that_it_follows_callers,
+)
+
+
+@every_rule
+def test_the_rule_is_whole(rule: type[Rule]) -> None:
+    for aspect in (*_OF_ALL, *(_OF_CODE_RULES if rule in CODE_RULES else ())):
+        aspect(rule)

@@ -31,11 +31,6 @@ def test_the_proofs_of_this_release_are_found() -> None:
     assert {"JDP301", "JDP302", "JDP401", "JDP411", "JDP900", "JDP901", "JDP903"} <= set(SHIPPED)
 
 
-@pytest.mark.parametrize("code", SHIPPED)
-def test_a_shipped_proof_is_whole(code: str) -> None:
-    SHIPPED[code].check()
-
-
 def test_only_folders_named_by_a_code_hold_proofs(tmp_path: Path) -> None:
     for name in ("JDP102", "JDP101", "JDP1011", "JDPxyz", "engine"):
         (tmp_path / name).mkdir()
