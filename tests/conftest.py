@@ -23,6 +23,16 @@ _OPTIONS_BY_ENVIRONMENT = frozenset(
     f"PLACEMENT_LINT_{name}"
     for name in ("CACHE_DIR", "CONFIG", "NO_CACHE", "OUTPUT_FILE", "OUTPUT_FORMAT")
 )
+_FIRST = (
+    # JAX in processes of their own, and one that several share.
+    *("tests/verify/", "tests/fix_oracle/", "tests/differential/"),
+    *("tests/test_programs.py::test_run", "tests/metamorphic/", "tests/placement/overlays/"),
+    *("tests/jaxmodel/", "tests/trace/"),
+    # The command, in forks of a process that has everything imported.
+    *("tests/cli/", "tests/integrations/", "tests/daemon/", "tests/docs/", "tests/hostile/"),
+    *("tests/faults/", "tests/bombs/", "tests/test_ci.py", "tests/test_security.py"),
+)
+"""How the names of those begin that are run first, in this order."""
 _LYING_THERE = pytest.StashKey[AbstractSet[str]]()
 
 
@@ -35,7 +45,7 @@ def pytest_configure() -> None:
     Under `nohup`, or behind an `&`, these are ignored, and a process hands that on to those that it
     starts. A handler it does not hand on.
     """
-    gc.set_threshold(50_000, 50, 100)
+    gc.set_threshold(500_000, 50, 100)
     for name in ("SIGINT", "SIGHUP", "SIGQUIT"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_IGN:
@@ -49,14 +59,25 @@ def _ignored(*_: object) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
     """Make no items of a function that the run leaves out whole: there are tens of thousands."""
-    marks = {mark.name for mark in getattr(obj, "pytestmark", ())}
-    return [] if marks & sampled.left_out_whole(collector.config) else None
+    marks = getattr(obj, "pytestmark", ())
+    return [] if sampled.is_left_out(collector.config, marks) else None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    sampled.make_sample(metafunc)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Decide what is in the samples before `-m` chooses by it."""
+    """Decide what is in the samples before `-m` chooses by it, and what is run first.
+
+    Tests that start the same programs follow one another, so that one of the processes that share
+    the tests starts them; those that take seconds are not among the last ones, for which the
+    others would wait.
+    """
     sampled.leave_out(config, items)
+    items.sort(key=lambda item: _turn(item.nodeid))
 
 
 def pytest_collection_finish() -> None:
@@ -78,6 +99,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         if reporter is not None:
             reporter.write_line(f"the tests left in {ROOT}: {', '.join(sorted(left))}", red=True)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _turn(nodeid: str) -> int:
+    turns = (turn for turn, start in enumerate(_FIRST) if nodeid.startswith(start))
+    return next(turns, len(_FIRST))
 
 
 def lying_in(folder: Path) -> AbstractSet[str]:

@@ -47,6 +47,8 @@ LINE_LENGTH = 100
 FOLDERS: dict[str, list[Case]] = {}
 for _case in CASES:
     FOLDERS.setdefault(f"{_case.code}/{_case.kind}", []).append(_case)
+AT_ONCE = 40
+"""So many cases are one test, unless they are asked for by name."""
 every_case = pytest.mark.parametrize(
     ("number", "case"),
     [
@@ -380,6 +382,7 @@ def check_all(case: Case, share: Share) -> None:
         aspect(case, share)
 
 
+@pytest.mark.asked_for(by_name=True)
 @every_case
 def test_case(number: int, case: Case) -> None:
     """What every case gives and becomes; written otherwise in the ways whose turn it is, at once.
@@ -387,6 +390,28 @@ def test_case(number: int, case: Case) -> None:
     `pytest -m every tests/test_fixtures.py` writes every case in every way.
     """
     run_deep(check_all, case, Share(number, every=False))
+
+
+@pytest.mark.asked_for(by_name=False)
+@pytest.mark.parametrize(
+    ("folder", "first"),
+    [
+        pytest.param(folder, first, id=f"{folder}, from {first}")
+        for folder, cases in FOLDERS.items()
+        for first in range(0, len(cases), AT_ONCE)
+    ],
+)
+def test_cases(subtests: pytest.Subtests, folder: str, first: int) -> None:
+    """The same of some cases, of which only those that fail are reported one by one.
+
+    A test for each of them takes a third longer; `-k` with a part of its name runs `test_case`.
+    """
+    for number, case in enumerate(FOLDERS[folder][first : first + AT_ONCE], first):
+        try:
+            test_case(number, case)
+        except Exception:
+            with subtests.test(case.id):
+                raise
 
 
 @pytest.mark.every

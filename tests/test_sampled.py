@@ -1,4 +1,4 @@
-"""The marker `sampled(one_in=…)`: what the default run takes, and who gets all of it."""
+"""The markers `sampled` and `asked_for`: what the default run takes, and who gets all of it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,27 @@ CONFTEST = """\
 import pytest
 from tests import sampled
 
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc):
+    sampled.make_sample(metafunc)
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     sampled.leave_out(config, items)
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector, obj):
+    is_left_out = sampled.is_left_out(collector.config, getattr(obj, "pytestmark", ()))
+    return [] if is_left_out else None
 """
-SETTINGS = "[pytest]\naddopts = -m 'not every'\nmarkers =\n    every: all\n    sampled: some\n"
+SETTINGS = """\
+[pytest]
+addopts = -m 'not every'
+markers =
+    every: all
+    sampled: some
+    asked_for: how
+"""
 TESTS = """\
 import pytest
 
@@ -29,6 +45,13 @@ def test_pair(number, twice, letter): ...
 
 @pytest.mark.parametrize("word", ["one", "two"])
 def test_all(word): ...
+
+@pytest.mark.asked_for(by_name=True)
+@pytest.mark.parametrize("number", [1, 2])
+def test_single(number): ...
+
+@pytest.mark.asked_for(by_name=False)
+def test_group(): ...
 """
 PAIRS = {f"test_pair[{n}-{2 * n}-{letter}]" for n in range(4) for letter in "abc"}
 SAMPLE = {
@@ -37,7 +60,8 @@ SAMPLE = {
     for position, letter in enumerate("abc")
     if (n + position) % 3 == 0
 }
-OTHERS = {"test_all[one]", "test_all[two]"}
+OTHERS = {"test_all[one]", "test_all[two]", "test_group"}
+SINGLES = {"test_single[1]", "test_single[2]"}
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +99,7 @@ def test_every_parameter_has_its_turn(folder: Path) -> None:
     [
         (("-k", "pair"), PAIRS),
         (("test_it.py::test_pair",), PAIRS),
+        (("-k", "single or group"), SINGLES),
         (("-m", "every"), PAIRS - SAMPLE),
         (("-m", "every", "test_it.py::test_pair"), PAIRS - SAMPLE),
         (("-m", ""), PAIRS | OTHERS),
