@@ -93,6 +93,7 @@ def test_every_seed(whole: Path, all_of_it: bytes, seed: int, jobs: int) -> None
     assert run(whole, seed=seed, jobs=jobs) == all_of_it
 
 
+@pytest.mark.every
 def test_what_is_remembered(tree: Path, expected: bytes, tmp_path: Path) -> None:
     cache = str(tmp_path / "cache")
     assert run(tree, cache=cache, jobs=2) == expected, "cold"

@@ -150,6 +150,7 @@ def test_fixing_imports_nothing_and_writes_the_linted_files_only(
 
 
 @NEEDS_JAX
+@pytest.mark.every
 def test_proofs_are_those_of_the_tool(repository: Path, tmp_path: Path) -> None:
     """`verify` runs bundled cases with the JAX that is installed, not one that lies around."""
     proof = repository / "fixtures" / "JDP101"

@@ -116,6 +116,7 @@ def test_killed_at_fifty_moments(tmp_path: Path) -> None:
     assert midway > TIMES / 2, "the runs were over before they were killed"
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
 def test_asked_to_end_midway(name: str, tmp_path: Path) -> None:
     tree = Tree(tmp_path / "tree", 60)
@@ -125,6 +126,7 @@ def test_asked_to_end_midway(name: str, tmp_path: Path) -> None:
     assert code in {0, 130, -getattr(signal, name)}
 
 
+@pytest.mark.every
 def test_a_second_run_goes_on_where_a_killed_one_stopped(tmp_path: Path) -> None:
     tree = Tree(tmp_path / "tree", 60)
     tree.interrupt(signal.SIGKILL, 0.0)

@@ -153,6 +153,7 @@ def assert_isolated(said: Said, well: Said, victim: str) -> None:
     assert LEAK not in str(said.findings) + said.errors
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize(("number", "part"), [*enumerate(PARTS)])
 def test_at_one_file(check: Check, well: Said, number: int, part: str) -> None:
     victim = VICTIMS[number % len(VICTIMS)]

@@ -170,6 +170,7 @@ def test_arrays_that_are_left_are_found(oracle: WatchClient) -> None:
     assert not run.left["main.held.slot"].committed
 
 
+@pytest.mark.every
 def test_a_program_without_end_is_given_up(
     oracle: WatchClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,7 @@ from tests.fuzz.constructs import DIMENSIONS, HEAD, REPETITION, Growing
 
 SAMPLE = (
     "assignment, file size",
-    "assignment, number of files",
+    pytest.param("assignment, number of files", marks=pytest.mark.every),
     pytest.param("assignment, nesting", marks=pytest.mark.every),
     "row of attributes, repetition",
 )
@@ -46,6 +46,7 @@ def test_all_work_grows_with_the_size(subtests: pytest.Subtests, part: int) -> N
 # -- what is seen ---------------------------------------------------------------------------------
 
 
+@pytest.mark.every
 def test_what_grows_too_fast_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     def more(text: object) -> int:
         return sum(len(str(number)) for number in range((len(str(text)) // 2) ** 2))

@@ -184,6 +184,7 @@ def command(*arguments: str) -> subprocess.Popen[bytes]:
     )
 
 
+@pytest.mark.every
 def test_what_is_remembered_of_components(tree: Path) -> None:
     """The command has one thread, so that its processes are forked where the system can."""
     fresh = command("-j", "1", "--no-cache", "-q").communicate()

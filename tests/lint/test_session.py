@@ -392,7 +392,7 @@ PUT = "import jax\n\n\ndef f(x, d):\n    jax.device_put(x, d)\n    return x[0]\n
 @pytest.mark.parametrize(
     "step",
     [
-        pytest.param(step, id=name, marks=[pytest.mark.every] if number % 2 else [])
+        pytest.param(step, id=name, marks=[pytest.mark.every] if number else [])
         for number, (name, step) in enumerate(STEPS.items())
     ],
 )
@@ -401,7 +401,7 @@ def test_what_takes_too_long_is_not_tried_again_before_it_changes(
 ) -> None:
     """And what others ask is answered meanwhile.
 
-    In two steps; `pytest -m every tests/lint/test_session.py` tries the others.
+    In one step; `pytest -m every tests/lint/test_session.py` tries the others.
     """
     monkeypatch.setattr(run_cache, "SECONDS_OF_WAITING", 0.6)
     files = {name: str(tmp_path / name) for name in ("a.py", "bomb.py", "train.py", "put.py")}

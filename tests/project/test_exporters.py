@@ -89,6 +89,7 @@ def program(seed: int) -> dict[str, str]:
     return files
 
 
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize("seed", range(40))
 def test_the_same_modules_are_found_as_by_asking_all(tmp_path: Path, seed: int) -> None:
     paths = write(tmp_path, program(seed))

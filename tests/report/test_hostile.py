@@ -31,6 +31,7 @@ def written(form: str, outcome: Outcome) -> str:
     return render(form, Report(outcome, ROOT, exit_code=1, failed=FAILED))
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("form", FORMATS)
 @settings(deadline=None, max_examples=50)
 @given(outcome=outcomes)

@@ -47,6 +47,7 @@ def packed(text: str) -> str:
     return "".join(text.split())
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("path", [None, *SOURCES], ids=lambda p: p.name if p else "sample")
 def test_the_text_of_every_expression_is_its_code(path: Path | None) -> None:
     text = SAMPLE if path is None else path.read_text(encoding="utf-8")

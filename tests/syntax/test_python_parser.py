@@ -76,6 +76,7 @@ def write(name: str, text: str) -> None:
     Path(name).write_text(text, encoding=encoding, newline="")
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("more", [(), ("-j", "2"), ("--fix",), ("--select", "JDP204")])
 def test_every_broken_file_is_a_finding(found: Found, more: tuple[str, ...]) -> None:
     for number, text in enumerate(BROKEN):
@@ -151,6 +152,7 @@ def test_whole_files_are_not_parsed_twice(text: str) -> None:
     assert may_be_broken(Source("x.py", text.removeprefix("\ufeff"))) in {False, taken}
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("unit", ["x\n", "a;", "(", "f(x)\n", "1,", "[[],", "'", '"""\n', "\\\n"])
 def test_the_time_is_linear(unit: str) -> None:
     def seconds(size: int) -> float:

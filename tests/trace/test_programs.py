@@ -33,21 +33,15 @@ OTHERS = [program for program in PROGRAMS if program.group != "hazards"]
 SAMPLE = [*HAZARDS[::80], *OTHERS[::80]]
 _PARTS = 12
 _TIME = pytest.mark.timeout(900)
-some_or_all = pytest.mark.parametrize(
-    "programs",
-    [
-        pytest.param(SAMPLE, id="sample"),
-        # In parts, which several processes share. Continuous integration has time for half of them.
-        *(
-            pytest.param(
-                PROGRAMS[part::_PARTS],
-                id=f"all, part {part}",
-                marks=[pytest.mark.fuzz if part % 2 else pytest.mark.every, _TIME],
-            )
-            for part in range(_PARTS)
-        ),
-    ],
-)
+ALL = [
+    # In parts, which several processes share. Continuous integration has time for half of them.
+    pytest.param(
+        PROGRAMS[part::_PARTS],
+        id=f"all, part {part}",
+        marks=[pytest.mark.fuzz if part % 2 else pytest.mark.every, _TIME],
+    )
+    for part in range(_PARTS)
+]
 COMPUTED = {
     "hazards/diffusion-ema-mixin-on-the-host",
     "hazards/dqn-buffer-sampled-by-index",
@@ -224,7 +218,7 @@ def test_there_are_enough() -> None:
     assert any(is_changed(program, program.fixed(unsafe=True)) for program in SAMPLE)
 
 
-@some_or_all
+@pytest.mark.parametrize("programs", [pytest.param(SAMPLE, id="sample"), *ALL])
 def test_as_written(tmp_path: Path, programs: list[ProgramCase]) -> None:
     """One test, not one for each program: they share a process that takes long to start.
 
@@ -301,7 +295,9 @@ def check_creations(program: ProgramCase, run: Run) -> None:
     assert expected <= made, program.id
 
 
-@some_or_all
+@pytest.mark.parametrize(
+    "programs", [pytest.param(SAMPLE, id="sample", marks=pytest.mark.every), *ALL]
+)
 def test_nothing_moves_once_they_are_fixed(tmp_path: Path, programs: list[ProgramCase]) -> None:
     """All of them: `pytest -m "every or fuzz" tests/trace/test_programs.py`.
 

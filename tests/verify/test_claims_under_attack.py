@@ -1,8 +1,8 @@
 """Every claim, attacked: with its hazard, its fix or its sight taken away, `verify` must fail.
 
 A proof that also holds when it is broken proves nothing. The attacks are the same for each proof
-that there is, so a new rule is attacked without anyone's doing. A few run always, one for each
-kind of stage and instrument; the others are marked `attack`: `pytest -m attack -n auto`.
+that there is, so a new rule is attacked without anyone's doing: `pytest -m attack -n auto`. The
+default tests attack a proof of their own, in `test_runner.py`.
 
 The sides run in forks of a process that has imported JAX, where they would import it first. That
 they are the same in processes of their own is what `placement-lint verify` shows, and a test here.
@@ -20,15 +20,12 @@ from placement_lint.verify.proofs import FRESH, Proof, find_proofs, proof_folder
 from placement_lint.verify.runner import Environment, Runner, probe, reason_to_skip, run_side
 from tests.verify.warm import CAN_FORK, WarmRunner
 
-pytestmark = pytest.mark.usefixtures("needs_jax")
+pytestmark = [pytest.mark.attack, pytest.mark.usefixtures("needs_jax")]
 WriteProof = Callable[[str], Proof]
 
 SHIPPED = find_proofs(proof_folder())
-ALWAYS = ("JDP201",)
-every_claim = pytest.mark.parametrize(
-    "code",
-    [code if code in ALWAYS else pytest.param(code, marks=pytest.mark.attack) for code in SHIPPED],
-)
+BOTH_WAYS = ("JDP201",)
+"""The claims of which either side is put in the place of the other."""
 
 # What blinds each instrument, put before a proof's own imports. `jax` may already be imported
 # and its stage set; the proof's code itself is left alone.
@@ -147,13 +144,13 @@ def exchanges(code: str) -> list[tuple[str, str]]:
     """Return which side is put in the place of which.
 
     A proof that looks at which side it is, and not at what that does, is caught by either way:
-    one proof and the next take turns, and those that run always are attacked in both.
+    one proof and the next take turns, but for those that are attacked in both.
     """
     both = [SIDES, SIDES[::-1]]
-    return both if code in ALWAYS else [both[[*SHIPPED].index(code) % 2]]
+    return both if code in BOTH_WAYS else [both[[*SHIPPED].index(code) % 2]]
 
 
-@every_claim
+@pytest.mark.parametrize("code", SHIPPED)
 def test_the_claim_holds_and_every_attack_on_it_fails(
     subtests: pytest.Subtests,
     warm: WarmRunner,
@@ -179,22 +176,13 @@ def test_the_claim_holds_and_every_attack_on_it_fails(
             attack.blind(instrument)
 
 
-@pytest.mark.attack
 def test_the_attacks_cover_the_instruments(warm: WarmRunner) -> None:
     codes = ("JDP201", "JDP302", "JDP401", "JDP900")
     used = {seen.instrument for code in codes for seen in genuine(code, warm)[0].observations}
     assert used >= BLINDFOLDS.keys() - {".committed"}
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        pytest.param("JDP101", marks=pytest.mark.attack),
-        pytest.param("JDP201", marks=pytest.mark.attack),
-        pytest.param("JDP302", marks=pytest.mark.attack),
-        pytest.param("JDP706", marks=pytest.mark.attack),
-    ],
-)
+@pytest.mark.parametrize("code", ["JDP101", "JDP201", "JDP302", "JDP706"])
 def test_a_warm_process_sees_what_one_of_its_own_sees(
     runner: Runner, warm: WarmRunner, code: str
 ) -> None:

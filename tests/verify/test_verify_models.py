@@ -86,6 +86,7 @@ def test_what_cannot_be_done(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.every
 def test_models_of_a_settings_file_that_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

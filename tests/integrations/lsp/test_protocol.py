@@ -10,25 +10,31 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from tests import warm
 from tests.integrations.lsp.editor import COMMAND, environment
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    import pytest
     from typing_extensions import Self
 
 PARSE_ERROR_IS_SURVIVED = b"{ this is no JSON"
 INVALID_REQUEST, NOT_INITIALIZED, NOT_FOUND, INVALID_PARAMS = -32600, -32002, -32601, -32602
 
 
+def forked() -> list[str]:
+    """Return the command line of a server that is a fork of a process that has it imported."""
+    return warm.command("placement_lint", "server", environment=environment())
+
+
 class Wire:
     """A pipe to a server, and what comes out of it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, command: Sequence[str] = COMMAND) -> None:
         self.folder = folder
         self.process = subprocess.Popen(
-            COMMAND,
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -121,7 +127,7 @@ def test_a_conversation_goes_by_the_specification(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_understood_is_answered_and_does_not_end_the_server(tmp_path: Path) -> None:
-    with Wire(tmp_path) as wire:
+    with Wire(tmp_path, forked()) as wire:
         wire.initialize()
         wire.send(PARSE_ERROR_IS_SURVIVED)
         wire.send(b"[]")
@@ -145,7 +151,7 @@ def test_what_cannot_be_understood_is_answered_and_does_not_end_the_server(tmp_p
 
 
 def test_exit_without_shutdown_is_an_error(tmp_path: Path) -> None:
-    with Wire(tmp_path) as wire:
+    with Wire(tmp_path, forked()) as wire:
         wire.initialize()
         wire.tell("exit")
         assert wire.process.wait(60) == 1
@@ -166,15 +172,13 @@ def test_the_server_ends_with_the_editor_that_started_it(tmp_path: Path) -> None
 def test_the_number_of_a_process_elsewhere_means_nothing_here(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as gone:
         gone.wait(60)
-    with Wire(tmp_path) as wire:
+    with Wire(tmp_path, forked()) as wire:
         wire.initialize(gone.pid)
         time.sleep(1.5)
         assert "result" in wire.ask("shutdown", None, 1)
 
 
-def test_what_is_printed_does_not_get_among_the_messages(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_printed_does_not_get_among_the_messages(tmp_path: Path) -> None:
     code = (
         "import os, sys, placement_lint.integrations.lsp.analysis as analysis\n"
         "before = analysis.AnalysisService.look\n"
@@ -186,10 +190,7 @@ def test_what_is_printed_does_not_get_among_the_messages(
         "from placement_lint.cli import main\n"
         "main(['server', '--stdio'])\n"
     )
-    monkeypatch.setattr(
-        "tests.integrations.lsp.test_protocol.COMMAND", (sys.executable, "-c", code)
-    )
-    with Wire(tmp_path) as wire:
+    with Wire(tmp_path, (sys.executable, "-c", code)) as wire:
         wire.initialize()
         uri = (tmp_path / "a.py").as_uri()
         item = {"uri": uri, "languageId": "python", "version": 1, "text": "import jax\n"}
@@ -201,9 +202,7 @@ def test_what_is_printed_does_not_get_among_the_messages(
         assert "result" in wire.ask("shutdown", None, 1)
 
 
-def test_an_analysis_that_fails_is_an_error_reply_and_no_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_analysis_that_fails_is_an_error_reply_and_no_end(tmp_path: Path) -> None:
     code = (
         "from placement_lint.lint.linter import Linter\n"
         "def check(self, files=None):\n"
@@ -212,10 +211,7 @@ def test_an_analysis_that_fails_is_an_error_reply_and_no_end(
         "from placement_lint.cli import main\n"
         "main(['server'])\n"
     )
-    monkeypatch.setattr(
-        "tests.integrations.lsp.test_protocol.COMMAND", (sys.executable, "-c", code)
-    )
-    with Wire(tmp_path) as wire:
+    with Wire(tmp_path, (sys.executable, "-c", code)) as wire:
         wire.initialize()
         uri = (tmp_path / "a.py").as_uri()
         item = {"uri": uri, "languageId": "python", "version": 1, "text": "import jax\n"}

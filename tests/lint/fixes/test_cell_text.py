@@ -69,6 +69,7 @@ def edit_of(source: Source, start: int, end: int, text: str) -> Edit:
     return Edit("s.py", Span(*source.position(start), *source.position(end)), text)
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("name", TEXTS)
 def test_it_is_judged_as_by_all_of_it(name: str) -> None:
     source, cell = in_a_cell(TEXTS[name])

@@ -188,6 +188,7 @@ _TYPES = types_of_records()
 _CLASSES = sorted(name for name, kind in _TYPES.items() if dataclasses.is_dataclass(kind))
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("name", _CLASSES)
 @given(data=st.data())
 @settings(max_examples=25, deadline=None)

@@ -152,6 +152,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("seed", [1, 3])
 def test_files_that_ask_one_another_what_they_donate(seed: int) -> None:
     follow(DONATING, seed, 15)

@@ -242,7 +242,7 @@ def without_comments(text: str) -> str:
 @pytest.mark.parametrize(
     ("newline", "first", "step"),
     [
-        ("\n", 0, 45),
+        ("\n", 0, 90),
         ("\r\n", 2, 100),
         pytest.param("\n", 0, 1, marks=pytest.mark.every),
         pytest.param("\r\n", 0, 1, marks=pytest.mark.every),
