@@ -13,7 +13,7 @@ from placement_lint.rules.commitment.mixtures import calls_by_name
 from placement_lint.semantic.followed import assigned_value, bound_before
 from placement_lint.semantic.own_attributes import assigned_to
 from placement_lint.syntax.calls import Arguments, is_none, string_value
-from placement_lint.syntax.definitions import returns_of
+from placement_lint.syntax.definitions import class_of_method, parameter_named, returns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -215,7 +215,9 @@ class _Shapes:
         called = ctx.called(node) or ""
         arguments = Arguments(node)
         if called in _SHAPED:
-            return self._is_long(arguments.get(_SHAPED[called], "shape"), ctx)
+            shape = arguments.get(_SHAPED[called], "shape")
+            is_filled = not called.endswith(".reshape")
+            return self._is_long(shape, ctx) or (is_filled and _is_shape_of_outside(shape, ctx))
         if called in _COUNTED:
             return True
         if called in _LIKE:
@@ -332,6 +334,25 @@ class _Shapes:
             arguments = Arguments(call)
             given = arguments.get(position + shift, param.name.value)
             yield False if given is None or arguments.is_open else (given, there)
+
+
+def _is_shape_of_outside(shape: cst.BaseExpression | None, ctx: Context) -> bool:
+    """Return whether a shape is a parameter of that name, which nothing in the program passes.
+
+    What fills an array of a shape that it is given makes no scalar.
+    """
+    parameter = parameter_named(shape, ctx.names)
+    if parameter is None or parameter.default is not None:
+        return False
+    if parameter.name.value.rpartition("_")[2] != "shape":
+        return False
+    function = ctx.tree.around(parameter, cst.FunctionDef)
+    if function is None or ctx.parent(parameter) is not function.params:
+        return False
+    owner = class_of_method(function, ctx.names)
+    is_made = owner is not None and function.name.value == "__init__"
+    name = owner.name.value if owner is not None and is_made else function.name.value
+    return not any(True for _ in calls_by_name(name, ctx))
 
 
 def _has_items(held: Value) -> bool:

@@ -79,8 +79,9 @@ class MemorySpacesMixed(Rule):
     copied.
 
     ## What it does not flag
-    Scalars, which may be in any memory, and operands that may be scalars; `unpinned_host`, which
-    JAX treats like the device's own memory; unknown memory kinds. Arguments of compiled functions,
+    Scalars, which may be in any memory, and operands that may be scalars, but for
+    `jnp.zeros(shape)` of a parameter that nothing in the program passes; `unpinned_host`, which JAX
+    treats like the device's own memory; unknown memory kinds. Arguments of compiled functions,
     which may be copied to the device inside; policies of `jax.checkpoint`. Results of computations
     on arrays that are all in `pinned_host`, if the project supports JAX before 0.10, where they are
     in the device's memory.
