@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from placement_lint.files.test_paths import is_init
+from placement_lint.syntax.definitions import PARTIAL, applied, transforming
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.syntax.calls import Arguments
 
 _MOST_IMPORTS = 8
 """Files that hand a name on before the one that defines it."""
@@ -42,3 +44,32 @@ def definition_beside(facts: ModuleFacts, name: str) -> tuple[cst.CSTNode, Modul
         else:
             return None if below else (bindings[0].node, there)
     return None
+
+
+def transform_applied(
+    node: cst.BaseExpression | None, facts: ModuleFacts
+) -> tuple[str | None, list[Arguments]]:
+    """Return the qualified name of what an expression names: of a `functools.partial` of another
+    file that passes nothing by position, of what that is one of, such as `jax.jit`, with the
+    arguments that the partial passes.
+    """
+    name = None if node is None else facts.names.qualified(node)
+    beside = None if name is None or len(facts.siblings) < 2 else definition_beside(facts, name)
+    if beside is None or not isinstance(beside[0], cst.Assign):
+        return name, []
+    made, there = beside[0].value, beside[1]
+    if not isinstance(made, cst.Call) or there.names.qualified(made.func) != PARTIAL:
+        return name, []
+    of, calls = applied(made, there.names)
+    if of is None or any(each.is_open or len(each.positional) > 1 for each in calls):
+        return name, []
+    return there.names.qualified(of) or name, calls
+
+
+def transform_called(call: cst.Call, facts: ModuleFacts) -> str | None:
+    """Return the qualified name of what a call gives a function to, as `transforming` does, where
+    a `functools.partial` may be one of another file.
+    """
+    name = transforming(call, facts.names)
+    found = transform_applied(call.func, facts)[0]
+    return name if found is None else found

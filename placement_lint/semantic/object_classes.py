@@ -84,6 +84,13 @@ def _of_passed(node: cst.Attribute, view: FileView) -> cst.FunctionDef | None:
     parameter = parameter_named(given_by(node.value, view), view.names)
     if parameter is None or parameter.annotation is not None:
         return None
+    # What `self` has may be that of a class that derives from its own.
+    is_own = class_of_receiver(node.value, view.names) is not None
+    return None if is_own else method_by_type(node, view)
+
+
+def method_by_type(node: cst.Attribute, view: FileView) -> cst.FunctionDef | None:
+    """Return the method of a class of this file that an attribute is, by the type of its object."""
     # Rules import this module where LibCST may not be needed.
     from placement_lint.semantic.known_types import KnownTypes
 
@@ -116,10 +123,14 @@ def class_called(node: cst.BaseExpression, view: FileView) -> cst.ClassDef | Non
 def overriding_method(
     node: cst.BaseExpression, cls: cst.ClassDef | None, view: FileView
 ) -> cst.FunctionDef | None:
-    """Return the method that `self.name` is, in a base, of an object of a class of this file."""
+    """Return the method that `self.name` is, there or in a base, of an object of a class of this
+    file.
+    """
     if cls is None or not isinstance(node, cst.Attribute):
         return None
     owner = class_of_receiver(node.value, view.names)
+    if owner is cls:
+        return method_of_class(cls, node.attr.value, view.names)
     above: cst.ClassDef | None = cls
     for _ in range(_STEPS):
         bases = [] if above is None else [class_named(b.value, view.names) for b in above.bases]

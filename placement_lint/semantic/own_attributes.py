@@ -222,13 +222,7 @@ def derived_from(cls: cst.ClassDef, facts: ModuleFacts) -> Iterator[cst.ClassDef
 
 def derived_classes(facts: ModuleFacts) -> dict[int, list[cst.ClassDef]]:
     """Return the classes of a file that derive from each one of it, by its `id`."""
-    found: dict[int, list[cst.ClassDef]] = {}
-    for cls in facts.tree.every(cst.ClassDef):
-        for base in cls.bases:
-            above = class_named(base.value, facts.names)
-            if above is not None:
-                found.setdefault(id(above), []).append(cls)
-    return found
+    return facts.names.derived
 
 
 def attributes_by_name(facts: ModuleFacts) -> dict[str, list[cst.Attribute]]:

@@ -15,6 +15,7 @@ import libcst as cst
 from placement_lint.jaxmodel.callbacks import HOST_CALLBACKS
 from placement_lint.jaxmodel.tracing import COMPILING, LIFTING, TRACINGS, TraceKind, Tracing
 from placement_lint.jaxmodel.transfer import METHODS_OF_ONE_ARRAY
+from placement_lint.semantic.beside import transform_applied, transform_called
 from placement_lint.semantic.own_attributes import derived_classes
 from placement_lint.syntax.calls import Arguments, elements_or_self
 from placement_lint.syntax.definitions import (
@@ -24,7 +25,6 @@ from placement_lint.syntax.definitions import (
     function_of,
     named_function,
     returns_of,
-    transforming,
 )
 from placement_lint.syntax.lifted_classes import lifted_methods
 
@@ -207,7 +207,7 @@ class TracedFunctions:
         `@partial(jax.jit, …)`.
         """
         made, _ = applied(node, self.names)
-        return None if made is None else TRACINGS.get(self.names.qualified(made) or "")
+        return TRACINGS.get(transform_applied(made, self._facts)[0] or "")
 
     def definition(self, node: cst.BaseExpression | None) -> Function | None:
         """Return the function that an expression surely is, also inside of a call that
@@ -218,14 +218,14 @@ class TracedFunctions:
     # -- looking ------------------------------------------------------------------------------
 
     def _given(self, call: cst.Call) -> Iterator[tuple[Function, Tracing]]:
-        tracing = TRACINGS.get(transforming(call, self.names) or "")
+        tracing = TRACINGS.get(transform_called(call, self._facts) or "")
         if tracing is None:
             return
         arguments = Arguments(call)
         for position, keyword in tracing.parameters:
             for function in elements_or_self(arguments.get(position, keyword)):
                 definition = (
-                    self.definition(function)
+                    function_of(function, self.names, _DECORATING, or_overriding=True)
                     or self._bound_before(function)
                     or self._made_by(function)
                 )

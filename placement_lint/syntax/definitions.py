@@ -232,13 +232,18 @@ def is_generator(function: cst.FunctionDef, names: Names, below: cst.CSTNode | N
 
 
 def function_of(
-    node: cst.BaseExpression | None, names: Names, through: Container[str] = ()
+    node: cst.BaseExpression | None,
+    names: Names,
+    through: Container[str] = (),
+    *,
+    or_overriding: bool = False,
 ) -> Function | None:
     """Return the function of this file that runs when an expression is called, if that is sure.
 
     What `named_function` knows; a method by `self.name`, and a static one by `Class.name`; any of
     these as the first argument of `functools.partial`, or of a function whose qualified name is in
     `through`. A method or what is in a `partial` has parameters that its calls do not pass.
+    `or_overriding`: also a method where objects of other classes of the file have their own.
     """
     for _ in range(_MAX_NESTING):
         if not isinstance(node, cst.Call):
@@ -248,8 +253,25 @@ def function_of(
             return None
         node = Arguments(node).get(0, "func", "fun", "f")
     if isinstance(node, cst.Attribute):
-        return own_method(node, names) or _static_method(node, names)
+        own = own_method(node, names)
+        if own is not None:
+            return own if or_overriding or not _is_overridden(node, names) else None
+        return _static_method(node, names)
     return named_function(node, names)
+
+
+def _is_overridden(node: cst.Attribute, names: Names) -> bool:
+    """Return whether a class of the file has its own method in the place of `self.name`."""
+    owner = class_of_receiver(node.value, names)
+    pending, seen = [] if owner is None else [owner], set[int]()
+    while pending:
+        for derived in names.derived.get(id(pending.pop()), ()):
+            if node.attr.value in names.scope(derived.body).bindings:
+                return True
+            if id(derived) not in seen:
+                seen.add(id(derived))
+                pending.append(derived)
+    return False
 
 
 def _static_method(node: cst.Attribute, names: Names) -> cst.FunctionDef | None:

@@ -165,6 +165,17 @@ class Names:
         )
 
     @cached_property
+    def derived(self) -> dict[int, list[cst.ClassDef]]:
+        """The classes of the file that derive from each one of it, by its `id`."""
+        found: dict[int, list[cst.ClassDef]] = {}
+        for cls in self.tree.every(cst.ClassDef):
+            for base in cls.bases:
+                above = self.sole_definition(base.value)
+                if isinstance(above, cst.ClassDef):
+                    found.setdefault(id(above), []).append(cls)
+        return found
+
+    @cached_property
     def loose_names(self) -> frozenset[str]:
         """The names that are used somewhere and bound by nothing that is seen there."""
         return frozenset(

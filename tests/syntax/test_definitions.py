@@ -134,6 +134,47 @@ def test_no_method_that_is_known(text: str) -> None:
     assert function_of(node, names) is None
 
 
+_BASE = "class C:\n    def m(self): ...\n    def g(self): look(self.m)\n"
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        "class D(C):\n    def m(self): ...",
+        "class D(C):\n    m = None",
+        "class D(C): ...\nclass E(D):\n    def m(self): ...",
+        "class D(C): ...\nclass E(C):\n    def m(self): ...",
+        "class D(Mixin, C):\n    def m(self): ...",
+    ],
+)
+def test_a_method_that_derived_classes_may_override(others: str) -> None:
+    node, names = looked_at(f"{_BASE}{others}\n")
+    assert function_of(node, names) is None
+    assert answer(function_of(node, names, or_overriding=True)) == "m"
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        "class D(C):\n    def other(self): ...",
+        "class D(B):\n    def m(self): ...",
+        "class D(C):\n    class E:\n        def m(self): ...",
+        "class D:\n    def m(self): ...",
+    ],
+)
+def test_a_method_that_no_derived_class_overrides(others: str) -> None:
+    node, names = looked_at(f"{_BASE}{others}\n")
+    assert answer(function_of(node, names)) == "m"
+
+
+def test_the_own_method_of_a_derived_class() -> None:
+    node, names = looked_at(
+        "class C:\n    def m(self): ...\nclass D(C):\n    def m(self): 8\n"
+        "    def g(self): look(self.m)\n"
+    )
+    assert function_of(node, names) is not None
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

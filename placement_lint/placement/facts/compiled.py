@@ -91,7 +91,9 @@ class Compiled:
         found: list[Function] = []
         for position, keyword in TRACINGS[name].parameters:
             parts = elements_or_self(arguments.get(position, keyword))
-            functions = (function_of(part, self._names, _DECORATING) for part in parts)
+            functions = (
+                function_of(part, self._names, _DECORATING, or_overriding=True) for part in parts
+            )
             found += [function for function in functions if function is not None]
         return found
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Edit, Severity
+from placement_lint.jaxmodel.tracing import TRACINGS
 from placement_lint.jaxmodel.transfer import LIKE_CREATORS, METADATA_ATTRIBUTES
 from placement_lint.prefilter.conditions import AllOf, Jax
 from placement_lint.rules.base import FixPlan, Rule
@@ -19,15 +20,18 @@ from placement_lint.rules.transfers.array_sizes import (
 from placement_lint.rules.transfers.compiled_callees import compiled_callees, is_jitted
 from placement_lint.rules.transfers.jitted_calls import JITS
 from placement_lint.rules.transfers.object_arrays import kept_by_object
+from placement_lint.semantic.beside import transform_called
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import parameter_named
+from placement_lint.syntax.definitions import PARTIAL, parameter_named
 from placement_lint.syntax.dotted import dotted, whole_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.edits import Editor
@@ -127,19 +131,36 @@ class CapturedArrayConstant(Rule):
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         """Check what a `functools.partial` binds that is jitted, at once or by its name."""
-        given = Arguments(node).get(0, "fun") if ctx.called(node) in JITS else None
-        given = None if given is None else followed(given, ctx)
-        if not isinstance(given, cst.Call) or not ctx.is_call(given, "functools.partial"):
+        if transform_called(node, ctx.module) not in JITS or is_in_test(node, ctx):
             return
         seen = ctx.module.fact(_seen)
-        if is_in_test(node, ctx) or id(given) in seen:
+        for partial in _partials_in(Arguments(node).get(0, "fun"), ctx):
+            if id(partial) in seen:
+                continue
+            seen.add(id(partial))
+            arguments = Arguments(partial)
+            for value in [*arguments.positional[1:], *arguments.keywords.values()]:
+                if isinstance(value, cst.Attribute | cst.Call | cst.Name):
+                    made = _large(value, ctx)
+                    if made is not None:
+                        _report(value, (made, ctx), None, ctx)
+
+
+def _partials_in(given: cst.BaseExpression | None, ctx: Context) -> Iterator[cst.Call]:
+    """Yield the partials that something is which is compiled, also in one another, and in what JAX
+    maps or differentiates.
+    """
+    for _ in range(_MAX_HOPS):
+        made = None if given is None else followed(given, ctx)
+        if not isinstance(made, cst.Call):
             return
-        seen.add(id(given))
-        for value in [*Arguments(given).positional[1:], *Arguments(given).keywords.values()]:
-            if isinstance(value, cst.Attribute | cst.Call | cst.Name):
-                made = _large(value, ctx)
-                if made is not None:
-                    _report(value, (made, ctx), None, ctx)
+        name = ctx.called(made)
+        tracing = TRACINGS.get(name or "")
+        if name == PARTIAL:
+            yield made
+        elif tracing is None or not tracing.decorates:
+            return
+        given = Arguments(made).get(0, "func", "fun", "f")
 
 
 def _seen(_facts: ModuleFacts) -> set[int]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.rules.devices.queries import is_cpu_device
-from placement_lint.semantic.beside import definition_beside
+from placement_lint.semantic.beside import definition_beside, transform_applied
 from placement_lint.semantic.followed import assigned_value, followed
 from placement_lint.semantic.own_attributes import attribute_of_class, own_attribute
 from placement_lint.semantic.returned import only_return
@@ -232,7 +232,10 @@ def _decorated(node: cst.FunctionDef, ctx: Context, *, is_method: bool) -> Jitte
     if len(node.decorators) != 1 or node.asynchronous is not None:
         return None
     made, calls = applied(node.decorators[0].decorator, ctx.names)
-    return _described(node, calls, ctx, is_method=is_method) if ctx.name(made) in JITS else None
+    name, more = transform_applied(made, ctx.module)
+    if name not in JITS or not all(map(_chooses_no_device, more)):
+        return None
+    return _described(node, [*calls, *more], ctx, is_method=is_method)
 
 
 def _made_by(call: cst.Call, ctx: Context) -> Jitted | None:
@@ -241,11 +244,17 @@ def _made_by(call: cst.Call, ctx: Context) -> Jitted | None:
     calls = [Arguments(call), *calls]
     given = calls[0].get(0, "fun")
     is_bound = any(len(each.positional) > 1 for each in calls[1:])
-    if ctx.name(maker) not in JITS or given is None or is_bound:
+    name, more = transform_applied(maker, ctx.module)
+    if name not in JITS or given is None or is_bound or not all(map(_chooses_no_device, more)):
         return None
     # A bound method, or a partial, has parameters that its calls do not pass.
     function = function_of(given, ctx.names) if isinstance(given, cst.Name | cst.Lambda) else None
-    return _described(function, calls, ctx)
+    return _described(function, [*calls, *more], ctx)
+
+
+def _chooses_no_device(arguments: Arguments) -> bool:
+    """Return whether what a partial of another file passes says nothing of devices."""
+    return not arguments.has_double_star and _PLACING.isdisjoint(arguments.keywords)
 
 
 def _described(
