@@ -6,13 +6,21 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.semantic.beside import definition_beside
 from placement_lint.semantic.functions import calls_inside
-from placement_lint.semantic.own_attributes import own_attribute
+from placement_lint.semantic.own_attributes import is_set_by_class, own_attribute
 from placement_lint.semantic.returned import given_by
 from placement_lint.semantic.written_tables import choices, is_taken, listed_items, registered
 from placement_lint.syntax.calls import Arguments, is_none
 from placement_lint.syntax.collection_methods import COPYING
-from placement_lint.syntax.definitions import class_named, initializer, parameter_named
+from placement_lint.syntax.definitions import (
+    applied,
+    class_named,
+    class_of_receiver,
+    function_of,
+    initializer,
+    parameter_named,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,6 +35,7 @@ _OF_ONE = frozenset({f"{_TORCH}Subset", f"{_TORCH}dataset.Subset"})
 _OF_SEVERAL = frozenset(f"{_TORCH}{name}" for name in ("ConcatDataset", "ChainDataset"))
 _SPLITTING = f"{_TORCH}random_split"
 _IN_ORDER = frozenset(f"torchvision.transforms.{part}Compose" for part in ("", "v2."))
+_REDUCE = "functools.reduce"
 _OF_STEPS = frozenset({"Chain", "Compose", "Pipeline", "Sequential"})
 """Names of classes of which an object calls the functions that it is given, one after the other."""
 _OF_FUNCTION = frozenset(f"torchvision.transforms.{part}Lambda" for part in ("", "v2."))
@@ -164,10 +173,19 @@ def _parts_of_transform(
     if name in _IN_ORDER:
         return listed_items(Arguments(made).get(0, "transforms"), view)
     cls = class_named(made.func, view.names)
-    if cls is None:
-        is_of_steps = (name or "").rpartition(".")[2] in _OF_STEPS
-        return _given_steps(made, view) if is_of_steps else None
-    return _kept_and_looped_over(made, cls, ("__call__",), view) or None
+    if cls is not None:
+        return _kept_and_looped_over(made, cls, ("__call__",), view) or None
+    beside = None if name is None else definition_beside(view.module, name)
+    if beside is not None and isinstance(beside[0], cst.ClassDef):
+        # Rules import this module where LibCST may not be needed; a view of a file loads it.
+        from placement_lint.semantic.file_view import FileView
+
+        there = FileView(beside[1])
+        found = _kept_and_looped_over(made, beside[0], ("__call__",), view, there)
+        if found:
+            return found
+    is_of_steps = (name or "").rpartition(".")[2] in _OF_STEPS
+    return _given_steps(made, view) if is_of_steps else None
 
 
 def _given_steps(made: cst.Call, view: FileView) -> list[cst.BaseExpression] | None:
@@ -216,19 +234,46 @@ def alternatives(node: cst.BaseExpression) -> list[cst.BaseExpression]:
 
 
 def _kept_and_looped_over(
-    made: cst.Call, cls: cst.ClassDef, methods: tuple[str, ...], view: FileView
+    made: cst.Call,
+    cls: cst.ClassDef,
+    methods: tuple[str, ...],
+    view: FileView,
+    there: FileView | None = None,
 ) -> list[cst.BaseExpression]:
-    """Return the items of the arguments that make an object, which its methods call in a loop."""
+    """Return the items of the arguments that make an object, which its methods call in a loop, or
+    by `functools.reduce`. `there`: the file of the class, if that is another one.
+    """
+    there = there or view
     looped = {
         parameter
         for method in methods_of(cls, methods)
-        for loop in view.tree.every(cst.For, below=method)
-        if _calls_each(loop, view) and (parameter := _kept_parameter(loop.iter, view)) is not None
+        for each in _called_in_turn(method, there)
+        if (parameter := _kept_parameter(each, there)) is not None
     }
-    lists = _given_as(made, cls, looped, view)
-    return [*_given_one_by_one(made, cls, looped, view)] + [
+    lists = _given_as(made, cls, looped, there)
+    return [*_given_one_by_one(made, cls, looped, there)] + [
         item for each in lists for item in listed_items(each, view)
     ]
+
+
+def _called_in_turn(method: cst.FunctionDef, view: FileView) -> Iterator[cst.BaseExpression]:
+    """Yield what a method takes functions from, and calls them one after the other."""
+    for each in view.tree.every(cst.For, cst.Call, below=method):
+        if isinstance(each, cst.For):
+            if _calls_each(each, view):
+                yield each.iter
+        elif view.called(each) == _REDUCE and len(each.args) > 1:
+            folding = function_of(each.args[0].value, view.names)
+            parameters = () if folding is None else folding.params.params
+            if folding is not None and len(parameters) == 2 and not each.args[1].star:
+                step = parameters[1].name.value
+                inside = (folding.body, *view.tree.descendants(folding.body))
+                if any(isinstance(x, cst.Call) and _is_called(x, step) for x in inside):
+                    yield each.args[1].value
+
+
+def _is_called(call: cst.Call, name: str) -> bool:
+    return isinstance(call.func, cst.Name) and call.func.value == name
 
 
 def _given_one_by_one(
@@ -260,7 +305,18 @@ def _parameters(cls: cst.ClassDef, view: FileView) -> list[str]:
     if function is not None and function.name.value == "__init__":
         parameters = (*function.params.params[1:], *function.params.kwonly_params)
         return [each.name.value for each in parameters]
-    return []
+    return [*_fields(cls, view)]
+
+
+def _fields(cls: cst.ClassDef, view: FileView) -> dict[str, cst.Annotation]:
+    """Return the fields of a dataclass that has its own ones alone: what it is made with."""
+    # Rules import this module where LibCST may not be needed.
+    from placement_lint.placement.facts.annotations import field_annotations
+
+    names = (view.name(applied(each.decorator, view.names)[0]) for each in cls.decorators)
+    is_record = any((name or "").endswith("dataclass") for name in names)
+    above = (class_named(base.value, view.names) for base in cls.bases)
+    return field_annotations(cls) if is_record and not any(above) else {}
 
 
 def _parameters_called(cls: cst.ClassDef, view: FileView) -> set[str]:
@@ -282,7 +338,13 @@ def methods_of(cls: cst.ClassDef, names: tuple[str, ...]) -> Iterator[cst.Functi
 
 def _kept_parameter(node: cst.BaseExpression, view: FileView) -> str | None:
     """Return the parameter of the initializer that an attribute of the object is, if given."""
-    kept = own_attribute(node, view) if isinstance(node, cst.Attribute) else None
+    if not isinstance(node, cst.Attribute):
+        return None
+    kept = own_attribute(node, view)
+    owner = class_of_receiver(node.value, view.names)
+    name = node.attr.value
+    if kept is None and owner is not None and not is_set_by_class(owner, name, view):
+        return name if name in _fields(owner, view) else None
     if isinstance(kept, cst.Call) and view.called(kept) in COPYING and len(kept.args) == 1:
         kept = kept.args[0].value
     every = () if kept is None else alternatives(kept)
@@ -294,6 +356,5 @@ def _calls_each(loop: cst.For, view: FileView) -> bool:
     """Return whether a loop calls what it takes in turn: `for step in steps: x = step(x)`."""
     target = loop.target
     return isinstance(target, cst.Name) and any(
-        isinstance(call.func, cst.Name) and call.func.value == target.value
-        for call in view.tree.every(cst.Call, below=loop.body)
+        _is_called(call, target.value) for call in view.tree.every(cst.Call, below=loop.body)
     )

@@ -60,7 +60,8 @@ _FILES = 3
 _SOURCES = frozenset(
     f"grain.{part}MapDataset.{name}" for part in ("", "python.") for name in ("range", "source")
 )
-_CONVERTING = frozenset({"jax.numpy.array", "jax.numpy.asarray"})
+_CONVERTING = frozenset({"jax.device_put", "jax.numpy.array", "jax.numpy.asarray"})
+"""What starts the backend of a worker, and makes an array there that hangs when it is read."""
 PREFETCH = "mp_prefetch"
 """The method of a dataset of grain that starts workers."""
 PROCESSES = "num_proc"
@@ -216,9 +217,11 @@ def _of_workers(call: cst.Call, view: FileView, name: str) -> Iterator[FirstComp
         if origin is not None:
             is_certain = is_run and count is not None
             yield FirstComputation(GivenTo.WORKERS, call, origin.what, None, origin, is_certain)
-    for function, is_run in _run_here(given, view):
+    for function, is_run, of in _run_here(given, view):
         is_certain = is_run and count is not None
-        found = _first_in(function, GivenTo.WORKERS, call, view, _computes, is_certain=is_certain)
+        found = _first_in(
+            function, GivenTo.WORKERS, call, view, _computes, is_certain=is_certain, of=of
+        )
         if found is not None:
             yield found
 
@@ -396,18 +399,22 @@ def _transforms(call: cst.Call, view: FileView) -> Iterator[cst.BaseExpression]:
         node = bound if isinstance(bound, cst.BaseExpression) else followed(before, view)
 
 
-def _run_here(given: _Given, view: FileView) -> Iterator[tuple[Function, bool]]:
-    """Yield the functions of this file that a loader's workers call, and if that is certain."""
+def _run_here(
+    given: _Given, view: FileView
+) -> Iterator[tuple[Function, bool, cst.ClassDef | None]]:
+    """Yield the functions of this file that a loader's workers call, and if that is certain, and of
+    a method the class of the object.
+    """
     for each, is_certain in given.functions:
         found = registered(followed(each, view), view)
-        yield from ((made, False) for made in found if isinstance(made, cst.FunctionDef))
+        yield from ((made, False, None) for made in found if isinstance(made, cst.FunctionDef))
         function = _function(each, view)
         # A decorated function may be anything.
         if function is not None and is_as_written(function, view.names):
-            yield function, is_certain
+            yield function, is_certain, class_called(each, view)
     for made, methods, is_certain in given.objects:
-        for method, is_sure in _methods(made, methods, view):
-            yield method, is_certain and is_sure
+        for method, is_sure, of in _methods(made, methods, view):
+            yield method, is_certain and is_sure, of
 
 
 def _run_elsewhere(given: _Given, view: FileView) -> Iterator[tuple[FunctionEffects, bool]]:
@@ -425,13 +432,13 @@ def _run_elsewhere(given: _Given, view: FileView) -> Iterator[tuple[FunctionEffe
 
 def _methods(
     node: cst.BaseExpression, names: tuple[str, ...], view: FileView
-) -> Iterator[tuple[cst.FunctionDef, bool]]:
+) -> Iterator[tuple[cst.FunctionDef, bool, cst.ClassDef]]:
     """Yield the methods of these names that an object has from the class that makes it here, and
-    whether it is that class.
+    whether it is that class, and the class.
     """
     maker = given_by(node, view)
     for made, is_sure in classes_made_by(maker, view):
-        yield from ((method, is_sure) for method in methods_of(made, names))
+        yield from ((method, is_sure, made) for method in methods_of(made, names))
     if parameter_named(maker, view.names) is not None:
         # Rules import this module where LibCST may not be needed.
         from placement_lint.semantic.known_types import KnownTypes
@@ -440,7 +447,8 @@ def _methods(
         types = view.module.fact(KnownTypes)
         known = types.of(maker)
         cls = None if known is None else types.class_here(known)
-        yield from ((method, False) for method in methods_of(cls, names)) if cls else ()
+        if cls is not None:
+            yield from ((method, False, cls) for method in methods_of(cls, names))
 
 
 def _effects(function: cst.BaseExpression, view: FileView) -> FunctionEffects | None:

@@ -33,15 +33,15 @@ class JaxInDataWorker(Rule):
     Finds the first JAX computation in each function that a `torch.utils.data.DataLoader` with
     workers, or a `grain` loader, or `mp_prefetch` of grain, runs in its workers: the `collate_fn`,
     the `worker_init_fn`, the methods of the dataset (`__getitem__`, `__iter__`), what the dataset
-    is given, or takes from a table, and calls (`transform=`, `transform or DEFAULT`, and each
-    step of an object that calls several in order), the operations; and what `map` and
-    `filter` of a Hugging Face dataset run in the processes of `num_proc=`. These are functions,
-    objects and classes of the same file or of another file of the run, where it is reported, and
-    what they call, also where an object of the program holds them, a dict of options
-    (`**options`), or a function of the loader's file returns them, alone or with others.
-    `jnp.array` and `jnp.asarray` count as computations, and so do the items of a dataset
-    `with_format("jax")`, and operators, indices and methods of an array that the dataset holds
-    (`self.images[index]`) or that the file made, where it is certainly one of JAX.
+    is given, or takes from a table, and calls (`transform=`, `transform or DEFAULT`, and each step
+    of an object that calls several in order), the operations; and what `map` and `filter` of a
+    Hugging Face dataset run in the processes of `num_proc=`. These are functions, objects and
+    classes of the same file or of another file of the run, where it is reported, and what they
+    call, also where an object of the program holds them, a dict of options (`**options`), or a
+    function of the loader's file returns them, alone or with others. `jnp.array`, `jnp.asarray` and
+    `jax.device_put` count as computations, and so do the items of a dataset `with_format("jax")`,
+    and operators, indices and methods of an array that the dataset holds (`self.images[index]`) or
+    that the file made, where it is certainly one of JAX.
 
     ## Why is this bad?
     Each worker is a separate process. A forked worker inherits the locks of JAX's threads but not
@@ -92,7 +92,8 @@ class JaxInDataWorker(Rule):
     A conversion is enough: in a forked child, `jnp.array` of a NumPy array hung with JAX 0.7.2,
     0.10.2 and 0.12.0.1, and `jnp.asarray` with the last two. With 0.10.2, an index into an array
     that was made before the fork hung, and so did `-`, `.sum()` and `.T`; `np.asarray` of it,
-    `jax.device_get` and `.shape` did not.
+    `jax.device_get` and `.shape` did not. `jax.device_put` itself returned, but `np.asarray` of
+    what it gave hung.
 
     ## References
     - jax-ml/jax#18852: a forked process of a program that runs JAX may deadlock
