@@ -56,6 +56,8 @@ _MOST_MORE = 8
 """Arguments that a function takes by `*values`, as far as they are counted."""
 _NOT_READ = "!"
 """Before the names of parameters that do not get what else a call passes by name."""
+RECEIVER = "*self"
+"""Stands for the object whose method is called, whatever the method calls it."""
 
 
 def is_formatting(node: cst.CSTNode) -> TypeGuard[cst.BinaryOperation]:
@@ -219,7 +221,8 @@ def parameters_read(
     function: Function, ctx: FileView, *, drawn: bool = False
 ) -> frozenset[int | str]:
     """Return how calls pass what a function always reads on the host, to keep or to show it: by
-    position, the object of a method left out, and by name; see `is_passed_to`.
+    position, the object of a method left out, and by name; see `is_passed_to`. `RECEIVER`: it reads
+    what the object of the method holds.
 
     `drawn`: of a generator, all that it gives is drawn.
     """
@@ -229,7 +232,9 @@ def parameters_read(
         return frozenset()
     kept = _kept_parameters(function, ctx)
     passed = [*function.params.posonly_params, *function.params.params]
+    receiver = ""
     if class_of_method(function, ctx.names) is not None:
+        receiver = passed[0].name.value if passed else ""
         passed = passed[1:]
     names = [each.name.value for each in passed]
     positions = {position for position, name in enumerate(names) if name in kept}
@@ -240,6 +245,8 @@ def parameters_read(
         read |= {*range(len(names), len(names) + _MOST_MORE), *(() if names else ("*",))}
     if named is not None and named.name.value in kept:
         read |= {"**", *(f"{_NOT_READ}{name}" for name in by_name - kept)}
+    if receiver in kept:
+        read.add(RECEIVER)
     return frozenset(read)
 
 

@@ -8,6 +8,7 @@ import libcst as cst
 
 from placement_lint.semantic.followed import assigned_value
 from placement_lint.semantic.loops import loop_around, runs_in_each_iteration
+from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.semantic.passed_on import PASSING_ON, is_used_up, makes_text
 from placement_lint.semantic.tested_names import is_done_sometimes, names_tested
 from placement_lint.semantic.written_files import is_file
@@ -89,7 +90,7 @@ def _passes_on(parent: cst.CSTNode, child: cst.CSTNode, loop: Around, ctx: FileV
         return parent.attr.value in _MORE_OF_NUMPY
     if isinstance(parent, cst.Subscript) and child is not parent.value:
         # A mask takes a part of what was read with it; an index may choose what to do next.
-        return _is_read_too(parent.value, loop, ctx)
+        return _is_read_too(parent.value, loop, ctx) or _is_looked_up(parent, loop, ctx)
     if isinstance(parent, cst.IfExp):
         return child is not parent.test
     if isinstance(parent, cst.GeneratorExp):
@@ -129,6 +130,70 @@ def _is_read_too(node: cst.BaseExpression, loop: Around, ctx: FileView) -> bool:
     ]
     last = max(bound, key=ctx.tree.index, default=None)
     return isinstance(last, cst.Assign) and ctx.called(last.value) in CONVERTING
+
+
+def _is_looked_up(item: cst.Subscript, loop: Around, ctx: FileView) -> bool:
+    """Return whether an item is read from a table of which a loop does nothing but read items.
+
+    After the loop the table is the same: `names[int(label)]`. Not if the item is called.
+    """
+    name, root = dotted(item.value), whole_of(item.value)
+    if not name or not isinstance(root, cst.Name) or not _is_only_read(item, ctx):
+        return False
+    if isinstance(item.value, cst.Attribute) and own_attribute(item.value, ctx) is None:
+        return False
+    scope = ctx.names.scope(root)
+    if any(
+        ctx.tree.contains(each.node) and ctx.tree.is_inside(each.node, loop)
+        for each in ctx.names.bindings(root)
+    ):
+        return False
+    known = ctx.module.fact(_known_tables)
+    key = (id(loop), id(ctx.names.owner(root.value, scope)), name)
+    if key not in known:
+        known[key] = all(
+            _reads_item(use, name.count("."), name, ctx)
+            for use in ctx.names.uses(root.value, scope)
+            if ctx.tree.is_inside(use, loop)
+        )
+    return known[key]
+
+
+def _known_tables(_facts: ModuleFacts) -> dict[tuple[int, int, str], bool]:
+    """Make the store of one file: whether a loop only reads items of what a name stands for."""
+    return {}
+
+
+def _reads_item(use: cst.Name, steps: int, name: str, ctx: FileView) -> bool:
+    """Return whether a use of a table reads an item of it, or its length; or is of another part of
+    its object. `steps`: attributes after the first name of the table.
+    """
+    held: cst.CSTNode = use
+    for _ in range(steps):
+        around = ctx.parent(held)
+        if not isinstance(around, cst.Attribute):
+            # Of the object as a whole anything may be done.
+            return False
+        held = around
+    if dotted(held) != name:
+        return True
+    parent = ctx.parent(held)
+    if isinstance(parent, cst.Arg):
+        return ctx.called(ctx.parent(parent)) == "builtins.len"
+    return isinstance(parent, cst.Subscript) and parent.value is held and _is_only_read(parent, ctx)
+
+
+def _is_only_read(item: cst.Subscript, ctx: FileView) -> bool:
+    """Return whether an item is neither stored, deleted nor called, and no part of it changed."""
+    node: cst.CSTNode = item
+    parent = ctx.parent(node)
+    while isinstance(parent, cst.Subscript) and parent.value is node:
+        node, parent = parent, ctx.parent(parent)
+    if isinstance(parent, cst.Attribute | cst.Del):
+        return False
+    if isinstance(parent, cst.Call) and parent.func is node:
+        return False
+    return not isinstance(node, cst.Subscript) or assigned_by(node, ctx.tree) is None
 
 
 def _keeps(call: cst.CSTNode, ctx: FileView) -> bool:

@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.semantic.compiled_functions import is_compiled, is_compiled_where_defined
+from placement_lint.semantic.compiled_functions import (
+    compiles,
+    is_compiled,
+    is_compiled_where_defined,
+)
 from placement_lint.semantic.own_attributes import derived_classes, part_assigned
 from placement_lint.semantic.program_queries import KnownType
 from placement_lint.syntax.calls import Arguments, is_none, string_value
@@ -25,6 +29,7 @@ from placement_lint.syntax.definitions import (
     class_of_receiver,
     is_generator,
     keeps_fields,
+    named_function,
     only_says_type,
     returns_of,
 )
@@ -388,8 +393,17 @@ class KnownTypes:
         only = self._names.sole_binding(func)
         if only is not None and isinstance(only.node, cst.FunctionDef):
             return self._returned(only.node, steps - 1)
+        if only is not None and isinstance(only.value, cst.Call):
+            return self._of_result(only.value, steps - 1)
         qualified = self._names.qualified(func)
         return None if qualified is None else self._elsewhere(qualified, called=True)
+
+    def _of_result(self, made: cst.Call, steps: int) -> KnownType | None:
+        """Return the type of what a compiled function gives: `step = jax.jit(update)`."""
+        if not is_compiled(made, self._names):
+            return None
+        function = named_function(Arguments(made).get(0, "fun", "func"), self._names)
+        return self._returned(function, steps) if isinstance(function, cst.FunctionDef) else None
 
     def _elsewhere(self, qualified: str, *, called: bool) -> KnownType | None:
         if called and qualified in _MADE_BY:
@@ -412,6 +426,7 @@ class KnownTypes:
         decorators = {
             self._names.qualified(applied(each.decorator, self._names)[0] or each.decorator)
             for each in function.decorators
+            if not compiles(each.decorator, self._names)
         }
         if steps <= 0 or function.asynchronous is not None or not decorators <= _METHOD_DECORATORS:
             return None

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import itertools
-from bisect import bisect_left
 from typing import TYPE_CHECKING, TypeGuard
 
 import libcst as cst
 
 from placement_lint.findings import Confidence, Severity
-from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES, Effect
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Identifier, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import in_host_block, is_pinned_to_cpu
 from placement_lint.rules.transfers.compiled_values import is_compiled_elsewhere
 from placement_lint.rules.transfers.jitted_calls import jitted
 from placement_lint.rules.transfers.program_callees import is_drawn, program_callees
+from placement_lint.rules.transfers.step_results import branches_of, is_looked_into, step_of
 from placement_lint.semantic.elsewhere import effects_of, method_effects, objects_in
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.host_reads import (
+    RECEIVER,
     goes_through_items,
     is_formatting,
     is_passed_to,
@@ -33,18 +33,16 @@ from placement_lint.semantic.host_reads import (
 )
 from placement_lint.semantic.kept_results import is_kept, is_only_called
 from placement_lint.semantic.loops import loop_around, runs_in_each_iteration
-from placement_lint.semantic.object_classes import called_method
+from placement_lint.semantic.object_classes import called_method, method_by_type
 from placement_lint.semantic.passed_on import is_used_up
 from placement_lint.semantic.program_queries import ONLY_READS
 from placement_lint.semantic.returned import only_return
 from placement_lint.semantic.tested_names import names_tested
 from placement_lint.semantic.tracing import TracedFunctions
-from placement_lint.syntax.calls import Arguments, elements_or_self
-from placement_lint.syntax.definitions import function_of
-from placement_lint.syntax.dotted import dotted
+from placement_lint.syntax.definitions import class_of_receiver, function_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from placement_lint.rules.context import Context
     from placement_lint.rules.transfers.program_callees import Callee
@@ -55,15 +53,8 @@ if TYPE_CHECKING:
 
     Around = Loop | cst.FunctionDef
 
-_COMPUTING_METHODS = frozenset(
-    "all any argmax argmin argsort astype clip compute cumsum flatten max mean min prod ravel "
-    "reshape round sort squeeze std sum swapaxes transpose var".split()
-)
-"""Methods of a result that compute with it; `compute` is one of an object with metrics."""
 _MOST_WRAPPERS = 2
 """Functions that hand back what another one gives."""
-_MOST_NAMES = 3
-"""Names of which each stands for what is computed from the next."""
 _CLOCKS = ("time.", "timeit.")
 
 
@@ -76,15 +67,16 @@ class HostSyncInLoop(Rule):
     `f"{loss}"` and other ways to make a text of it, on the result of a jitted or pmapped function,
     or on what is computed from it, or holds it, on every iteration of a loop that also calls that
     function, if the value is only kept or shown: appended, summed up, stored in a list or a
-    dictionary, logged, printed. It may be read for each item, as in `{k: float(v) for k, v in
-    metrics.items()}`, in a loop over names that are written out, and `jax.tree.map(float,
-    metrics)`. It also finds calls of functions, of any file, that do nothing with JAX but
-    `jax.device_get`, and statements that call a function or a method, of any file too, which always
-    reads its argument, only to keep or to show it. The compiled function may come from another
-    file, be one of several that a function of the file returns, be an attribute of an object, be
-    called by one that hands its result back, or be what all callers pass for a parameter. The
-    method that reads may be that of one of the objects in a list (`for callback in self.callbacks:
-    callback.on_step(step, metrics)`).
+    dictionary, logged, printed, or looked up in a table of which the loop only reads items. It may
+    be read for each item, as in `{k: float(v) for k, v in metrics.items()}`, in a loop over names
+    that are written out, and `jax.tree.map(float, metrics)`. It also finds calls of functions, of
+    any file, that do nothing with JAX but `jax.device_get`, and statements that call a function or
+    a method, of any file too, which always reads its argument, or what its object holds, only to
+    keep or to show it. The compiled function may come from another file, be one of several that a
+    function of the file returns, be an attribute of an object, be called by one that hands its
+    result back, or be what all callers pass for a parameter. The method that reads may be that of
+    one of the objects in a list (`for callback in self.callbacks: callback.on_step(step,
+    metrics)`).
 
     ## Why is this bad?
     JAX dispatches work to the device and returns at once, so that the host prepares the next step
@@ -207,7 +199,7 @@ def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
         read = each.value if isinstance(each, cst.Assign) else each
         own = ((what, None) for what in _read(each, ctx))
         for what, passed_as in itertools.chain(own, _passed_elsewhere(each, ctx)):
-            step = _step_of(what, each, loop, steps, ctx)
+            step = step_of(what, each, loop, steps, ctx)
             if step is None or not _is_read_as(passed_as, each, ctx):
                 continue
             if not is_kept(read, loop, ctx) and not _is_kept_by_callee(each, loop, ctx):
@@ -222,13 +214,6 @@ def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
             break
 
 
-def _is_looked_into(assigned: cst.BaseExpression) -> bool:
-    """Return whether what is assigned to a name may be computed of a result, or hold one."""
-    if isinstance(assigned, cst.Dict | cst.List | cst.Tuple | cst.DictComp | cst.ListComp):
-        return True
-    return isinstance(assigned, cst.BinaryOperation | cst.Call | cst.Name | cst.Subscript)
-
-
 def _with_origins(tested: set[str], inside: tuple[cst.CSTNode, ...], ctx: Context) -> set[str]:
     """Return names that a loop tests, with those of which it computes them."""
     computed = [
@@ -237,7 +222,7 @@ def _with_origins(tested: set[str], inside: tuple[cst.CSTNode, ...], ctx: Contex
         if isinstance(each, cst.Assign)
         and len(each.targets) == 1
         and isinstance(each.targets[0].target, cst.Name)
-        and _is_looked_into(each.value)
+        and is_looked_into(each.value)
     ]
     found = set(tested)
     # What is computed of something is mostly computed after it.
@@ -285,7 +270,7 @@ def _called_either_way(loop: Loop, ctx: Context) -> list[cst.Call]:
         return []
     found: list[cst.Call] = []
     for choice in ctx.tree.every(cst.If, below=loop.body):
-        branches = _branches(choice)
+        branches = branches_of(choice)
         if branches and _runs_each_time(choice, loop, ctx):
             calls = [
                 [
@@ -301,15 +286,6 @@ def _called_either_way(loop: Loop, ctx: Context) -> list[cst.Call]:
             if len(calls) == len(branches) and all(calls):
                 found += (call for branch in calls for call in branch)
     return found
-
-
-def _branches(choice: cst.If) -> list[cst.BaseSuite]:
-    """Return the blocks of an `if` with an `else`; none where there may be no one that runs."""
-    blocks, other = [choice.body], choice.orelse
-    while isinstance(other, cst.If):
-        blocks.append(other.body)
-        other = other.orelse
-    return [] if other is None else [*blocks, other.body]
 
 
 def _runs_on_device(call: cst.Call, ctx: Context, wrappers: int = _MOST_WRAPPERS) -> bool:
@@ -366,7 +342,7 @@ def _returns_results(function: cst.FunctionDef, ctx: Context, wrappers: int) -> 
         return False
     if any(_waited_for(each, function, steps, ctx) for each in own):
         return False
-    known = [_step_of(part, only, function, steps, ctx) is not None for part in parts]
+    known = [step_of(part, only, function, steps, ctx) is not None for part in parts]
     # What else is an array is computed by then as well: which part is read later is not known.
     return any(known) and all(
         is_step or ctx.flow.is_array(part) for is_step, part in zip(known, parts, strict=True)
@@ -378,7 +354,7 @@ def _waited_for(node: Reading, loop: Around, steps: set[int], ctx: Context) -> s
     parts = (*ctx.tree.descendants(node),) if isinstance(node, cst.Call) else ()
     if not any(_says_to_wait(part, ctx) for part in parts):
         return set()
-    found = (_step_of(part, node, loop, steps, ctx) for part in parts if isinstance(part, cst.Name))
+    found = (step_of(part, node, loop, steps, ctx) for part in parts if isinstance(part, cst.Name))
     return {id(step) for step in found if step is not None}
 
 
@@ -416,12 +392,17 @@ def _read_by_callee(node: cst.Call, ctx: Context) -> Iterator[cst.BaseExpression
     if ctx.called(node) is not None:
         return
     function = function_of(node.func, ctx.names) or called_method(node.func, ctx)
+    if function is None and isinstance(node.func, cst.Attribute):
+        is_own = class_of_receiver(node.func.value, ctx.names) is not None
+        function = None if is_own else method_by_type(node.func, ctx)
     if function is None:
         return
     read = parameters_read(function, ctx) or (
         parameters_read(function, ctx, drawn=True) if is_used_up(node, ctx) else frozenset()
     )
     yield from (value for value, passed_as in _passed(node) if is_passed_to(read, passed_as))
+    if RECEIVER in read and isinstance(node.func, cst.Attribute):
+        yield node.func.value
 
 
 def _passed(node: cst.Call) -> Iterator[tuple[cst.BaseExpression, int | str]]:
@@ -453,6 +434,8 @@ def _passed_elsewhere(
         return
     if function_of(node.func, ctx.names) is None and called_method(node.func, ctx) is None:
         yield from _passed(node)
+        if isinstance(node.func, cst.Attribute):
+            yield node.func.value, RECEIVER
 
 
 def _is_read_as(passed_as: int | str | None, node: Reading, ctx: Context) -> bool:
@@ -469,180 +452,6 @@ def _is_read_as(passed_as: int | str | None, node: Reading, ctx: Context) -> boo
     every = (parameters_read(each.function, each.there) for each in program_callees(node, ctx))
     known = [is_passed_to(each, passed_as) for each in every]
     return any(known) if is_drawn(node.func, ctx) else bool(known) and all(known)
-
-
-def _step_of(
-    what: cst.BaseExpression,
-    read: cst.CSTNode,
-    loop: cst.CSTNode,
-    steps: set[int],
-    ctx: Context,
-    names: int = _MOST_NAMES,
-    *,
-    is_part: bool = False,
-) -> cst.CSTNode | None:
-    """Return the jitted call of the same iteration that an expression is a result of, or a
-    part of, or that it holds. `loop`: that, or a function. `is_part`: of what is written out in
-    it, only some is asked for.
-    """
-    inner: cst.BaseExpression | None = what
-    while inner is not None:
-        what = inner
-        if isinstance(what, cst.Attribute) and what.attr.value in METADATA_ATTRIBUTES:
-            return None
-        if isinstance(what, cst.Attribute) and (kept := _assigned(what, read, loop, ctx)):
-            return kept if id(kept) in steps else None
-        if is_part and isinstance(what, cst.Dict | cst.List | cst.Tuple):
-            return None
-        operands = _operands(what, ctx)
-        if operands is not None:
-            found = (_step_of(each, read, loop, steps, ctx, names) for each in operands)
-            return next((step for step in found if step is not None), None)
-        is_part = is_part or isinstance(what, cst.Subscript | cst.Attribute)
-        inner = _in_part_of(what, steps, ctx)
-    if isinstance(what, cst.Call):
-        return what if id(what) in steps else None
-    if not isinstance(what, cst.Name):
-        return None
-    return _step_of_name(what, read, loop, steps, ctx, names, is_part=is_part)
-
-
-def _operands(what: cst.BaseExpression, ctx: Context) -> Sequence[cst.BaseExpression] | None:
-    """Return what an expression computes with, or holds, of which one may be a result; None: it
-    does not.
-    """
-    if isinstance(what, cst.Dict | cst.List | cst.Tuple):
-        return [element.value for element in what.elements]
-    if isinstance(what, cst.Call) and _is_computation(what, ctx):
-        return Arguments(what).values
-    if isinstance(what, cst.BinaryOperation):
-        return [what.left, what.right]
-    if isinstance(what, cst.Comparison):
-        return [what.left, *(each.comparator for each in what.comparisons)]
-    return None
-
-
-def _in_part_of(
-    what: cst.BaseExpression, steps: set[int], ctx: Context
-) -> cst.BaseExpression | None:
-    """Return what an expression takes a part of, or computes with alone; None: of nothing."""
-    if isinstance(what, cst.Subscript | cst.Attribute):
-        return what.value
-    if isinstance(what, cst.UnaryOperation):
-        return what.expression
-    if isinstance(what, cst.DictComp):
-        return what.value
-    if isinstance(what, cst.ListComp):
-        return what.elt
-    if not isinstance(what, cst.Call) or id(what) in steps:
-        return None
-    is_method = isinstance(what.func, cst.Attribute) and ctx.called(what) is None
-    if not is_method or not isinstance(what.func, cst.Attribute):
-        return None
-    return what.func.value if what.func.attr.value in _COMPUTING_METHODS else None
-
-
-def _step_of_name(
-    what: cst.Name,
-    read: cst.CSTNode,
-    loop: cst.CSTNode,
-    steps: set[int],
-    ctx: Context,
-    names: int,
-    *,
-    is_part: bool,
-) -> cst.CSTNode | None:
-    """Return the jitted call that a name stands for, by what binds it last before it is read."""
-    bound = _bound_before(what, read, loop, ctx)
-    last = max(bound, key=ctx.tree.index, default=None)
-    drawn = last.iter if isinstance(last, cst.For | cst.CompFor) else None
-    of = None if drawn is None or last is loop else whose_items(drawn)
-    if of is not None and last is not None:
-        return _step_of(of, last, loop, steps, ctx, names - 1) if names else None
-    value = last.value if isinstance(last, cst.Assign) else None
-    if value is not None and id(value) in steps:
-        return value if _is_bound_either_way(last, read, loop, bound, steps, ctx) else None
-    if names == 0 or not isinstance(last, cst.Assign):
-        return None
-    if value is None or not _is_looked_into(value):
-        return None
-    if not all(isinstance(each.target, cst.Name | cst.Tuple) for each in last.targets):
-        return None
-    return _step_of(value, last, loop, steps, ctx, names - 1, is_part=is_part)
-
-
-def _bound_before(
-    what: cst.Name, read: cst.CSTNode, loop: cst.CSTNode, ctx: Context
-) -> list[cst.CSTNode]:
-    """Return what binds a name in a loop before it is read there."""
-
-    def is_before(node: cst.CSTNode) -> bool:
-        if isinstance(node, cst.CompFor):
-            return True
-        is_around = ctx.tree.is_inside(read, node) and not isinstance(node, cst.For)
-        return ctx.tree.index(node) < ctx.tree.index(read) and not is_around
-
-    nodes = (binding.node for binding in ctx.names.bindings(what))
-    return [
-        node
-        for node in nodes
-        if ctx.tree.contains(node) and ctx.tree.is_inside(node, loop) and is_before(node)
-    ]
-
-
-def _is_bound_either_way(
-    binding: cst.CSTNode | None,
-    read: cst.CSTNode,
-    loop: cst.CSTNode,
-    bound: list[cst.CSTNode],
-    steps: set[int],
-    ctx: Context,
-) -> bool:
-    """Return whether all branches of an `if` bind to a step what one of them does."""
-    for around in () if binding is None else ctx.ancestors(binding):
-        if around is loop or ctx.tree.is_inside(read, around):
-            break
-        if isinstance(around, cst.If):
-            assigned = [
-                each for each in bound if isinstance(each, cst.Assign) and id(each.value) in steps
-            ]
-            if not all(
-                any(ctx.tree.is_inside(each, branch) for each in assigned)
-                for branch in _branches(around)
-            ):
-                return False
-    return True
-
-
-def _assigned(
-    node: cst.Attribute, read: cst.CSTNode, loop: cst.CSTNode, ctx: Context
-) -> cst.BaseExpression | None:
-    """Return what a loop has assigned to an attribute before it is read: `self.state, loss = …`."""
-    known = ctx.module.fact(_known_assignments)
-    if id(loop) not in known:
-        by_name: dict[str, list[cst.Assign]] = {}
-        for statement in ctx.tree.every(cst.Assign, below=loop):
-            for target in statement.targets:
-                for part in elements_or_self(target.target):
-                    if isinstance(part, cst.Attribute) and (name := dotted(part)):
-                        by_name.setdefault(name, []).append(statement)
-        known[id(loop)] = by_name
-    assignments = known[id(loop)].get(dotted(node), [])
-    before = bisect_left(assignments, ctx.tree.index(read), key=ctx.tree.index)
-    # What is read may be in the last of these itself.
-    found = (each for each in reversed(assignments[:before]) if not ctx.tree.is_inside(read, each))
-    return next((each.value for each in found), None)
-
-
-def _known_assignments(_facts: ModuleFacts) -> dict[int, dict[str, list[cst.Assign]]]:
-    """Make the store of one file: what each loop assigns to attributes, by their dotted names."""
-    return {}
-
-
-def _is_computation(call: cst.Call, ctx: Context) -> bool:
-    """Return whether a call computes with its arguments, and not just looks at their shapes."""
-    row = ctx.names.row(call.func)
-    return row is not None and row.effect in {Effect.COMPUTE, Effect.CONVERT, Effect.COPY}
 
 
 def _bound_names(call: cst.Call, ctx: Context) -> set[str]:
