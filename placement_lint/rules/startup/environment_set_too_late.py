@@ -8,7 +8,7 @@ import libcst as cst
 
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.jaxmodel.environment import VARIABLES, Read
-from placement_lint.jaxmodel.startup import FLAG_SETTERS, LATE_OPTIONS
+from placement_lint.jaxmodel.startup import DEAD_VARIABLES, FLAG_SETTERS
 from placement_lint.prefilter.conditions import (
     SETS_VARIABLES,
     AllOf,
@@ -18,19 +18,16 @@ from placement_lint.prefilter.conditions import (
     Uses,
 )
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.startup.child_processes import starts_data_workers, starts_processes
-from placement_lint.semantic.enclosing import is_asserted_to_fail, is_in_test
+from placement_lint.rules.startup.inert_settings import problem_of
+from placement_lint.rules.startup.late_settings import is_excused, too_late
 from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.module_summary import Kind
-from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.syntax.calls import string_value
 from placement_lint.syntax.environ import settings
-from placement_lint.syntax.programs import has_main_guard
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
-
-_BEFORE_TESTS = frozenset({"setUpClass", "setUpModule", "setup_class", "setup_module"})
 
 
 class EnvironmentSetTooLate(Rule):
@@ -76,8 +73,8 @@ class EnvironmentSetTooLate(Rule):
 
     ## Fix safety
     Unsafe: the line is moved above the first import of jax in its block, where it has an effect for
-    the first time. No fix if the value is not a literal, if a comment would move with it, or if the
-    import is elsewhere.
+    the first time. No fix if the value is not a literal or is one that JDP508 reports there, if a
+    comment would move with it, or if the import is elsewhere.
 
     ## What it does not flag
     `XLA_FLAGS` and similar variables between `import jax` and the first use of JAX, which works.
@@ -85,8 +82,8 @@ class EnvironmentSetTooLate(Rule):
     or their memory in a file that makes a loader of PyTorch with workers. Tests that set a
     variable. A variable whose option the same file also sets by `jax.config.update`, in time. A
     line that is guarded by `sys.modules`, or followed by code that reloads modules. Variables that
-    JAX is not known to read, or that no version reads which `target-jax` or the project's
-    dependency on jax supports.
+    JAX is not known to read, or has no use for (JDP508), or that no version reads which
+    `target-jax` or the project's dependency on jax supports.
 
     ## Verified by
     The proof sets `JAX_ENABLE_X64` after the import and gets 32-bit numbers. Set before the import,
@@ -132,96 +129,27 @@ class EnvironmentSetTooLate(Rule):
 
 def _check(node: cst.Assign | cst.AugAssign | cst.Call, ctx: Context) -> None:
     for setting in settings(node, ctx.names):
-        variable = VARIABLES.get(setting.name)
-        if variable is None or not ctx.target.meets(variable.since, variable.until):
+        # Those that are read in vain have no effect anywhere: JDP508.
+        late = None if setting.name in DEAD_VARIABLES else too_late(node, setting.name, ctx)
+        if late is None:
             continue
-        if variable.read is Read.IMPORT:
-            event = timeline(ctx.module).first_before(node, Kind.IMPORTS)
-            what = "JAX reads it while it is imported"
-        else:
-            event = timeline(ctx.module).before(node, Kind.STARTS)
-            what = "it is read when the backend starts"
-        if event is None or _is_excused(node, setting.name, ctx):
-            continue
+        added = node.value if isinstance(node, cst.AugAssign) else None
+        is_usable = problem_of(setting, added, ctx) is None
         ctx.report(
             node,
-            f"{setting.name} is set after {event.where}, which is too late: {what}, and never "
-            "again",
-            fix=_plan(node, ctx),
+            f"{setting.name} is set after {late.event.where}, which is too late: {late.reason}, "
+            "and never again",
+            fix=_plan(node, ctx) if is_usable else None,
         )
         return
     if isinstance(node, cst.Call) and ctx.called(node) in FLAG_SETTERS:
         event = timeline(ctx.module).before(node, Kind.STARTS)
-        if event is not None and not _is_excused(node, "XLA_FLAGS", ctx):
+        if event is not None and not is_excused(node, "XLA_FLAGS", ctx):
             ctx.report(
                 node,
                 f"XLA_FLAGS is set after {event.where}, which is too late: it is read when the "
                 "backend starts, and never again",
             )
-
-
-def _is_excused(node: cst.CSTNode, variable: str, ctx: Context) -> bool:
-    return (
-        ctx.module.fact(starts_processes)
-        or (_is_of_workers(variable) and ctx.module.fact(starts_data_workers))
-        or is_asserted_to_fail(node, ctx)
-        or (is_in_test(node, ctx) and not _is_program(ctx) and _is_in_one_test(node, ctx))
-        or any(_configures(call, variable, ctx) for call in ctx.calls_of("jax.config.update"))
-        or bool(ctx.calls_of("importlib.reload"))
-        or any(
-            isinstance(ancestor, cst.If) and _mentions_modules(ancestor.test, ctx)
-            for ancestor in ctx.ancestors(node)
-        )
-    )
-
-
-def _is_of_workers(variable: str) -> bool:
-    """Return whether a variable may be meant to keep data workers off the accelerator."""
-    return variable.startswith(("JAX_PLATFORM", "CUDA_", "XLA_PYTHON_CLIENT_"))
-
-
-def _configures(call: cst.Call, variable: str, ctx: Context) -> bool:
-    """Return whether a call sets the option of a variable, and not too late itself (JDP502)."""
-    if not any(string_value(argument.value) == variable.lower() for argument in call.args[:1]):
-        return False
-    is_late = variable.lower() in LATE_OPTIONS
-    return not is_late or timeline(ctx.module).before(call, Kind.STARTS) is None
-
-
-def _is_program(ctx: Context) -> bool:
-    """Return whether a file in a folder of tests is a program, such as a benchmark, with none."""
-    functions = ctx.tree.every(cst.FunctionDef)
-    return has_main_guard(ctx.tree.module) and not any(
-        each.name.value.startswith("test") for each in functions
-    )
-
-
-def _is_in_one_test(node: cst.CSTNode, ctx: Context) -> bool:
-    """Return whether a node is in a function that does not run before all tests.
-
-    A test may set a variable to see what the code does that reads it.
-    """
-    function = ctx.function(node)
-    if not isinstance(function, cst.FunctionDef):
-        return function is not None
-    if function.name.value.startswith("pytest_") or function.name.value in _BEFORE_TESTS:
-        return False
-    fixtures = (
-        each.decorator for each in function.decorators if isinstance(each.decorator, cst.Call)
-    )
-    return not any(
-        ctx.called(fixture) == "pytest.fixture"
-        and string_value(Arguments(fixture).get(None, "scope")) in {"module", "package", "session"}
-        for fixture in fixtures
-    )
-
-
-def _mentions_modules(test: cst.BaseExpression, ctx: Context) -> bool:
-    return any(
-        ctx.name(inner) == "sys.modules"
-        for inner in (test, *ctx.tree.descendants(test))
-        if isinstance(inner, cst.Attribute | cst.Name)
-    )
 
 
 def _plan(node: cst.CSTNode, ctx: Context) -> FixPlan | None:
