@@ -67,7 +67,7 @@ class Instantiation:
         if maker is not None and (made := self._made_by(maker, node, cls, passed, state)):
             return made
         instance = Instance(cls, self.on.module.place(node), nth=program.nth)
-        self._initialize(instance, node, passed, state, is_new=True)
+        self._initialize(instance, node, passed, state)
         return value(instance)
 
     def _made_by(
@@ -78,6 +78,7 @@ class Instantiation:
         They may have been there before. Python runs the initializer of each of that class.
         """
         program = self.on.program
+        earlier = state.copy()
         made = self._method_called(maker, value(Class(cls)), passed, state, node)
         if not made or not all(
             isinstance(atom, Instance) and cls in program.classes.bases(atom.cls) for atom in made
@@ -85,7 +86,7 @@ class Instantiation:
             return None
         for atom in in_order(made):
             if isinstance(atom, Instance):
-                self._initialize(atom, node, passed, state, is_new=False)
+                self._initialize(atom, node, passed, state, earlier)
         return made
 
     def new_objects(self, node: cst.CSTNode, classes: Value, state: State) -> Value:
@@ -108,17 +109,18 @@ class Instantiation:
         node: cst.CSTNode,
         passed: CallArguments,
         state: State,
-        *,
-        is_new: bool,
+        earlier: State | None = None,
     ) -> None:
-        """Run the initializer of an object."""
+        """Run the initializer of an object. `earlier`: what held before `__new__` gave it."""
         program, cls = self.on.program, instance.cls
+        is_new = earlier is None
         if is_new:
             program.objects.made(instance)
+        there_before = (state if earlier is None else earlier).variables
         before = {
             name: held
             for name in program.objects.attribute_names(instance)
-            if (held := state.variables.get((instance, name))) is not None
+            if (held := there_before.get((instance, name))) is not None
         }
         collections = program.classes.collections
         if is_new:
