@@ -30,16 +30,15 @@ def meta_fields(call: cst.Call) -> set[str]:
     return {name for name in names if name is not None}
 
 
-def only_static(classes: Sequence[cst.ClassDef]) -> frozenset[str]:
-    """Return the names that only static fields of these classes have."""
-    of_class = [static_fields(node) for node in classes]
-    others = {
-        field
-        for node, static in zip(classes, of_class, strict=True)
-        for field, _ in _fields(node)
-        if field not in static
-    }
-    return frozenset(name for static in of_class for name in static) - others
+def static_and_others(classes: Sequence[cst.ClassDef]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names of static fields of these classes, and those of their other fields."""
+    static: set[str] = set()
+    others: set[str] = set()
+    for node in classes:
+        own = static_fields(node)
+        static |= own
+        others.update(field for field, _ in _fields(node) if field not in own)
+    return frozenset(static), frozenset(others)
 
 
 def _fields(node: cst.ClassDef) -> list[tuple[str, bool]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from placement_lint.jaxmodel.donation import METADATA, TRANSPOSED
-from placement_lint.placement.facts.static_fields import only_static
+from placement_lint.placement.facts.static_fields import static_and_others
 from placement_lint.semantic.beside import definition_beside
 from placement_lint.semantic.donation.buffers import Buffers, Nature, Surety
 from placement_lint.semantic.donation.callables import (
@@ -47,9 +47,17 @@ MOST_FILES = 24
 """Of a program, in all of which code is executed that has to do with donation."""
 
 
+def _fields(facts: ModuleFacts) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names of static fields of the classes of a file, and those of other fields."""
+    return static_and_others([*facts.tree.every(cst.ClassDef)])
+
+
 def _static_names(facts: ModuleFacts) -> frozenset[str]:
-    """Return the names that only static fields of the classes of a file have."""
-    return only_static([*facts.tree.every(cst.ClassDef)])
+    """Return the names that only static fields of the classes of a small program have."""
+    every = facts.siblings.values() if len(facts.siblings) <= MOST_FILES else [facts]
+    found = [each.fact(_fields) for each in every]
+    others = frozenset[str]().union(*(other for _, other in found))
+    return frozenset[str]().union(*(static for static, _ in found)) - others
 
 
 class OutOfStepsError(Exception):
@@ -61,7 +69,7 @@ class DonationExpressions(DonationReadings, ABC):
 
     def __init__(self, facts: ModuleFacts) -> None:
         super().__init__(facts)
-        self._static = facts.fact(_static_names)
+        self._static = _static_names(facts)
         self.branches = {}
         self._outer: dict[tuple[int, str], Things] = {}
         self._resolving: set[tuple[int, str]] = set()
