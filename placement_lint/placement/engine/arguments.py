@@ -25,7 +25,12 @@ from placement_lint.placement.domain.values import (
     sole,
     value,
 )
-from placement_lint.placement.facts.annotations import Annotated, annotated, annotated_or_none
+from placement_lint.placement.facts.annotations import (
+    Annotated,
+    annotated,
+    annotated_items,
+    annotated_or_none,
+)
 from placement_lint.placement.facts.decorators import method_kind
 from placement_lint.syntax.calls import is_none
 
@@ -221,6 +226,9 @@ def _as_annotated(param: cst.Param, module: Module) -> Value | None:
     held = _AS_ANNOTATED.get(annotated(annotation, names))
     if held is not None and (default is None or not is_none(default)):
         return held
+    items = annotated_items(annotation, names) if default is None else None
+    if items is not None and items[0] is Annotated.NUMPY:
+        return value(Mapping((), HOST) if items[1] else Sequence(None, HOST))
     is_device = annotated_or_none(annotation, names) is Annotated.DEVICE
     return device_or_none() if is_device else None
 

@@ -29,6 +29,7 @@ from placement_lint.placement.engine.narrowing import (
     tested_names,
     tested_type,
 )
+from placement_lint.placement.engine.typed_objects import as_stated
 from placement_lint.syntax.calls import literal_value
 
 if TYPE_CHECKING:
@@ -188,6 +189,9 @@ def _attributes(
         for atom in held
         if isinstance(atom, Instance | Sequence) and is_instance(atom, kind, names) is not False
     )
+    if not objects:
+        stated = as_stated(on, node.cls, held, state)
+        objects = frozenset(atom for atom in stated if isinstance(atom, Instance))
     classes = on.program.classes
 
     def attribute(name: str) -> Value:

@@ -23,6 +23,7 @@ from placement_lint.placement.domain.values import (
 from placement_lint.placement.engine.entered_contexts import EnteredContexts
 from placement_lint.placement.engine.frames import Yielded
 from placement_lint.placement.engine.patterns import bind_pattern, matched
+from placement_lint.placement.engine.typed_objects import as_stated
 from placement_lint.syntax.import_statements import modules_named, names_bound
 
 if TYPE_CHECKING:
@@ -185,6 +186,7 @@ class Statements:
     def annotated(self, node: cst.AnnAssign, state: State) -> State:
         if node.value is not None:
             held = self.expressions.evaluate(node.value, state)
+            held = as_stated(self.expressions, node.annotation.annotation, held, state)
             if isinstance(node.target, cst.Name):
                 held = self.expressions.targets.bound(node.value, held, state)
             self.expressions.targets.assign(node.target, held, state)

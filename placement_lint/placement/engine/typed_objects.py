@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import libcst as cst
 from placement_lint.placement.domain.program_values import Class, Instance
 from placement_lint.placement.domain.values import (
     NONE,
+    UNKNOWN,
     Mapping,
     Sequence,
     Value,
@@ -21,6 +23,7 @@ from placement_lint.placement.facts.annotations import (
     alternatives,
     classes_by_parameter,
     item_type,
+    stated_types,
     without_metadata,
 )
 from placement_lint.syntax.calls import is_none, string_value
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.state import State
-    from placement_lint.placement.engine.protocols import Interpreter
+    from placement_lint.placement.engine.protocols import Evaluator, Interpreter
     from placement_lint.placement.facts.module import Module
 
 
@@ -50,6 +53,22 @@ class _Typed:
         return one | NONE if self.is_optional else one
 
 
+def as_stated(on: Evaluator, stated: cst.BaseExpression, held: Value, state: State) -> Value:
+    """Return what something is of which a function that no code calls says the class, where nothing
+    else is known of it: an object as all that were made of the class left it.
+    """
+    if held != UNKNOWN or not isinstance(stated, cst.Name | cst.Attribute):
+        return held
+    only = sole(on.evaluate(stated, state))
+    if not isinstance(only, Class):
+        return held
+    receiver = Instance(only.place, only.place)
+    # What calls the function has bound them.
+    names = {name for _, name in on.program.now.attributes_of(only.place)}
+    is_bound = any(state.variables.get((receiver, name)) is not None for name in sorted(names))
+    return value(receiver) if is_bound else held
+
+
 class TypedObjects:
     """What parameters hold whose annotation is a class of the program of which there are objects.
 
@@ -65,6 +84,9 @@ class TypedObjects:
     def given(self, module: Module, node: cst.CSTNode, state: State) -> dict[str, Value]:
         """Return the objects by parameter, each as all that were made of its class left it."""
         found: dict[str, Value] = {}
+        for cls in self._stated(module, node, state):
+            if self._made(cls):
+                self._bind(Instance(cls, cls), state)
         for parameter, typed in self._typed(module, node, state):
             if self._made(typed.cls):
                 receiver = Instance(typed.cls, typed.cls)
@@ -81,7 +103,17 @@ class TypedObjects:
 
     def waits(self, module: Module, node: cst.CSTNode, state: State) -> bool:
         """Return whether an object is passed of which none was made so far."""
-        return any(not self._made(each.cls) for _, each in self._typed(module, node, state))
+        typed = (each.cls for _, each in self._typed(module, node, state))
+        every = itertools.chain(typed, self._stated(module, node, state))
+        return any(not self._made(cls) for cls in every)
+
+    def _stated(self, module: Module, node: cst.CSTNode, state: State) -> Iterator[Place]:
+        """Yield the classes that a function says of what it has, other than parameters."""
+        if isinstance(node, cst.FunctionDef):
+            for stated in stated_types(node, module.tree, module.names):
+                cls = self._class_named(module, stated, state)
+                if cls is not None:
+                    yield cls
 
     def _typed(
         self, module: Module, node: cst.CSTNode, state: State

@@ -72,6 +72,19 @@ def annotated_or_none(annotation: cst.Annotation | None, names: Names) -> Annota
     return _said(others[0], names) if len(others) == 1 else None
 
 
+def annotated_items(
+    annotation: cst.Annotation | None, names: Names
+) -> tuple[Annotated, bool] | None:
+    """Return what an annotation says of the items of a list, or of the values of a dict: then True.
+
+    None where it says nothing of them, or allows something else.
+    """
+    every = [without_metadata(each, names) for each in alternatives(annotation, names)]
+    items = item_type(every[0], names) if len(every) == 1 else None
+    said = None if items is None else _said(items[0], names)
+    return None if items is None or said is None else (said, items[1])
+
+
 def _said(node: cst.BaseExpression, names: Names) -> Annotated | None:
     """Return what a type in an annotation says."""
     for _ in range(3):
@@ -196,6 +209,27 @@ def classes_by_parameter(tree: Tree, names: Names) -> dict[str, cst.BaseExpressi
         for name, node in found.items()
         if name not in several and names.qualified(node) not in _PLAIN
     }
+
+
+_CASTING = frozenset({"typing.cast", "typing_extensions.cast"})
+
+
+def stated_types(
+    function: cst.FunctionDef, tree: Tree, names: Names
+) -> Iterator[cst.BaseExpression]:
+    """Yield the names of the classes that a function says of what it has, other than parameters:
+    `cast(State, x)`, `state: State = x`, `case State(rate=rate)`.
+    """
+    for node in tree.every(cst.Call, cst.AnnAssign, cst.MatchClass, below=function.body):
+        if isinstance(node, cst.AnnAssign):
+            said: cst.CSTNode | None = None if node.value is None else node.annotation.annotation
+        elif isinstance(node, cst.MatchClass):
+            said = node.cls
+        else:
+            is_cast = bool(node.args) and names.qualified(node.func) in _CASTING
+            said = node.args[0].value if is_cast else None
+        if isinstance(said, cst.Name | cst.Attribute):
+            yield said
 
 
 def field_annotations(cls: cst.ClassDef) -> dict[str, cst.Annotation]:

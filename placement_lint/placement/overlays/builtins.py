@@ -49,7 +49,11 @@ from placement_lint.placement.engine.arguments import CallArguments
 from placement_lint.placement.engine.iteration import first_devices
 from placement_lint.placement.overlays.higher_order import apply
 from placement_lint.placement.overlays.jax_devices import devices_of
-from placement_lint.placement.overlays.jax_sharding import array_of_devices, saw_bound_specs
+from placement_lint.placement.overlays.jax_sharding import (
+    array_of_devices,
+    devices_reshaped,
+    saw_bound_specs,
+)
 from placement_lint.placement.overlays.registry import LibraryCall, models
 from placement_lint.syntax.calls import text_at_end
 from placement_lint.syntax.collection_methods import COPYING
@@ -70,6 +74,9 @@ _PLAIN_BUILTINS = frozenset({
 def numpy_function(call: LibraryCall) -> Value:
     """Apply a NumPy function: most convert, some call the array's own method."""
     operands = call.operands()
+    grid = devices_reshaped(call, operands) if call.name == "numpy.reshape" else None
+    if grid is not None:
+        return grid
     if call.name in transfer.NUMPY_DISPATCHING and operands:
         first = operands[0][1]
         if any(isinstance(atom, Array) for atom in first):

@@ -329,6 +329,17 @@ def array_of_devices(call: LibraryCall, operands: list[Operand]) -> Value | None
     return None if grid is None else value(grid)
 
 
+def devices_reshaped(call: LibraryCall, operands: list[Operand]) -> Value | None:
+    """`np.reshape(jax.devices(), (2, -1))`: None where something else is in it."""
+    made = array_of_devices(call, operands)
+    grid = None if made is None else grid_of(made)
+    if grid is None:
+        return None
+    shape = call.arguments.get(1, "shape", "newshape")
+    known = None if shape is None else shape_of([shape], call.on.names, call.evaluate)
+    return value(reshaped(grid, known))
+
+
 def _sizes(
     shape: cst.BaseExpression | None, names: tuple[str | None, ...] | None, call: LibraryCall
 ) -> tuple[int | None, ...] | None:

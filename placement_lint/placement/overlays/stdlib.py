@@ -30,6 +30,7 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.arguments import CallArguments
+from placement_lint.placement.engine.typed_objects import as_stated
 from placement_lint.placement.overlays.higher_order import apply
 from placement_lint.placement.overlays.registry import LibraryCall, ObjectCall, models, objects
 from placement_lint.syntax.calls import integer_value, literal_value
@@ -304,9 +305,11 @@ def assert_type(call: LibraryCall) -> Value:
 
 @models("typing.cast", "typing_extensions.cast")
 def cast(call: LibraryCall) -> Value:
-    """`typing.cast(t, x)`: x itself."""
-    given = call.arguments.get(1, "val")
-    return UNKNOWN if given is None else call.argument(given)
+    """`typing.cast(t, x)`: x itself, which is of that type."""
+    stated, given = call.arguments.get(0, "typ"), call.arguments.get(1, "val")
+    if stated is None or given is None:
+        return UNKNOWN
+    return as_stated(call.on, stated, call.argument(given), call.state)
 
 
 @models("functools.update_wrapper")
