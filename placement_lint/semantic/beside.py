@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.calls import Arguments
 
+_LIBRARIES = ("builtins.", "jax.", "numpy.")
 _MOST_IMPORTS = 8
 """Files that hand a name on before the one that defines it."""
 
@@ -54,7 +55,21 @@ def transform_applied(
     arguments that the partial passes.
     """
     name = None if node is None else facts.names.qualified(node)
-    beside = None if name is None or len(facts.siblings) < 2 else definition_beside(facts, name)
+    if name is None or len(facts.siblings) < 2 or name.startswith(_LIBRARIES):
+        return name, []
+    known = facts.fact(_known_partials)
+    if name not in known:
+        known[name] = _partial_beside(name, facts)
+    return known[name]
+
+
+def _known_partials(_facts: ModuleFacts) -> dict[str, tuple[str, list[Arguments]]]:
+    """Make the store of one file: what the names of other files are partials of."""
+    return {}
+
+
+def _partial_beside(name: str, facts: ModuleFacts) -> tuple[str, list[Arguments]]:
+    beside = definition_beside(facts, name)
     if beside is None or not isinstance(beside[0], cst.Assign):
         return name, []
     made, there = beside[0].value, beside[1]
@@ -71,5 +86,6 @@ def transform_called(call: cst.Call, facts: ModuleFacts) -> str | None:
     a `functools.partial` may be one of another file.
     """
     name = transforming(call, facts.names)
-    found = transform_applied(call.func, facts)[0]
-    return name if found is None else found
+    if name is None or len(facts.siblings) < 2 or name.startswith(_LIBRARIES):
+        return name
+    return transform_applied(call.func, facts)[0] or name
