@@ -154,6 +154,21 @@ class Leaf(NamedTuple):
     """What several containers, of which one is around it, have where it is in one of them, if there
     it is one of several things too: one of these surely is in the tree."""
 
+    @property
+    def is_one_of_several(self) -> bool:
+        """Whether another one may be in its place."""
+        return len(self.among) > 1 or not self.is_sure
+
+    @property
+    def alternatives(self) -> Things | None:
+        """What it is one of, of which one surely is in the tree; None: nothing, or not known."""
+        if not self.is_one_of_several:
+            return None
+        among = self.among if self.is_sure else self.choice
+        if self.choice is not None and len(self.among) > 1:
+            among = None
+        return self.alike or among
+
 
 class _Way(NamedTuple):
     """What is looked into for leaves, and how it was come by."""

@@ -397,16 +397,13 @@ class DonationCalls(DonationsTaken):
                 found, at = Surety.MAYBE, None
             if leaf.part.root in self.state.viewed:
                 found = min(found, Surety.LIKELY)
-            chosen, among = found, None
-            if len(leaf.among) > 1 or not leaf.is_sure:
+            chosen = found
+            if leaf.is_one_of_several:
                 is_likely = leaf.is_sure and likely(leaf.among) == {leaf.part}
                 found, at = (
                     (min(found, Surety.LIKELY), where) if is_likely else (Surety.MAYBE, None)
                 )
-                if taking > Takeover.UNKNOWN:
-                    among = leaf.among if leaf.is_sure else leaf.choice
-                    among = None if leaf.choice is not None and len(leaf.among) > 1 else among
-                    among = leaf.alike or among
+            among = leaf.alternatives if taking > Takeover.UNKNOWN else None
             death = Death(
                 node,
                 self.stack,
