@@ -84,31 +84,30 @@ class Compiled:
 
     def _given(self, call: cst.Call) -> list[Function]:
         """Return the functions of this file that a call compiles."""
+        functions = (
+            function_of(each, self._names, _DECORATING, or_overriding=True)
+            for each in self._compiled_by(call)
+        )
+        return [function for function in functions if function is not None]
+
+    def _compiled_by(self, call: cst.Call) -> Iterator[cst.BaseExpression]:
+        """Yield what a call compiles, as it is written there: nothing if it compiles nothing."""
         name = transforming(call, self._names)
-        if name not in OVER_WHOLE_ARRAYS:
-            return []
-        arguments = Arguments(call)
-        found: list[Function] = []
-        for position, keyword in TRACINGS[name].parameters:
-            parts = elements_or_self(arguments.get(position, keyword))
-            functions = (
-                function_of(part, self._names, _DECORATING, or_overriding=True) for part in parts
-            )
-            found += [function for function in functions if function is not None]
-        return found
+        if name in OVER_WHOLE_ARRAYS:
+            arguments = Arguments(call)
+            for position, keyword in TRACINGS[name].parameters:
+                yield from elements_or_self(arguments.get(position, keyword))
 
     @cached_property
     def compiles_inherited(self) -> bool:
         """Whether a class of the module compiles a method that it has of another file's class:
         `self.step = jax.jit(self._step)`.
         """
-        for call in self._tree.every(cst.Call):
-            name = transforming(call, self._names)
-            for position, keyword in TRACINGS[name].parameters if name in OVER_WHOLE_ARRAYS else ():
-                for given in elements_or_self(Arguments(call).get(position, keyword)):
-                    if isinstance(given, cst.Attribute) and self._is_inherited(given):
-                        return True
-        return False
+        return any(
+            isinstance(given, cst.Attribute) and self._is_inherited(given)
+            for call in self._tree.every(cst.Call)
+            for given in self._compiled_by(call)
+        )
 
     def _is_inherited(self, attribute: cst.Attribute) -> bool:
         cls = class_of_receiver(attribute.value, self._names)
