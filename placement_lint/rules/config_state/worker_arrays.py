@@ -17,6 +17,7 @@ from placement_lint.semantic.elsewhere import effects_of, method_effects
 from placement_lint.semantic.functions import nodes_inside
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.definitions import function_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,9 +83,7 @@ def _first_made(
     In its body, or in what that calls, of the same file or, directly, of another one; or by so
     many calls of methods of `others`. `files`: see `made_elsewhere`.
     """
-    if isinstance(function, cst.FunctionDef) and any(
-        ctx.is_call(decorator.decorator, CONTEXT) for decorator in function.decorators
-    ):
+    if _may_run_in_block(function, ctx):
         return None
     calls = [
         call
@@ -109,6 +108,32 @@ def _first_made(
         ):
             return call
     return None
+
+
+def _may_run_in_block(function: Function, ctx: Context) -> bool:
+    return isinstance(function, cst.FunctionDef) and any(
+        _may_wrap_in_block(each.decorator, ctx) for each in function.decorators
+    )
+
+
+def _may_wrap_in_block(decorator: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether what a decorator makes of a function may enter a block before it runs that.
+
+    So may JAX's own, a context manager, what enters one somewhere, and what is not known.
+    """
+    if ctx.is_call(decorator, CONTEXT) or may_be_block(decorator, ctx):
+        return True
+    maker = decorator.func if isinstance(decorator, cst.Call) else decorator
+    wrapping = function_of(maker, ctx.names)
+    if wrapping is None:
+        return ctx.name(maker) is None or _has_block(effects_of(maker, ctx))
+    inside = ctx.tree.every(cst.Call, cst.With, below=wrapping)
+    return any(
+        _enters_block(each, ctx)
+        if isinstance(each, cst.Call)
+        else any(may_be_block(item.item, ctx) for item in each.items)
+        for each in inside
+    )
 
 
 def _enters_block(call: cst.Call, ctx: Context) -> bool:
@@ -175,7 +200,11 @@ def _own_calls(method: cst.FunctionDef, ctx: Context) -> Iterator[str]:
         for call in ctx.tree.every(cst.Call, below=method.body)
         if ctx.function(call) is method and not _is_in_block(call, ctx)
     ]
-    if not method.params.params or any(_enters_block(call, ctx) for call in calls):
+    if (
+        not method.params.params
+        or _may_run_in_block(method, ctx)
+        or any(_enters_block(call, ctx) for call in calls)
+    ):
         return
     receiver = method.params.params[0].name.value
     for call in calls:
