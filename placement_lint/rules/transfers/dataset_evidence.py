@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES
+from placement_lint.rules.transfers.batches_taken import is_batched
 from placement_lint.rules.transfers.compiled_values import is_compiled_elsewhere
 from placement_lint.rules.transfers.jitted_calls import jitted
 from placement_lint.semantic.followed import assigned_parts, assigned_value, followed
@@ -116,7 +117,7 @@ def is_dataset(call: cst.Call, loader_words: set[str], ctx: Context) -> bool:
         return False
     return (
         bool((said | by_function) & _DATASET)
-        or any(each.is_indexed_in_loop or each.is_split for each in uses)
+        or any(each.is_indexed_in_loop or each.is_split or each.is_batched for each in uses)
         or _holds_records(call, ctx)
     )
 
@@ -162,6 +163,8 @@ class _Uses:
     """Compiled functions take the whole array, as in training with all of it at each step."""
     is_split: bool
     """Rows of it are taken in a random order, or those to train or to test with."""
+    is_batched: bool
+    """Slices of it are taken one after the other, from one end to the other."""
 
 
 def _evidence_of_uses(name: str, call: cst.Call, ctx: Context) -> _Uses:
@@ -174,6 +177,7 @@ def _evidence_of_uses(name: str, call: cst.Call, ctx: Context) -> _Uses:
             _is_indexed_in_loop(name, call, ctx),
             _is_taken_whole(name, call, ctx),
             _is_split(name, call, ctx),
+            is_batched(_uses(name, call, ctx), ctx),
         )
     return known[key]
 

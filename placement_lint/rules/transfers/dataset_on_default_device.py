@@ -66,7 +66,8 @@ class DatasetOnDefaultDevice(Rule):
     function's or the class's name, or an index in a loop; for what an object keeps, in a method
     that gives one item after the other (`__getitem__`, `__iter__`, a generator). All of a file that
     `np.memmap` maps, or of which `np.fromfile(path).reshape(-1, 6)` reads as many rows as it has,
-    needs no such word.
+    needs no such word, nor does an array of which a loop takes slices from one end to the other,
+    `for i in range(0, len(x), 32): step(x[i : i + 32])`, perhaps in a function that is given it.
 
     ## Why is this bad?
     These loaders put every array on the default device: the whole dataset is in the accelerator's
