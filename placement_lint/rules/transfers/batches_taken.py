@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from placement_lint.rules.context import Context
+    from placement_lint.rules.transfers.program_callees import Callee
+    from placement_lint.semantic.model import ModuleFacts
 
 _STEPPING = 3
 """Arguments of a `range` that has a step."""
@@ -72,10 +74,23 @@ def _is_batched_by_callee(call: cst.Call, use: cst.CSTNode, ctx: Context) -> boo
         return False
     from placement_lint.rules.transfers.program_callees import program_callees
 
-    for callee in program_callees(call, ctx):
-        there = callee.there
-        scope = there.names.scope(callee.function.body)
-        for name, value in callee.by_parameter(call):
-            if value is use and is_batched(there.names.uses(name, scope), there, follows=False):
-                return True
-    return False
+    return any(
+        value is use and _takes_batches(callee, name)
+        for callee in program_callees(call, ctx)
+        for name, value in callee.by_parameter(call)
+    )
+
+
+def _takes_batches(callee: Callee, parameter: str) -> bool:
+    there = callee.there
+    known = there.module.fact(_known_parameters)
+    key = (id(callee.function), parameter)
+    if key not in known:
+        uses = there.names.uses(parameter, there.names.scope(callee.function.body))
+        known[key] = is_batched(uses, there, follows=False)
+    return known[key]
+
+
+def _known_parameters(_facts: ModuleFacts) -> dict[tuple[int, str], bool]:
+    """Make the store of one file: of which parameters functions take batches."""
+    return {}
