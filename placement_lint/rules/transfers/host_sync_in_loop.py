@@ -10,6 +10,8 @@ import libcst as cst
 from placement_lint.findings import Confidence, Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Identifier, Jax
 from placement_lint.rules.base import Rule
+from placement_lint.placement.domain.contents import arrays
+from placement_lint.placement.domain.devices import is_host
 from placement_lint.rules.devices.queries import in_host_block, is_pinned_to_cpu
 from placement_lint.rules.transfers.compiled_values import is_compiled_elsewhere
 from placement_lint.rules.transfers.jitted_calls import jitted
@@ -129,8 +131,9 @@ class HostSyncInLoop(Rule):
     used by the next iteration. What is kept in a list, a dictionary or an array of NumPy with which
     the loop does any of that. Loops that read a clock, or call a function that does, which have to
     wait for what they measure.
-    Computations on the CPU: a function jitted for it, a loop under its `jax.default_device`, a
-    program that is pinned to it. Tests; functions that are not certainly jitted.
+    Computations on the CPU: a function jitted for it, one that is passed an array committed to it,
+    a loop under its `jax.default_device`, a program that is pinned to it. Tests; functions that are
+    not certainly jitted.
     `block_until_ready`, which is explicit, and other reads of the same step. Of several reads in
     one step, only the first is flagged, since the device has finished by then.
 
@@ -202,6 +205,8 @@ def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
             step = step_of(what, each, loop, steps, ctx)
             if step is None or not _is_read_as(passed_as, each, ctx):
                 continue
+            if _is_committed_to_host(step, ctx):
+                continue
             if not is_kept(read, loop, ctx) and not _is_kept_by_callee(each, loop, ctx):
                 continue
             steps.discard(id(step))
@@ -212,6 +217,12 @@ def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
                 related=((step, ctx.module.path, "the step that it waits for"),),
             )
             break
+
+
+def _is_committed_to_host(call: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether the result of a call is on the host, since one of its arguments is."""
+    found = [*arrays(ctx.flow.value(call))] if isinstance(call, cst.Call) else []
+    return bool(found) and all(each.committed and is_host(each.device) for each in found)
 
 
 def _with_origins(tested: set[str], inside: tuple[cst.CSTNode, ...], ctx: Context) -> set[str]:
