@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, TypeGuard
 import libcst as cst
 
 from placement_lint.findings import Confidence, Severity
-from placement_lint.prefilter.conditions import AllOf, AnyOf, Identifier, Jax
-from placement_lint.rules.base import Rule
 from placement_lint.placement.domain.contents import arrays
 from placement_lint.placement.domain.devices import is_host
+from placement_lint.prefilter.conditions import AllOf, AnyOf, Identifier, Jax
+from placement_lint.rules.base import Rule
 from placement_lint.rules.devices.queries import in_host_block, is_pinned_to_cpu
 from placement_lint.rules.transfers.compiled_values import is_compiled_elsewhere
 from placement_lint.rules.transfers.jitted_calls import jitted
