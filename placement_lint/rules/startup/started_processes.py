@@ -55,7 +55,15 @@ def _starts_of(
         parent = ctx.parent(use)
         if is_many:
             if isinstance(parent, cst.For | cst.CompFor) and parent.iter is use:
-                drawn = [each for each in _uses_of(parent.target, ctx) if each is not parent.target]
+                loop = parent if isinstance(parent, cst.For) else ctx.parent(parent)
+                # Another loop may draw threads by the same name.
+                drawn = [
+                    each
+                    for each in _uses_of(parent.target, ctx)
+                    if loop is not None
+                    and each is not parent.target
+                    and ctx.tree.is_inside(each, loop)
+                ]
                 yield from _starts_of(drawn, ctx, False, holders - 1)
             continue
         called = ctx.parent(parent) if isinstance(parent, cst.Attribute | cst.Arg) else None
