@@ -101,10 +101,11 @@ class GlobalDeviceInMultiprocess(Rule):
 
     ## What it does not flag
     Programs that never call `jax.distributed.initialize`. An index that is not a number, such as
-    `jax.devices()[jax.process_index()]`. Code under a condition on the process, the number of
-    processes or a single device, or where all devices are those of this process
-    (`jax.device_count() == jax.local_device_count()`). Devices that are listed for a mesh of
-    several devices, or only inspected. `memory_stats()` in a `try` that catches the exception.
+    `jax.devices()[jax.process_index()]`, but for one that counts the devices of the process. Code
+    under a condition on the process, the number of processes or a single device, or where all
+    devices are those of this process (`jax.device_count() == jax.local_device_count()`). Devices
+    that are listed for a mesh of several devices, or only inspected. `memory_stats()` in a `try`
+    that catches the exception.
 
     ## Verified by
     The proof runs two processes. In the second one the array is on a device of the first, and not
@@ -319,7 +320,25 @@ def _indexed_by(place: cst.BaseExpression, ctx: Context, seen: set[cst.CSTNode])
     part = _single_index(place)
     if not isinstance(place, cst.Subscript) or not isinstance(part, cst.Index):
         return None
-    return None if integer_value(part.value) is None else _listing(place.value, ctx)
+    is_of_first = integer_value(part.value) is not None or _counts_own_devices(part.value, ctx)
+    return _listing(place.value, ctx) if is_of_first else None
+
+
+def _counts_own_devices(index: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether an index counts the devices of this process, which in a list of all are those
+    of the first one: `for i in range(jax.local_device_count())`.
+    """
+    only = ctx.names.sole_binding(index)
+    loop = None if only is None else only.node
+    if not isinstance(loop, cst.For | cst.CompFor) or not isinstance(loop.target, cst.Name):
+        return False
+    if not isinstance(loop.iter, cst.Call) or not ctx.is_call(loop.iter, "builtins.range"):
+        return False
+    bounds = Arguments(loop.iter).positional
+    number = bounds[0] if len(bounds) == 1 else None
+    if isinstance(number, cst.Call) and ctx.is_call(number, "builtins.len") and number.args:
+        return ctx.is_call(number.args[0].value, "jax.local_devices")
+    return ctx.is_call(number, "jax.local_device_count")
 
 
 def _held(place: cst.BaseExpression, ctx: Context) -> cst.BaseExpression | None:
