@@ -261,7 +261,7 @@ class Meter:
         self._is_pending = False
         self._is_stopped = False
         self._again_at = 0.0
-        self._begin()
+        self._begin(self._clock())
 
     # -- the thread that works --------------------------------------------------------------------
 
@@ -307,11 +307,13 @@ class Meter:
             try:
                 with self._lock:
                     self._forget_pending()
-                    self._charge()
+                    # To ask the clock takes longer than all else here.
+                    now = self._clock()
+                    self._charge(now)
                     del self.stack[depth:]
                     if entered is not None and error is None:
                         self.stack.append(entered)
-                    self._begin()
+                    self._begin(now)
             except LimitError as interruption:
                 error = interruption
             else:
@@ -328,12 +330,12 @@ class Meter:
                 pass
             self._is_pending = False
 
-    def _charge(self) -> None:
+    def _charge(self, now: float) -> None:
         stretch, self._stretch = self._stretch, None
         if stretch is not None:
-            stretch.account.spent += self._clock() - stretch.since
+            stretch.account.spent += now - stretch.since
 
-    def _begin(self) -> None:
+    def _begin(self, now: float) -> None:
         if not self.stack:
             return
         account, share = self.stack[-1]
@@ -343,7 +345,7 @@ class Meter:
             of_run = self.budget.run_left
             if of_run < left:
                 left, kind = of_run, RunOverError
-        self._stretch = _Stretch(account, self._clock(), left, kind)
+        self._stretch = _Stretch(account, now, left, kind)
 
     def free(self) -> None:
         """Clear away what was interrupted for its memory."""
@@ -360,7 +362,7 @@ class Meter:
     def go_on(self, stack: list[tuple[Account, float]]) -> None:
         with self._lock:
             self.stack[:] = stack
-            self._begin()
+            self._begin(self._clock())
 
     def grant_grace(self) -> None:
         """Let the present work, and no other, take a little more than the run may."""
