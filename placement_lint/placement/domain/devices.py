@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from placement_lint.placement.domain.one_of_equal import OneOfEqual
 
-@dataclass(frozen=True)
-class Device:
+
+@dataclass(frozen=True, eq=False)
+class Device(metaclass=OneOfEqual):
     """A device as code names it: `jax.devices("cpu")[0]` is `Device("cpu", 0)`.
 
     `platform` None is the default backend, so that `Device(None, 0)` is the system default.

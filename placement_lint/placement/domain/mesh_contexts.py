@@ -11,6 +11,8 @@ import enum
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from placement_lint.placement.domain.one_of_equal import OneOfEqual
+
 if TYPE_CHECKING:
     from placement_lint.placement.domain.sharding import Mesh
 
@@ -42,8 +44,8 @@ _MOST = 4
 """Meshes of which one may be in force; of more nothing is known."""
 
 
-@dataclass(frozen=True)
-class MeshesInForce:
+@dataclass(frozen=True, eq=False)
+class MeshesInForce(metaclass=OneOfEqual):
     """The meshes that are in force at a point of an execution."""
 
     by_set: Meshes = _OUTSIDE

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
+from placement_lint.placement.domain.one_of_equal import OneOfEqual
 from placement_lint.placement.domain.ordering import Named
 from placement_lint.placement.domain.sized import Sized
 
@@ -26,9 +27,12 @@ class Class(Sized):
     place: Place
 
 
-@dataclass(frozen=True)
-class Instance(Named, Sized):
-    """An object of a class of the program, by the call that made it."""
+@dataclass(frozen=True, eq=False)
+class Instance(Named, Sized, metaclass=OneOfEqual):
+    """An object of a class of the program, by the call that made it.
+
+    It is part of the key of each of its attributes: equal ones are one, which is compared quickly.
+    """
 
     cls: Place
     site: Place
@@ -37,17 +41,6 @@ class Instance(Named, Sized):
     the calls before that one nothing is kept, so that there are not ever more of them."""
     nth: int = 0
     """In which round of a loop that is executed item by item; 0: in none."""
-
-    __slots__ = ("_hash",)
-    if TYPE_CHECKING:
-        _hash: ClassVar[int]
-
-    def __post_init__(self) -> None:
-        # An object is part of the key of each of its attributes.
-        object.__setattr__(self, "_hash", hash((self.cls, self.site, self.through, self.nth)))
-
-    def __hash__(self) -> int:
-        return self._hash
 
     @property
     def owner(self) -> Place:

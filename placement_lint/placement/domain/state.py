@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, Device
 from placement_lint.placement.domain.mesh_contexts import NOT_ENTERED, MeshesInForce, met
+from placement_lint.placement.domain.one_of_equal import OneOfEqual
 from placement_lint.placement.domain.values import Value, join
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ SYSTEM: Devices = frozenset({SYSTEM_DEFAULT})
 ANY_DEVICE: Devices = frozenset({None})
 
 
-@dataclass(frozen=True)
-class DefaultDevice:
+@dataclass(frozen=True, eq=False)
+class DefaultDevice(metaclass=OneOfEqual):
     """A default device in force: which it may be, and the expression that names it."""
 
     devices: Devices

@@ -272,3 +272,11 @@ def test_what_is_nested_too_deeply_is_not_known() -> None:
     assert mapping.nesting == MAX_NESTING
     assert mapping.items == (("a", UNKNOWN), ("b", value(ON_GPU)))
     assert mapping.element == frozenset([ANYTHING, ON_GPU])
+
+
+def test_equal_objects_are_one() -> None:
+    made = Instance(SITE[0], SITE[0])
+    assert Instance(cls=SITE[0], site=SITE[0], nth=0) is made
+    assert replace(replace(made, nth=1), nth=0) is made
+    others = {Instance(SITE[0], SITE[0], nth=1), Instance(SITE[0], SITE[0], SITE[0])}
+    assert len(others | {made, Instance(SITE[0], SITE[0], nth=1)}) == 3
