@@ -217,6 +217,7 @@ class Program:
                 # It was run for another program of the project, but not for this one.
                 state.base = self._left_behind[name]
             if name not in self._imported and name in self._meshes_left:
+                self.reach.asks_meshes()
                 state.meshes = self._meshes_left[name]
             if name not in self._imported:
                 state.blocks = (*state.blocks, *self._entered_in.get(name, ()))
@@ -238,6 +239,7 @@ class Program:
         base, meshes = DefaultDevice(SYSTEM), NOT_ENTERED
         blocks: tuple[DefaultDevice, ...] = ()
         if importing is not None:
+            self.reach.asks_meshes()
             base, blocks, meshes = importing.base, importing.seen_by_callee(), importing.meshes
         state = State(base, blocks, Variables(outside=self._bound_before), meshes=meshes)
         with interpreting(name), self.functions.from_outside(), self.starting():
@@ -268,6 +270,7 @@ class Program:
 
     def meshes_in(self, state: State) -> MeshesInForce:
         """Return the meshes in force, also as far as nothing was entered."""
+        self.reach.asks_meshes()
         return state.meshes.since_start() if self._is_started else state.meshes
 
     def _bound_before(self, key: Variable) -> Value | None:

@@ -157,6 +157,11 @@ def entered_meshes(held: Value, now: MeshesInForce) -> MeshesInForce:
     return inside if len(changes) == len(entered) else met(inside, now)
 
 
+def changes_meshes(held: Value) -> bool:
+    """Return whether a `with` of a value may change which meshes are in force, in some code."""
+    return any(_change(atom) is not None for atom in held)
+
+
 def _change(atom: Atom) -> MeshChange | None:
     if isinstance(atom, Mesh):
         return MeshChange(by_with=frozenset({atom}))

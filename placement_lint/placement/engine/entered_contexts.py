@@ -18,6 +18,7 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.contexts import (
+    changes_meshes,
     entered_default,
     entered_meshes,
     is_called_mesh,
@@ -117,7 +118,9 @@ class EnteredContexts:
             module_of = self._program.module_of
             entered = with_choice(entered, held, self._module, item.item, module_of)
             state.blocks = (*state.blocks, entered)
-        state.meshes = entered_meshes(held, state.meshes)
+        if changes_meshes(held):
+            self._program.reach.asks_meshes()
+            state.meshes = entered_meshes(held, state.meshes)
         if item.asname is not None:
             self._expressions.targets.assign(item.asname.name, given, state)
         return held

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.values import Generator, Value
 
 CallKey: TypeAlias = (
-    "tuple[tuple[tuple[str, Value], ...], tuple[DefaultDevice, ...], DefaultDevice, MeshesInForce,"
-    "bool, bool, bool, bool]"
+    "tuple[tuple[tuple[str, Value], ...], tuple[DefaultDevice, ...], DefaultDevice,"
+    "MeshesInForce | None, bool, bool, bool, bool]"
 )
-"""A way to call a function: with which arguments, under which default device and meshes, in a loop
-or not, and in one that is not executed item by item, compiled or not, there to fail or not."""
+"""A way to call a function: with which arguments, under which default device and meshes (None: it
+does not matter which), in a loop or not, and in one that is not executed item by item, compiled or
+not, there to fail or not."""
 
 
 Kinds: TypeAlias = tuple[str, ...]
@@ -97,6 +98,8 @@ class Execution:
     """A placement comes in, or is asked for, in it or in what it calls."""
     meshes: MeshesInForce | None = None
     """The meshes that it left in force, where it changed them."""
+    asks_meshes: bool = True
+    """What it does depends on the meshes in force where it is called, or changes them."""
 
     @property
     def is_plain(self) -> bool:

@@ -110,6 +110,7 @@ class Expressions:
         self.operations = Operations(
             module, name, self.record, program.reach.moves, touched, self.supposed
         )
+        self.operations.asks_meshes = program.reach.asks_meshes
         self.operations.is_to_fail = lambda: program.expects_failure
         if touched is not None:
             self.operations.at_once = lambda: module.record if program.runs_at_once else None

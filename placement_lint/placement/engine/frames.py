@@ -62,6 +62,8 @@ class Frame:
     """Something is copied in it or in what it calls, or may be."""
     touches: bool = False
     """A placement comes in, or is asked for, in it or in what it calls."""
+    asks_meshes: bool = False
+    """What it or something that it calls does depends on the meshes in force, or changes them."""
 
     def settle(self, key: Variable, held: Value | None) -> None:
         """Note what an attribute holds where it is read or left; None: that it has none matters."""

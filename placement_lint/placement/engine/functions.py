@@ -336,6 +336,7 @@ class Functions:
             frame.moves,
             frame.touches,
             meshes=meshes,
+            asks_meshes=frame.asks_meshes,
         )
 
     def _visible(self, changes: dict[Variable, Value]) -> dict[Variable, Value]:

@@ -83,6 +83,8 @@ class Memo:
             now.recursed.setdefault(place, []).append((bindings, state.copy()))
             between = now.recursed_through.setdefault(place, {})
             for around in reversed(self._program.functions.frames):
+                # What it does is not known yet.
+                around.asks_meshes = True
                 if around.place == place:
                     break
                 between[around.place] = None
@@ -115,6 +117,8 @@ class Memo:
         elif touches:
             self._program.reach.touches()
         if execution.suspended is not None:
+            # It goes on under those that are in force here.
+            self._program.reach.asks_meshes()
             own, at = execution.suspended, call or place
             result = self._program.suspensions.suspend(at, place, bindings, entered, own, result)
         if call is not None and execution.objects:
@@ -222,14 +226,14 @@ class Memo:
         if (general := self._general(place, bindings, state)) is not None:
             return general
         number = sum(map(len, contexts.values()))
-        if key not in contexts and number >= _MAX_SITED_CONTEXTS:
+        if not _is_known(contexts, key) and number >= _MAX_SITED_CONTEXTS:
             self._forget_stored(place, bindings, state)
             bindings = {name: anonymous(held) for name, held in bindings.items()}
             key = self._key(bindings, state)
-        if key not in contexts and number >= _MAX_CONTEXTS:
+        if not _is_known(contexts, key) and number >= _MAX_CONTEXTS:
             bindings = self._widen(place, bindings)
             key = self._key(bindings, state)
-            if key not in contexts and number >= 4 * _MAX_CONTEXTS:
+            if not _is_known(contexts, key) and number >= 4 * _MAX_CONTEXTS:
                 bindings = dict.fromkeys(bindings, UNKNOWN)
                 there = State(DefaultDevice(ANY_DEVICE), (), state.variables, meshes=ANY_MESHES)
                 key = self._key(bindings, there)
@@ -240,7 +244,8 @@ class Memo:
     ) -> Execution | None:
         """Return an execution of this key that would do the same now."""
         seen, variables = self._program.functions.seen, state.variables
-        for execution in contexts.get(key, ()):
+        execution: Execution
+        for execution in (*contexts.get(key, ()), *contexts.get(_whatever_meshes(key), ())):
             for name, held, settled in execution.reads.items():
                 now = seen(name, variables)
                 if now is held or now == held or allowed(held, now, settled):
@@ -258,6 +263,8 @@ class Memo:
         nth, self._program.nth = self._program.nth, 0
         execution = self._program.functions.execute(place, bindings, state)
         self._program.nth = nth
+        if not execution.asks_meshes:
+            key = _whatever_meshes(key)
         kept = self._program.now.memo[place].setdefault(key, [])
         kept.append(execution)
         del kept[:-_MAX_CONTEXTS]
@@ -307,11 +314,11 @@ class Memo:
 
     def _alike(self, place: Place, key: CallKey) -> list[Execution]:
         """Return the executions of a function for any data where a key has unknown arguments."""
-        shape, around = dict(key[0]), key[1:]
+        shape, around = dict(key[0]), (key[1:], _whatever_meshes(key)[1:])
         return [
             execution
             for known, executions in self._program.now.memo[place].items()
-            if known[1:] == around
+            if known[1:] in around
             and all(
                 shape[name] in {held, _for_all_data(held)}
                 or (shape[name] == UNKNOWN and is_data(held))
@@ -382,6 +389,8 @@ class Memo:
             self._program.functions.note_read(name, held)
         for name, held in execution.writes.items():
             state.variables[name] = held
+        if execution.asks_meshes:
+            self._program.reach.asks_meshes()
         if execution.base is not None:
             state.base = execution.base
         if execution.meshes is not None:
@@ -392,6 +401,16 @@ class Memo:
             state.forget_default()
         state.blocks = (*state.blocks, *execution.entered)
         return execution.result
+
+
+def _whatever_meshes(key: CallKey) -> CallKey:
+    """Return what an execution is kept by that does not ask which meshes are in force."""
+    return (*key[:3], None, *key[4:])
+
+
+def _is_known(contexts: dict[CallKey, list[Execution]], key: CallKey) -> bool:
+    """Return whether a function was executed for such a call."""
+    return key in contexts or _whatever_meshes(key) in contexts
 
 
 def _kinds(given: Iterable[Value]) -> Kinds:

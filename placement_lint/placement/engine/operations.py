@@ -82,6 +82,8 @@ class Operations:
         self.at_once: abc.Callable[[], Record | None] = lambda: None
         """Where uses are recorded of arrays that traced code takes from outside, while it runs
         operation by operation."""
+        self.asks_meshes: abc.Callable[[], None] = lambda: None
+        """Is called where the result depends on the meshes in force."""
         self.is_to_fail: abc.Callable[[], bool] = lambda: False
         """Whether what runs now is there to fail."""
         self.later: frozenset[int] = frozenset()
@@ -268,6 +270,15 @@ class Operations:
         """Return the operands that surely are not on the mesh that is set, and the operation for
         the mesh; nothing where all may be on it, or none is known to be set.
         """
+        committed = [
+            (place, devices)
+            for place, held in operands
+            for part in _parts(held)
+            if (devices := _surely_committed_to(part))
+        ]
+        if not committed:
+            return set()
+        self.asks_meshes()
         meshes = state.meshes.by_set
         seats = [seat_of(Sharding(mesh=each)) for each in meshes if isinstance(each, Mesh)]
         if len(seats) != 1 or len(meshes) != 1 or seats[0] is None:
@@ -275,10 +286,8 @@ class Operations:
         mesh: Seat = seats[0]
         found = {
             (place, device)
-            for place, held in operands
-            for part in _parts(held)
-            if (devices := _surely_committed_to(part))
-            and all(self._are_apart(device, mesh) for device in devices)
+            for place, devices in committed
+            if all(self._are_apart(device, mesh) for device in devices)
             for device in devices
         }
         return found | {(node, mesh)} if found else found

@@ -144,6 +144,9 @@ class Reach:
     ) -> None:
         """Note what a function did by itself that gave a result, and left variables of others."""
         now = self._program.now
+        if frame.asks_meshes:
+            # So does what called it.
+            self.asks_meshes()
         if sets_default or (frame.moves and frame.is_own):
             now.acting.add(frame.place)
         frame.touches = (
@@ -300,6 +303,14 @@ class Reach:
         frame = self._program.functions.frame
         if frame is not None:
             frame.touches = True
+
+    def asks_meshes(self) -> None:
+        """Note that what the function being executed does depends on the meshes in force, or that
+        it changes them. One that does not is not executed again under other ones.
+        """
+        frame = self._program.functions.frame
+        if frame is not None:
+            frame.asks_meshes = True
 
     def hands_out(self) -> None:
         """Note that the functions being executed give a placement to a function of others."""

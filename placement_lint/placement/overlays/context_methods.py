@@ -20,6 +20,7 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.contexts import (
+    changes_meshes,
     entered_by_hand,
     entered_default,
     entered_meshes,
@@ -55,9 +56,8 @@ class ContextMethods:
             given = self.on.calls.objects.contexts(given)
             self.on.program.suspensions.stack(site, given)
             entered = entered_default(given)
-            if entered_meshes(given, state.meshes) != state.meshes:
-                # It stays until the stack is left, wherever that is.
-                state.meshes = ANY_MESHES
+            # It stays until the stack is left, wherever that is.
+            self._enter_meshes(given, state)
             outside = len(state.blocks)
             gives = self.on.calls.objects.entered_value(given, state)
             if entered is not None:
@@ -89,8 +89,7 @@ class ContextMethods:
 
     def by_hand(self, receiver: cst.BaseExpression, held: Value, name: str, state: State) -> Value:
         """`context.__enter__()` and `context.__exit__(…)`."""
-        if entered_meshes(held, state.meshes) != state.meshes:
-            state.meshes = ANY_MESHES
+        self._enter_meshes(held, state)
         if all(isinstance(atom, PlainContext) for atom in held):
             return PLAIN
         owners = entered_by_hand(held)
@@ -104,3 +103,10 @@ class ContextMethods:
         elif not state.release(owners):
             state.forget_default()
         return PLAIN
+
+    def _enter_meshes(self, held: Value, state: State) -> None:
+        """Enter the meshes of a context, or leave them: which are in force is not known then."""
+        if changes_meshes(held):
+            self.on.program.reach.asks_meshes()
+            if entered_meshes(held, state.meshes) != state.meshes:
+                state.meshes = ANY_MESHES

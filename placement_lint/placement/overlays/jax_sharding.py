@@ -195,6 +195,7 @@ def made_global(call: LibraryCall) -> Value:
 def set_mesh(call: LibraryCall) -> Value:
     """`jax.set_mesh(mesh)`: sets it when it is called; as a context manager it also restores."""
     call.program.reach.touches()
+    call.program.reach.asks_meshes()
     change = _change(call)
     call.state.meshes = change.applied(call.state.meshes)
     if not isinstance(call.on.tree.parent(call.node), cst.WithItem):
@@ -463,8 +464,11 @@ def _is_in_own_memory(atom: Atom) -> bool:
 def _on_mesh_in_force(call: LibraryCall, held: Value) -> Sharding | None:
     """Return the sharding that a bare spec is where one mesh surely is set."""
     spec, meshes = sole(held), [*call.state.meshes.by_set]
+    if not isinstance(spec, Spec):
+        return None
+    call.program.reach.asks_meshes()
     mesh = meshes[0] if len(meshes) == 1 else None
-    if not isinstance(spec, Spec) or not isinstance(mesh, Mesh):
+    if not isinstance(mesh, Mesh):
         return None
     made = Sharding(mesh=mesh, spec=spec, is_named=True, memory=Memory.DEVICE)
     return made.in_memory(Memory.DEVICE)

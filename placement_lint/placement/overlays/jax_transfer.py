@@ -542,6 +542,7 @@ def transform(call: LibraryCall) -> Value:
     else:
         usage = Usage((False,)) if alike else None
     keeps_unused = "keep_unused" in call.arguments.keywords
+    call.program.reach.asks_meshes()
     donates = any(each.startswith("donate") for each in (*keywords, *(options or {})))
     is_unplaced = call.name in MAPPING and all(map(_says_nothing, call.node.args[1:]))
     return value(

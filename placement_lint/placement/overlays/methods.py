@@ -293,6 +293,7 @@ class MethodCalls:
             # A stack that nobody knows: what it enters stays, until the function ends.
             return self.of_contexts.of_exit_stack(node, ExitStack(), name, operands, state)
         if isinstance(atom, Mesh) and name in BY_HAND:
+            self.on.program.reach.asks_meshes()
             state.meshes = ANY_MESHES
             return value(atom)
         if isinstance(atom, DefaultDeviceContext | PlainContext) and name in BY_HAND:

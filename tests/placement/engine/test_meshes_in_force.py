@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from placement_lint.placement.domain.mesh_contexts import MeshSource
+from placement_lint.placement.engine import memo
 from tests.placement.test_interpreter import interpreted
 
 if TYPE_CHECKING:
@@ -113,3 +114,45 @@ def written(meshes: frozenset[Mesh | MeshSource]) -> str:
 def test_a_mesh_is_another_way_to_call_a_function() -> None:
     found = interpreted(HEAD + PUT + "put()\nwith a:\n    put()\n    put()\n")
     assert found.program.now.executions == 2
+
+
+ASKING = {
+    "nothing": ("return x", 1),
+    "arithmetic": ("return jax.numpy.ones(3) + x", 1),
+    "a spec": ("return jax.device_put(x, P())", 3),
+    "a call of what has a spec": ("return put()", 6),
+    "a compiled function is made": ("return jax.jit(lambda y: y)", 3),
+    "one is entered": ("with a:\n  pass", 3),
+    "one is set": ("jax.set_mesh(a)", 3),
+    "one is entered by hand": ("a.__enter__()", 3),
+    "one is entered by a stack": ("contextlib.ExitStack().enter_context(a)", 3),
+    "committed arrays": ("return jax.device_put(x, jax.devices()[1]) + 1", 3),
+    "a context manager that is left elsewhere": ("return opened()", 4),
+    "a file is entered": ("with open('f'):\n  pass", 1),
+    "it calls itself": ("return f(1) if x else put()", 15),
+}
+OPENED = "@contextlib.contextmanager\ndef opened():\n yield\n print()\n"
+
+
+@pytest.mark.parametrize(("body", "executions"), ASKING.values(), ids=ASKING)
+def test_only_what_asks_for_meshes_is_executed_for_each(body: str, executions: int) -> None:
+    found = interpreted(
+        f"{HEAD}{PUT}{OPENED}def f(x):\n {body}\nf(1)\nwith a:\n    f(1)\nwith b:\n    f(1)\n"
+    )
+    assert found.program.now.executions == executions
+
+
+@pytest.mark.parametrize("text", [case[0] for case in CASES.values()], ids=CASES)
+def test_meshes_are_the_same_whatever_is_used_again(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = "\n".join(f" {line}" for line in text.splitlines())
+    program = (
+        f"{HEAD}{PUT}def go():\n{inner}\ndef each():\n go()\n"
+        "each()\nwith a:\n each()\nwith b, jax.set_mesh(b):\n each()\n"
+    )
+    quick = interpreted(program).record
+    monkeypatch.setattr(memo, "_whatever_meshes", lambda key: key)
+    slow = interpreted(program).record
+    assert quick.sharded_calls.seen == slow.sharded_calls.seen
+    assert quick.values == slow.values
