@@ -424,6 +424,25 @@ class Functions:
                 frame.reads[key] = self.seen(key, frame.entry)
             frame.settle(key, held)
 
+    def note_reads(self, reads: Reads, state: State) -> None:
+        """Note that the function being executed depends on all that another execution read."""
+        if not self._frames:
+            return
+        # For each of what may be thousands: see `note_read`.
+        frame = self._frames[-1]
+        own, known = frame.own, frame.reads
+        for key, _, settled in reads.items():
+            owner = key[0]
+            if owner in own:
+                continue
+            if key not in known:
+                known[key] = self.seen(key, frame.entry)
+            if isinstance(owner, Instance):
+                held = settled
+                if held is None:
+                    held = state.variables.get(key) or None
+                frame.settle(key, held)
+
     def seen(self, key: Variable, variables: Variables) -> Value | None:
         """Return what a function sees that reads a variable of another body.
 

@@ -99,6 +99,8 @@ class Linking:
         """From imports of what another module imports, to the last import of those."""
         self.rebound: set[Variable] = set()
         """Variables of modules that another module assigns to."""
+        self._plain: dict[cst.FunctionDef, Value] = {}
+        """What the names of functions are bound to that JAX does not compile."""
         self._starred: dict[tuple[str, str], Module | None] = {}
         """From modules and names to the modules that bind these, where star imports bring them."""
 
@@ -279,7 +281,12 @@ class Linking:
     def _static(self, module: Module, binding: Binding, state: State) -> Value | None:
         """Return what a name is that is bound once, to a function, a class or an import."""
         if binding.kind is BindingKind.FUNCTION and isinstance(binding.node, cst.FunctionDef):
-            return self.defined(module, binding.node)
+            found = self._plain.get(binding.node)
+            if found is None:
+                found = self.defined(module, binding.node)
+                if module.traced.computation(binding.node) is None:
+                    self._plain[binding.node] = found
+            return found
         if binding.kind is BindingKind.CLASS and isinstance(binding.node, cst.ClassDef):
             kept = (
                 self._program.classes.keeps_class(module, each) for each in binding.node.decorators

@@ -243,11 +243,15 @@ class Memo:
         self, contexts: dict[CallKey, list[Execution]], key: CallKey, state: State
     ) -> Execution | None:
         """Return an execution of this key that would do the same now."""
+        # One of the loops that run most often: of all that each execution read.
         seen, variables = self._program.functions.seen, state.variables
+        get = variables.get
         execution: Execution
         for execution in (*contexts.get(key, ()), *contexts.get(_whatever_meshes(key), ())):
             for name, held, settled in execution.reads.items():
-                now = seen(name, variables)
+                now = get(name)
+                if now is None:
+                    now = seen(name, variables)
                 if now is held or now == held or allowed(held, now, settled):
                     continue
                 if now is None or not (execution.is_general and held == UNKNOWN and is_data(now)):
@@ -382,11 +386,7 @@ class Memo:
 
     def reuse(self, execution: Execution, state: State) -> Value:
         """Do to a state what an execution did, and give what it returned."""
-        for name, _, settled in execution.reads.items():
-            held = settled
-            if held is None and isinstance(name[0], Instance):
-                held = state.variables.get(name) or None
-            self._program.functions.note_read(name, held)
+        self._program.functions.note_reads(execution.reads, state)
         for name, held in execution.writes.items():
             state.variables[name] = held
         if execution.asks_meshes:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     )
     from placement_lint.placement.engine.arguments import CallArguments, Fields, Operand
     from placement_lint.placement.engine.class_protocols import ClassesProtocol
-    from placement_lint.placement.engine.executions import Execution, ExecutionLedger
+    from placement_lint.placement.engine.executions import Execution, ExecutionLedger, Reads
     from placement_lint.placement.engine.frames import Frame
     from placement_lint.placement.engine.operations import Operations
     from placement_lint.placement.engine.supposition import Supposition
@@ -262,6 +262,8 @@ class FunctionsProtocol(Protocol):
     def frame(self) -> Frame | None: ...
 
     def note_read(self, key: Variable, held: Value | None) -> None: ...
+
+    def note_reads(self, reads: Reads, state: State) -> None: ...
 
     def resume(
         self,
