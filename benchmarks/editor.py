@@ -1,14 +1,15 @@
 """From a change to its diagnostics in an editor: `python benchmarks/editor.py [FILE …]`.
 
 The real server is talked to over its pipes. A file of 1,200 lines with JAX code is changed again
-and again: a statement in a function in the middle of the file, an import, or a comment. The time
-is taken from when a change is sent to when the diagnostics of that version arrive. That counts the
-pipes and the JSON of both sides, and not the 100 ms that the server waits for more typing. Beside
-it stands what the processor worked for a change, clearing up afterwards included: on a machine that
-has other things to do, it says more than the clock; the bar is 100 ms. LibCST's parse of the file
-is measured in the same run, to compare. Without arguments the files are made here (one alone, and
-one whose arrays come from another file), and the numbers go into `benchmarks/editor.json` and a
-part of `benchmarks/RESULTS.md`; else each file that is named is measured in its own folder.
+and again: a statement in a function in the middle of the file, an import, a comment, or an empty
+line. The time is taken from when a change is sent to when the diagnostics of that version arrive.
+That counts the pipes and the JSON of both sides, and not the 100 ms that the server waits for more
+typing. Beside it stands what the processor worked for a change, clearing up afterwards included: on
+a machine that has other things to do, it says more than the clock; the bar is 100 ms. LibCST's
+parse of the file is measured in the same run, to compare. Without arguments the files are made here
+(one alone, and one whose arrays come from another file), and the numbers go into
+`benchmarks/editor.json` and a part of `benchmarks/RESULTS.md`; else each file that is named is
+measured in its own folder.
 """
 
 from __future__ import annotations
@@ -167,7 +168,17 @@ def with_comment(text: str, number: int) -> str:
     return typed(text, 0).replace("number = 0\n", f"pass  # {'said' * number}\n", 1)
 
 
-EDITS = {"a statement": typed, "an import": with_import, "a comment": with_comment}
+def with_lines(text: str, number: int) -> str:
+    """Give a text that has so many empty lines more."""
+    return typed(text, 0).replace("number = 0\n", "pass\n" + "\n" * number, 1)
+
+
+EDITS = {
+    "a statement": typed,
+    "an import": with_import,
+    "a comment": with_comment,
+    "an empty line": with_lines,
+}
 
 
 def processor_seconds(process: int) -> float:

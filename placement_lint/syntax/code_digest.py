@@ -56,6 +56,30 @@ def layout_digest(text: str) -> str:
     return _digest("\n".join(lines))
 
 
+def decides_something(line: str) -> bool:
+    """Return whether a comment on a line may decide something."""
+    return _TELLING.search(line) is not None
+
+
+def ends_between_lines(text: str) -> bool:
+    """Return whether lines that have no code may follow a text without being a part of a string,
+    of an expression in brackets, or of the line before.
+    """
+    depth, at = 0, 0
+    for piece in _PIECES.finditer(text):
+        is_comment = piece.lastgroup == "comment"
+        if not is_comment and not any(piece.group(*_ENDS)):
+            return False
+        depth += _opened(text[at : piece.start()])
+        at = piece.end()
+    return depth + _opened(text[at:]) == 0 and not text.endswith("\\\n")
+
+
+def _opened(code: str) -> int:
+    """Return how many more brackets are opened in code than closed."""
+    return sum(map(code.count, "([{")) - sum(map(code.count, ")]}"))
+
+
 def _code_lines(text: str, *, keeps_lines: bool = False) -> list[str] | None:
     """Return the lines of a text without what comments and docstrings say; None: not known.
 
@@ -71,7 +95,7 @@ def _code_lines(text: str, *, keeps_lines: bool = False) -> list[str] | None:
     for piece in _PIECES.finditer(text):
         kept.append(text[at : piece.start()])
         if keeps_lines:
-            depth += sum(map(kept[-1].count, "([{")) - sum(map(kept[-1].count, ")]}"))
+            depth += _opened(kept[-1])
         is_first = is_first and not kept[-1].strip()
         at = piece.end()
         found = piece.group()

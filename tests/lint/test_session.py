@@ -189,6 +189,50 @@ def test_many_files_in_which_somebody_types(seed: int, tmp_path: Path) -> None:
     assert type_on({str(tmp_path / "a.py"): long_file(seed)}, 60, chance) > 1
 
 
+def with_lines(text: str, chance: random.Random) -> str:
+    """Insert lines without code somewhere in a text, or take some away."""
+    lines = text.split("\n")
+    at = chance.randrange(len(lines))
+    if chance.random() < 0.3:
+        bare = [number for number, line in enumerate(lines) if line.strip()[:1] in {"", "#"}]
+        del lines[chance.choice(bare or [at])]
+    else:
+        lines[at:at] = chance.choices(["", "# c", "    # c", "   ", "# noqa", "\t"], k=2)
+    return "\n".join(lines)
+
+
+@pytest.mark.sampled(one_in=3)
+@pytest.mark.parametrize("seed", range(3))
+def test_lines_without_code_come_and_go(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(seed)  # noqa: S311
+    looked: list[object] = []
+    for module, name in ((schedule, "check_alone"), (check_program, "group")):
+        real = getattr(module, name)
+
+        def noted(*args: Any, real: Any = real) -> Any:
+            looked.append(args)
+            return real(*args)
+
+        monkeypatch.setattr(module, name, noted)
+    program = random_program(seed)
+    texts = {str(tmp_path / name): text for name, text in program.items()}
+    texts[str(tmp_path / "alone.py")] = long_file(seed)
+    session = Session(texts)
+    known = 0
+    session.lint({path: text.encode() for path, text in texts.items()})
+    for _ in range(20):
+        path = chance.choice([*texts])
+        texts[path] = with_lines(texts[path], chance)
+        data = {path: text.encode() for path, text in texts.items()}
+        looked.clear()
+        found = session.lint(data)
+        known += not looked
+        assert same(found, afresh(data)), texts[path]
+    assert known
+
+
 COMMENTED = (
     DATA
     + '''
@@ -208,7 +252,10 @@ def first(path):
         ("# all of them", "# all", True),
         ("Give the first row.", "Give one row.", True),
         ("# One.", "# placement-lint: ignore[JDP201]", False),
-        ("# One.\n", "# One.\n    # Or none.\n", False),
+        ("# One.\n", "# One.\n    # Or none.\n", True),
+        ("# One.\n", "# One.\n    # placement-lint: off\n", False),
+        ("def first", "\n    \n# A line.\n\n\ndef first", True),
+        ("load(path)", "load(\n    # It.\n    path)", False),
         ("rows[0]", "rows", False),
     ],
 )
@@ -256,7 +303,9 @@ def test_what_comments_say_is_no_reason_to_execute_files_together_again(
         ("# One.", "# The first one.", True),
         ("# it", "# that", True),
         ("# it", "# noqa: JDP201", False),
-        ("# One.", "\n# One.", False),
+        ("# One.", "\n# One.", True),
+        ("tokens = load()", "\ntokens = load()", True),
+        ("load()", "load(\n\n)", False),
     ):
         for text in (train.replace(old, new), train):
             texts = {**data, path: text.encode()}

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from placement_lint.files.store import digest
 from placement_lint.lint.incremental.file_state import FileState
+from placement_lint.lint.incremental.moved_lines import (
+    NotMovedError,
+    moved_lines,
+    moved_results,
+    names_a_line,
+)
 from placement_lint.lint.incremental.records import Records, TextDigest
 from placement_lint.project.dependencies import CallsMade, Donated
 from placement_lint.syntax.code_digest import code_digest, layout_digest
@@ -18,14 +24,13 @@ if TYPE_CHECKING:
 
     from placement_lint.files.store import FileStore
     from placement_lint.lint.file_results import FileResult
-    from placement_lint.lint.incremental.records import Group, Prefiltered
+    from placement_lint.lint.incremental.records import Checked, Group, Prefiltered
     from placement_lint.project.dependencies import Learned, Summarised
     from placement_lint.project.file_facts import FileFacts
     from placement_lint.project.project import Project
 
 
 _NOTEBOOK = ".ipynb"
-_LINE = re.compile(r"\blines? \d")
 
 
 @dataclass(frozen=True)
@@ -43,9 +48,11 @@ class ExhaustedFile:
 
 @dataclass(frozen=True)
 class Layout:
-    """What else of a text than what its comments say decided what was found."""
+    """A text, and what of it beside its code decided what was found."""
 
+    text: str
     digest: str
+    """Of all but what its comments say."""
     words: Mapping[bytes, bool]
     """What was looked for in the text, comments included, and whether it is there."""
 
@@ -56,8 +63,8 @@ class Layouts:
 
     alone: dict[str, Layout] = field(default_factory=dict)
     """Of files that were checked alone."""
-    together: dict[str, str] = field(default_factory=dict)
-    """The digests of files that were executed with others: the words are in `ProgramReads`."""
+    together: dict[str, Layout] = field(default_factory=dict)
+    """Of files that were executed with others: the words are in `ProgramReads`."""
 
 
 class PreviousRun:
@@ -188,15 +195,16 @@ class PreviousRun:
     def checked(self, path: str, project: Project, *, accelerator: bool) -> FileResult | None:
         """Return what was found in a file, if it would be found again."""
         before = self._before.checked.get(path)
-        if (
-            before is None
-            or before.accelerator != accelerator
-            or not (self._is_unchanged(path) or self._has_same_layout(path))
-            or not project.still_gives(before.answers, path)
-        ):
+        if before is None or before.accelerator != accelerator:
             return None
-        self.now.checked[path] = before
-        return before.result
+        is_same = self._is_unchanged(path) or self._has_same_layout(path)
+        found = before if is_same else self._moved(path, before)
+        if found is None or not project.still_gives(found.answers, path):
+            return None
+        if found is not before:
+            self.note_layout(path, found.result)
+        self.now.checked[path] = found
+        return found.result
 
     def group(
         self,
@@ -228,20 +236,58 @@ class PreviousRun:
             and all(
                 before.reads.codes[path] == code_digest(self._store.text(path))
                 and self._says(path, before.reads.words.get(path, {}))
-                and (says_nothing_of(path, before.results) or self._is_laid_out_alike(path))
                 for path in executed
             )
             and still_reads(before.reads, changed, project)
             and all(project.still_gives(told, path) for path, told in before.answers.items())
         ):
             return None
-        self.now.groups[group] = before
-        return before.results
+        moved = self._moved_group(before, executed)
+        if moved is before:
+            self.now.groups[group] = before
+        elif moved is not None:
+            self.note_group(group, moved)
+        return None if moved is None else moved.results
+
+    def _moved_group(self, group: Group, executed: Iterable[str]) -> Group | None:
+        """Return what was found in files of which some have lines elsewhere; None: not known."""
+        placed = [
+            path
+            for path in executed
+            if not (says_nothing_of(path, group.results) or self._is_laid_out_alike(path))
+        ]
+        if not placed:
+            return group
+        known = {} if self.layouts is None else self.layouts.together
+        moves = {
+            path: move
+            for path in placed
+            if path in known
+            and (move := moved_lines(known[path].text, self._store.text(path))) is not None
+        }
+        with contextlib.suppress(NotMovedError):
+            if len(moves) == len(placed):
+                return replace(group, results=moved_results(group.results, moves))
+        return None
+
+    def _moved(self, path: str, checked: Checked) -> Checked | None:
+        """Return what was found in a file that was checked alone, where its code is now.
+
+        None where that is not what it was.
+        """
+        known = self._known_layout(path)
+        move = None if known is None else moved_lines(known.text, self._store.text(path))
+        with contextlib.suppress(NotMovedError):
+            if move is not None:
+                results = moved_results({path: checked.result}, {path: move})
+                return replace(checked, result=results[path])
+        return None
 
     def note_layout(self, path: str, result: FileResult) -> None:
         """Note what decided what was found in a file that was checked alone."""
         if self.layouts is not None and not path.endswith(_NOTEBOOK):
-            self.layouts.alone[path] = Layout(layout_digest(self._store.text(path)), result.words)
+            text = self._store.text(path)
+            self.layouts.alone[path] = Layout(text, layout_digest(text), result.words)
 
     def note_group(self, name: str, group: Group) -> None:
         """Note what was found in files that were executed together."""
@@ -249,27 +295,36 @@ class PreviousRun:
         if self.layouts is not None:
             for path in group.reads.codes:
                 if not path.endswith(_NOTEBOOK):
-                    self.layouts.together[path] = layout_digest(self._store.text(path))
+                    text = self._store.text(path)
+                    self.layouts.together[path] = Layout(text, layout_digest(text), {})
 
     def _has_same_layout(self, path: str) -> bool:
         """Return whether a file that was checked alone only has other comments, or texts in
         docstrings, of which none decides anything.
         """
+        known = self._known_layout(path)
+        return known is not None and known.digest == layout_digest(self._store.text(path))
+
+    def _known_layout(self, path: str) -> Layout | None:
+        """Return the layout of a file that was checked alone, if its settings are what they were,
+        and all that was looked for in the text.
+        """
         known = None if self.layouts is None else self.layouts.alone.get(path)
         before, now = self._before.texts.get(path), self.now.texts.get(path)
-        return (
-            known is not None
-            and before is not None
-            and now is not None
-            and before.settings == now.settings
-            and self._says(path, known.words)
-            and known.digest == layout_digest(self._store.text(path))
-        )
+        if (
+            known is None
+            or before is None
+            or now is None
+            or before.settings != now.settings
+            or not self._says(path, known.words)
+        ):
+            return None
+        return known
 
     def _is_laid_out_alike(self, path: str) -> bool:
         """Return whether the same holds of a file that was executed with others, but for words."""
         known = None if self.layouts is None else self.layouts.together.get(path)
-        return known is not None and known == layout_digest(self._store.text(path))
+        return known is not None and known.digest == layout_digest(self._store.text(path))
 
     def _says(self, path: str, words: Mapping[bytes, bool]) -> bool:
         """Return whether the text of a file has these words, and has not the others."""
@@ -300,7 +355,6 @@ def says_nothing_of(path: str, results: Mapping[str, FileResult]) -> bool:
             edits = () if finding.fix is None else finding.fix.edits
             places = [finding.path, *(each.path for each in finding.related)]
             places += [each.path for each in edits]
-            texts = (finding.message, finding.advice, *(each.message for each in finding.related))
-            if path in places or any(name in text or _LINE.search(text) for text in texts):
+            if path in places or names_a_line(finding, name):
                 return False
     return True
