@@ -26,6 +26,12 @@ def is_test_path(path: str) -> bool:
     )
 
 
+def is_test_file(path: str) -> bool:
+    """Return whether pytest looks for tests in a file, by its name."""
+    name = os.path.basename(path)
+    return name.endswith(".py") and (name.startswith("test_") or name.endswith("_test.py"))
+
+
 def is_no_test_path(path: str) -> bool:
     return not is_test_path(path)
 

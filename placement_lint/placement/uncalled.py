@@ -101,7 +101,8 @@ class UncalledCode:
         for place in functions:
             module, node = self.program.module_of(place), self.program.node(place)
             is_begun = isinstance(node, cst.FunctionDef) and node.name.value in begun
-            starting = self.program.starting() if is_begun else contextlib.nullcontext()
+            is_alone = is_begun or self.program.fixtures.is_called_alone(module, node)
+            starting = self.program.starting() if is_alone else contextlib.nullcontext()
             with interpreting(place.module), starting:
                 state = self.program.outside(module, begins=is_begun)
                 if self.program.is_executed(place) or (
@@ -340,20 +341,21 @@ class UncalledCode:
         has_more = params is not None and params.star_kwarg is not None
         passed: dict[int | str, Value] = {0: value(receiver)}
         base = state.base
-        given = self.program.fixtures.given(
-            self.program.module_of(function), node, state, passed[0]
-        )
+        module = self.program.module_of(function)
+        given = self.program.fixtures.given(module, node, state, passed[0])
         if self.program.functions.called_around(function, given, state, receiver):
             return
         passed |= given.items()
-        held = self.program.functions.call(
-            function,
-            passed,
-            state,
-            bound=True,
-            rest=UNKNOWN if has_rest else None,
-            more=UNKNOWN if has_more else None,
-        )
+        is_alone = self.program.fixtures.is_called_alone(module, node)
+        with self.program.starting() if is_alone else contextlib.nullcontext():
+            held = self.program.functions.call(
+                function,
+                passed,
+                state,
+                bound=True,
+                rest=UNKNOWN if has_rest else None,
+                more=UNKNOWN if has_more else None,
+            )
         self.program.fixtures.finish(function, held, state)
         state.base = base
 

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
 
+OWN_FIXTURES = frozenset({
+    "capfd", "caplog", "capsys", "monkeypatch", "record_property", "recwarn", "request", "tmp_path",
+    "tmp_path_factory", "tmpdir",
+})  # fmt: skip
+"""Fixtures of pytest itself, none of which has to do with JAX."""
+_PREPARING = frozenset({"setUp", "setUpClass", "setup_class", "setup_method", "setup"})
 _MAKERS = frozenset({"pytest.fixture", "pytest_asyncio.fixture"})
 PLUGINS = "pytest_plugins"
 """What a module names further modules by, whose fixtures its tests are given too."""
@@ -51,6 +57,24 @@ def pytest_fixture(node: cst.FunctionDef, names: Names) -> PytestFixture | None:
         is_alone = len(node.decorators) == 1 and name is not None
         return PytestFixture(name or node.name.value, node, is_automatic, is_alone)
     return None
+
+
+def is_plain_test(node: cst.FunctionDef, names: Names) -> bool:
+    """Return whether pytest calls a function of a test file as it is: a test without marks, but for
+    its parameters, at the top of the file or in a class that prepares nothing for it.
+    """
+    if not node.name.value.startswith("test") or node.asynchronous is not None:
+        return False
+    for each in node.decorators:
+        made, _ = applied(each.decorator, names)
+        if made is None or names.qualified(made) != "pytest.mark.parametrize":
+            return False
+    around = names.scope(node).node
+    if not isinstance(around, cst.ClassDef):
+        return isinstance(around, cst.Module)
+    methods = {each.name.value for each in around.body.body if isinstance(each, cst.FunctionDef)}
+    is_bare = not (around.bases or around.keywords or around.decorators)
+    return is_bare and around.name.value.startswith("Test") and methods.isdisjoint(_PREPARING)
 
 
 def fixtures_among(statements: Iterable[cst.CSTNode], names: Names) -> dict[str, PytestFixture]:

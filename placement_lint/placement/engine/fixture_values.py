@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.files.test_paths import is_test_file
 from placement_lint.placement.domain.contents import arrays, element_of
 from placement_lint.placement.domain.state import ANY_DEVICE, DefaultDevice
 from placement_lint.placement.domain.values import UNKNOWN, Plain, join
@@ -15,7 +16,9 @@ from placement_lint.placement.engine.visible_fixtures import VisibleFixtures
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import is_generator
 from placement_lint.syntax.pytest_fixtures import (
+    OWN_FIXTURES,
     contexts_held,
+    is_plain_test,
     names_given,
     parametrized,
     pytest_fixture,
@@ -78,6 +81,31 @@ class FixtureValues:
         typed = self.typed.given(module, node, state)
         return of_method | typed | self._of_fixtures(module, node, state, receiver)
 
+    def is_called_alone(self, module: Module, node: cst.CSTNode) -> bool:
+        """Return whether pytest calls a test with no mesh in effect: nothing that it is given, and
+        nothing around it, may enter one.
+        """
+        if not isinstance(node, cst.FunctionDef) or not is_plain_test(node, module.names):
+            return False
+        if not is_test_file(module.name) or "pytestmark" in module.names.module_scope.bindings:
+            return False
+        scope = module.names.scope(node).node
+        asking = _Asking(module, scope if isinstance(scope, cst.ClassDef) else None, UNKNOWN)
+        params = node.params.params[1:] if asking.cls is not None else node.params.params
+        values = self._marks(module)[0] | OWN_FIXTURES
+        is_known = all(
+            each.name.value in values or self._provider(asking, each.name.value, node) is not None
+            for each in params
+        )
+        if not is_known or self._meets_contexts(asking, node, frozenset()):
+            return False
+        return not any(
+            each.name.value.startswith("pytest_") and home.mentions_meshes(each)
+            for home in self._visible.serving(module)
+            for each in home.tree.module.body
+            if isinstance(each, cst.FunctionDef)
+        )
+
     def before_each_test(self, cls: Place) -> Iterator[Place]:
         """Yield the methods of a class that are called before each test, on the object of that.
 
@@ -120,7 +148,8 @@ class FixtureValues:
         found: list[Value] = []
         for name in names:
             provider = None if name is None else self._provider(asking, name, test)
-            if provider is None or self._meets_contexts(asking, provider[1].node):
+            used = self._marks(asking.module)[1]
+            if provider is None or self._meets_contexts(asking, provider[1].node, used):
                 return UNKNOWN
             found.append(self._value(asking, *provider, state, _MOST_NESTED))
         return join(*found) if found else UNKNOWN
@@ -137,7 +166,7 @@ class FixtureValues:
         )
         if not any(every) or not is_served:
             return {}
-        if self._meets_contexts(asking, node):
+        if self._meets_contexts(asking, node, self._marks(asking.module)[1]):
             state.base = DefaultDevice(ANY_DEVICE)
         return self._given(asking, node, state, _MOST_NESTED)
 
@@ -193,9 +222,13 @@ class FixtureValues:
                 self._values[key] = held if is_kept else UNKNOWN
         return self._values[key]
 
-    def _meets_contexts(self, asking: _Asking, node: cst.FunctionDef) -> bool:
-        """Return whether a fixture that a test uses may hold a default device meanwhile."""
-        used = self._marks(asking.module)[1]
+    def _meets_contexts(
+        self, asking: _Asking, node: cst.FunctionDef, used: frozenset[str]
+    ) -> bool:
+        """Return whether a fixture that a test uses may hold a context of JAX meanwhile.
+
+        `used`: those that it uses without being given their values.
+        """
         pending = [(asking.module, node)]
         for module, fixtures in self._visible_to(asking):
             pending += (

@@ -51,7 +51,7 @@ class VisibleFixtures:
         """
         if module.name not in self._visible:
             found: list[Provided] = []
-            for each in self._serving(module):
+            for each in self.serving(module):
                 found += ((each, self._of_module(each)), *self._brought(each, set()))
             self._visible[module.name] = (*found,)
         return self._visible[module.name]
@@ -59,7 +59,7 @@ class VisibleFixtures:
     def _of_module(self, module: Module) -> dict[str, PytestFixture]:
         return self.among(module.name, module.tree.module.body, module)
 
-    def _serving(self, module: Module) -> list[Module]:
+    def serving(self, module: Module) -> list[Module]:
         """Return a file, and the `conftest.py` files that serve it, the nearest first."""
         found = [module]
         for level in range(1, _MOST_FOLDERS + 1):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.files.test_paths import is_test_file
 from placement_lint.jaxmodel.tracing import TraceKind
 from placement_lint.placement.domain.mesh_contexts import MeshSource, is_none
 from placement_lint.placement.domain.sharding import Mesh, Spec
@@ -25,6 +26,7 @@ from placement_lint.semantic.enclosing import (
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.import_statements import imported_names
+from placement_lint.syntax.pytest_fixtures import is_plain_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,7 +151,11 @@ def _is_guarded(node: cst.CSTNode, ctx: Context, seen: set[int]) -> bool:
         return False
     seen.add(id(function))
     if is_in_test(node, ctx):
-        return True
+        # What is called only without a mesh raises in a test that expects nothing of the kind.
+        if not (isinstance(function, cst.FunctionDef) and is_test_file(ctx.module.path)):
+            return True
+        if "test" in function.name.value or ctx.function(function) is not None:
+            return not is_plain_test(function, ctx.names)
     for name in _names_of(function, ctx):
         calls = list(itertools.islice(calls_by_name(name, ctx), _MOST_CALLS + 1))
         if len(calls) > _MOST_CALLS:

@@ -37,8 +37,8 @@ class SpecWithoutMesh(Rule):
     ## What it does
     Finds `jax.device_put(x, PartitionSpec("data"))`, calls of functions that `jax.jit` made with
     such `in_shardings` or `out_shardings`, and `jax.lax.with_sharding_constraint` with a spec, if
-    they run in a program without a mesh in effect. The first two need a mesh of `jax.set_mesh`; a
-    constraint also accepts that of `with mesh:`.
+    they run in a program, or in a test of pytest, without a mesh in effect. The first two need a
+    mesh of `jax.set_mesh`; a constraint also accepts that of `with mesh:`.
 
     ## Why is this bad?
     JAX raises ValueError or RuntimeError when the line runs: "requires a non-empty mesh in
@@ -75,7 +75,7 @@ class SpecWithoutMesh(Rule):
 
     ## What it does not flag
     Functions that nothing in the program calls, such as those of a library, whose callers may have
-    set a mesh. Code under or after a condition on meshes, shardings or devices. Programs that set a
+    set a mesh; tests with marks, or with fixtures that may enter one. Code under or after a condition on meshes, shardings or devices. Programs that set a
     mesh by a statement of its own, or that import packages that may set one. `pjit`, which accepts
     specs under `with mesh:`. Calls that run both with and without a mesh. An exception that is
     expected or caught. Functions that were made, and threads that were started, while a mesh was in
