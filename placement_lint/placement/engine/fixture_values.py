@@ -222,9 +222,7 @@ class FixtureValues:
                 self._values[key] = held if is_kept else UNKNOWN
         return self._values[key]
 
-    def _meets_contexts(
-        self, asking: _Asking, node: cst.FunctionDef, used: frozenset[str]
-    ) -> bool:
+    def _meets_contexts(self, asking: _Asking, node: cst.FunctionDef, used: frozenset[str]) -> bool:
         """Return whether a fixture that a test uses may hold a context of JAX meanwhile.
 
         `used`: those that it uses without being given their values.

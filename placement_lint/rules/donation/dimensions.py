@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.rules.commitment.mixtures import calls_by_name
+from placement_lint.rules.meshes.configured import field_given
 from placement_lint.semantic.followed import assigned_value, bound_before
 from placement_lint.semantic.own_attributes import assigned_to
 from placement_lint.syntax.calls import Arguments, is_none, string_value
@@ -197,8 +198,12 @@ class _Shapes:
         return False
 
     def _is_kept(self, node: cst.Attribute, ctx: Context) -> bool:
-        """Return whether all that a class keeps under a name has dimensions: `self.mean`."""
+        """Return whether all that a class keeps under a name has dimensions: `self.mean`; of the one
+        object that is meant, what it was made with: `pages.keys`.
+        """
         found = assigned_to(node, ctx)
+        if not found and (field := field_given(node, ctx)) is not None:
+            return self.are_known(*field)
         return 0 < len(found) <= _MOST_BINDINGS and all(self.are_known(each, ctx) for each in found)
 
     def _is_item(self, node: cst.Subscript, ctx: Context) -> bool:

@@ -60,7 +60,8 @@ class DonationWithoutEffect(Rule):
     No fix: other calls may donate an array, and only the author knows what the donation was for.
 
     ## What it does not flag
-    Arguments of unknown type, and functions with unknown results. Calls inside another compiled
+    Arguments of unknown type, and functions with unknown results; Equinox's `donate="all"`, which
+    names no argument. Calls inside another compiled
     function, where nothing is donated. Tests.
 
     ## Verified by

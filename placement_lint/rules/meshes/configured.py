@@ -45,7 +45,7 @@ def whole_number(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEP
         return None if item is None else whole_number(*item, steps - 1)
     if number is not None or not isinstance(node, cst.Attribute):
         return number
-    given = _field(node, ctx)
+    given = field_given(node, ctx)
     if given is not None:
         expression, there = given
         return integer_value(followed(expression, there))
@@ -221,7 +221,7 @@ def _only_reads(use: cst.BaseExpression, ctx: Context, depth: int) -> bool:
     )
 
 
-def _field(node: cst.Attribute, ctx: Context) -> tuple[cst.BaseExpression, Context] | None:
+def field_given(node: cst.Attribute, ctx: Context) -> tuple[cst.BaseExpression, Context] | None:
     """Return what a field of the one object is that an expression names, and where that stands."""
     from placement_lint.placement.domain.program_values import Instance
     from placement_lint.placement.domain.values import sole

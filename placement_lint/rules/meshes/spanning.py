@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from placement_lint.semantic.model import ModuleFacts
 
 _MOST_CALLS = 16
+_MOST_NESTED = 4
 """Calls of one function that may all be excused."""
 _INDEX = "jax.process_index"
 _TELLING = (INITIALIZE, "jax.process_count")
@@ -204,17 +205,41 @@ def held_in_part(held: Value, ctx: Context, *, in_trees: bool = True) -> Split |
 
     `in_trees`: also those in something that may be a tree of arrays, or one array.
     """
+    from placement_lint.placement.domain.values import Mapping, Sequence
+
+    if not in_trees and any(isinstance(atom, Mapping | Sequence) for atom in held):
+        # To iterate over a container does not read the arrays in it.
+        return None
     found = []
-    for sharding in shardings_in(held, in_trees=in_trees):
-        confidence = None if sharding is None else _sure_span(sharding, ctx)
-        if sharding is None or confidence is None:
-            return None
-        found.append(Split(sharding, confidence))
+    for leaf in _every_leaf(held):
+        for sharding in shardings_in(leaf, in_trees=in_trees):
+            confidence = None if sharding is None else _sure_span(sharding, ctx)
+            if sharding is None or confidence is None:
+                return None
+            found.append(Split(sharding, confidence))
     if not found:
         return None
     # As sure as the least sure one.
     least = max((each.confidence for each in found), key=[*Confidence].index)
     return Split(min((each.sharding for each in found), key=str), least)
+
+
+def _every_leaf(held: Value, depth: int = _MOST_NESTED) -> Iterator[Value]:
+    """Yield what each leaf of a tree may be, but for numbers and NumPy arrays beside arrays."""
+    from placement_lint.placement.domain.values import Host, Mapping, Plain, Sequence, sole
+
+    only = sole(held)
+    parts: list[Value] | None = None
+    if isinstance(only, Mapping):
+        parts = [*(part for _, part in only.items), only.element]
+    elif isinstance(only, Sequence) and only.items is not None:
+        parts = [*only.items]
+    if parts is None or not depth:
+        yield held
+        return
+    for part in parts:
+        if not (part and all(isinstance(atom, Host | Plain) for atom in part)):
+            yield from _every_leaf(part, depth - 1)
 
 
 def shardings_in(held: Value, *, in_trees: bool = True) -> Iterator[Sharding | None]:

@@ -68,6 +68,7 @@ class DonationAssignments(DonationIteration):
         elif isinstance(target, cst.StarredElement):
             self.bind(target.value, self.fresh())
         elif isinstance(target, cst.Attribute):
+            self.keep_truth(target, self.given.get(id(target)))
             self.set_parts(self.evaluate(target.value), f".{target.attr.value}", held)
         elif isinstance(target, cst.Subscript):
             owners = self.evaluate(target.value)

@@ -370,13 +370,13 @@ class DonationCalls(DonationsTaken):
             return
         if taking is Takeover.UNLIKELY:
             if is_sure:
-                self._note_idle(node, each, "no output has its shape")
+                self._note_idle(node, donor, each, "no output has its shape")
             return
         to, text = dotted(node.func) or "a compiled function", each.text
         is_numpy = self.is_numpy(each.node)
         if is_numpy or self.nature(each.things) is Nature.DATA:
             if is_sure and (is_numpy or each.things <= DATA):
-                self._note_idle(node, each, "it is not a JAX array")
+                self._note_idle(node, donor, each, "it is not a JAX array")
             return
         self.useful.add(id(each.node))
         where: tuple[int, ...] | None = self.where

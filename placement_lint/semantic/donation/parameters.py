@@ -48,6 +48,9 @@ class DonationParameters(DonationLibraries):
         """The names of the parameters that say what is donated."""
         self.flags: set[str] = set()
         """The names of those of which a condition asks whether they hold."""
+        self._truths: dict[tuple[int, str], bool | None] = {}
+        """For attributes, by the root of the object: `True` or `False`, where that is all that they
+        were assigned so far; None: they may be something else."""
 
     def passed(self, name: cst.Name) -> cst.BaseExpression | None:
         """Return the literal that a parameter of a function that runs now is given."""
@@ -77,6 +80,9 @@ class DonationParameters(DonationLibraries):
         if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
             inner = self.holds(test.expression)
             return None if inner is None else not inner
+        if isinstance(test, cst.Attribute):
+            root = self._object_of(test)
+            return None if root is None else self._truths.get((root, test.attr.value))
         key = self._parameter(test) if isinstance(test, cst.Name) else None
         if key is None:
             return None
@@ -85,6 +91,28 @@ class DonationParameters(DonationLibraries):
         if key in self._supposed or not isinstance(given, cst.Name):
             return None
         return given.value == "True"
+
+    def keep_truth(self, target: cst.Attribute, value: cst.BaseExpression | None) -> None:
+        """Remember that an attribute of an object is assigned a truth value, or something else."""
+        root = self._object_of(target)
+        if root is None:
+            return
+        at, given = (root, target.attr.value), value
+        key = self._parameter(value) if isinstance(value, cst.Name) else None
+        if key is not None and key not in self._supposed:
+            given = self._written.get(key)
+        is_truth = isinstance(given, cst.Name) and given.value in {"True", "False"}
+        truth = given.value == "True" if is_truth and isinstance(given, cst.Name) else None
+        self._truths[at] = truth if self._truths.get(at, truth) is truth else None
+
+    def _object_of(self, node: cst.Attribute) -> int | None:
+        """Return the root of the one object, by a name, that an expression is an attribute of."""
+        name = node.value
+        if not isinstance(name, cst.Name) or not self.tree.contains(name):
+            return None
+        held = self.lookup(name.value, self.names.scope(name))
+        only = next(iter(held)) if len(held) == 1 else None
+        return only.root if isinstance(only, BufferPart) and not only.keys and only.root else None
 
     def _parameter(self, name: cst.Name) -> tuple[int, str] | None:
         """Return the key of a parameter of a function that runs now, if nothing binds it again."""

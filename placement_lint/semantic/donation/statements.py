@@ -21,7 +21,7 @@ from placement_lint.semantic.donation.loops import DonationLoops, truth
 from placement_lint.semantic.donation.meetings import joined
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.semantic.donation.readings import text_of
-from placement_lint.syntax.definitions import PROPERTIES
+from placement_lint.syntax.definitions import PROPERTIES, class_named
 from placement_lint.syntax.dotted import dotted, said
 
 if TYPE_CHECKING:
@@ -176,7 +176,12 @@ class DonationStatements(DonationLoops):
         """
         gone = self.state.gone(held, self.where)
         function = self.tree.around(node, cst.FunctionDef)
-        if gone is None or function is None or gone.death.text not in {text_of(node), dotted(node)}:
+        if gone is None or function is None:
+            return
+        names = {text_of(node), dotted(node)}
+        if isinstance(node, cst.Attribute) and self._is_leaf(node):
+            names.add(dotted(node.value))
+        if gone.death.text not in names:
             return
         call = gone.death.call
         is_here = self.tree.contains(call) and not any(
@@ -184,6 +189,14 @@ class DonationStatements(DonationLoops):
         )
         if is_here and function.name.value not in self.facts.fact(_called):
             self.read(node, held, Surety.LIKELY)
+
+    def _is_leaf(self, node: cst.Attribute) -> bool:
+        """Return whether an attribute is a field of what a parameter says that it is: of a tree."""
+        name = node.value
+        given = self.names.sole_definition(name) if self.tree.contains(name) else None
+        said = given.annotation if isinstance(given, cst.Param) else None
+        cls = None if said is None else class_named(said.annotation, self.names)
+        return cls is not None and node.attr.value in self._fields(cls)
 
     # -- compound statements ----------------------------------------------------------------------
 

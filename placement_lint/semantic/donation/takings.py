@@ -40,9 +40,12 @@ class DonationsTaken(DonationsCarried):
         """Note an argument that is donated, and not used."""
         at = each.at
         if at is not None and donor.donates(at) and not donor.is_static(at) and not self.inert:
-            self._note_idle(node, each, "the function does not use it")
+            self._note_idle(node, donor, each, "the function does not use it")
 
-    def _note_idle(self, node: cst.Call, each: Given, why: str) -> None:
+    def _note_idle(self, node: cst.Call, donor: Donor, each: Given, why: str) -> None:
+        if donor.jit.first is not None:
+            # Whoever donates all arguments does not mean each of them.
+            return
         to = dotted(node.func) or "a compiled function"
         self.idle[id(each.node)] = Idle(each.node, each.text, to, why)
 
