@@ -198,8 +198,8 @@ class _Shapes:
         return False
 
     def _is_kept(self, node: cst.Attribute, ctx: Context) -> bool:
-        """Return whether all that a class keeps under a name has dimensions: `self.mean`; of the one
-        object that is meant, what it was made with: `pages.keys`.
+        """Return whether all that a class keeps under a name has dimensions, `self.mean`, or what
+        the one object that is meant was made with: `pages.keys`.
         """
         found = assigned_to(node, ctx)
         if not found and (field := field_given(node, ctx)) is not None:

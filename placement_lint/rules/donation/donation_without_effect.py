@@ -61,8 +61,7 @@ class DonationWithoutEffect(Rule):
 
     ## What it does not flag
     Arguments of unknown type, and functions with unknown results; Equinox's `donate="all"`, which
-    names no argument. Calls inside another compiled
-    function, where nothing is donated. Tests.
+    names no argument. Calls inside another compiled function, where nothing is donated. Tests.
 
     ## Verified by
     The proof donates an array to a function that returns its sum, and the array still exists after

@@ -75,11 +75,11 @@ class SpecWithoutMesh(Rule):
 
     ## What it does not flag
     Functions that nothing in the program calls, such as those of a library, whose callers may have
-    set a mesh; tests with marks, or with fixtures that may enter one. Code under or after a condition on meshes, shardings or devices. Programs that set a
-    mesh by a statement of its own, or that import packages that may set one. `pjit`, which accepts
-    specs under `with mesh:`. Calls that run both with and without a mesh. An exception that is
-    expected or caught. Functions that were made, and threads that were started, while a mesh was in
-    effect (JDP717).
+    set a mesh; tests with marks, or with fixtures that may enter one. Code under or after a
+    condition on meshes, shardings or devices. Programs that set a mesh by a statement of its own,
+    or that import packages that may set one. `pjit`, which accepts specs under `with mesh:`. Calls
+    that run both with and without a mesh. An exception that is expected or caught. Functions that
+    were made, and threads that were started, while a mesh was in effect (JDP717).
 
     ## Verified by
     The proof puts an array to a spec inside `with mesh:`, which raises ValueError. With a sharding
