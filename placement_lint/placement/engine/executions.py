@@ -152,8 +152,9 @@ class ExecutionLedger:
     """Generators of which nothing was consumed yet, and where they were made."""
     consumed_under: dict[Place, set[DefaultDevice]] = field(default_factory=dict)
     """The default devices under which an iterator is consumed, by the place that makes it."""
-    cached: MutableMapping[Place, Value] = field(default_factory=dict)
-    """What the calls of functions gave that keep what the first ones gave."""
+    cached: MutableMapping[tuple[Place, Instance | None], Value] = field(default_factory=dict)
+    """What the calls of functions gave that keep what the first ones gave; of a cached property,
+    by the object."""
     containers: Containers = field(default_factory=Containers)
     acting: set[Place] = field(default_factory=set)
     """Functions that by themselves, not for what their callers give them, copy something, or hand a

@@ -28,11 +28,12 @@ from placement_lint.placement.domain.values import (
     Host,
     Value,
     join,
+    sole,
     without_guesses,
 )
 from placement_lint.placement.engine.executions import allowed
 from placement_lint.placement.engine.pytrees import tree_of
-from placement_lint.placement.facts.decorators import caches
+from placement_lint.placement.facts.decorators import caches, is_cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -105,7 +106,8 @@ class Memo:
         module, node = self._program.module_of(place), self._program.node(place)
         entered = state.copy() if execution.suspended is not None else state
         if isinstance(node, cst.FunctionDef) and caches(module, node):
-            result = self._from_cache(place, execution, state)
+            holder = _holder(node, bindings) if is_cached_property(module, node) else None
+            result = self._from_cache((place, holder), execution, state)
         else:
             result = self.reuse(execution, state)
         for each in written:
@@ -197,18 +199,23 @@ class Memo:
             if before != held:
                 state.variables[name] = held if before is None else join(before, held)
 
-    def _from_cache(self, place: Place, execution: Execution, state: State) -> Value:
-        """Return what a function gives that may have kept what an earlier call gave."""
-        before = self._program.now.cached.get(place)
+    def _from_cache(
+        self, key: tuple[Place, Instance | None], execution: Execution, state: State
+    ) -> Value:
+        """Return what a function gives that may have kept what an earlier call gave.
+
+        `key`: the function, and the object that keeps it.
+        """
+        before = self._program.now.cached.get(key)
         if before is None:
-            self._program.now.cached[place] = self.reuse(execution, state)
-            return self._program.now.cached[place]
+            self._program.now.cached[key] = self.reuse(execution, state)
+            return self._program.now.cached[key]
         branch = state.copy()
-        self._program.now.cached[place] = join(before, self.reuse(execution, branch))
+        self._program.now.cached[key] = join(before, self.reuse(execution, branch))
         met = meet([state, branch])
         if met is not None:
             state.become(met)
-        return self._program.now.cached[place]
+        return self._program.now.cached[key]
 
     def _forget_stored(self, place: Place, bindings: dict[str, Value], state: State) -> None:
         """Forget what containers hold that a function stores into which is not followed here."""
@@ -411,6 +418,13 @@ def _whatever_meshes(key: CallKey) -> CallKey:
 def _is_known(contexts: dict[CallKey, list[Execution]], key: CallKey) -> bool:
     """Return whether a function was executed for such a call."""
     return key in contexts or _whatever_meshes(key) in contexts
+
+
+def _holder(method: cst.FunctionDef, bindings: dict[str, Value]) -> Instance | None:
+    """Return the one object of which a method is called; None where it may be one of several."""
+    params = method.params.params
+    only = sole(bindings.get(params[0].name.value, UNKNOWN)) if params else None
+    return only if isinstance(only, Instance) else None
 
 
 def _kinds(given: Iterable[Value]) -> Kinds:

@@ -111,6 +111,13 @@ def caches(module: Module, node: cst.FunctionDef) -> bool:
     return any(decorator_name(module, decorator) in CACHES for decorator in node.decorators)
 
 
+def is_cached_property(module: Module, node: cst.FunctionDef) -> bool:
+    """Return whether each object keeps what a method gave where it was first read."""
+    return any(
+        decorator_name(module, each) == "functools.cached_property" for each in node.decorators
+    )
+
+
 def accessor_kind(node: cst.FunctionDef) -> str:
     """Return "getter", "setter" or "deleter" for `@name.setter` on `def name`; else nothing."""
     for decorator in node.decorators:
