@@ -199,7 +199,7 @@ class FunctionsElsewhere:
         is_cached = len(others) < len(decorators)
         runs_compiled = not is_cached and self._note_calls(function, view, files, of, calls)
         start = None
-        if isinstance(function, cst.FunctionDef) and not others:
+        if isinstance(function, cst.FunctionDef):
             event = timeline(facts).start_in(function)
             if event is not None:
                 here = EffectOrigin(facts.path, facts.line_of(event.node), event.what)

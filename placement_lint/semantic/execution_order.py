@@ -44,7 +44,7 @@ from placement_lint.semantic.ways import EventsBefore, Parts
 from placement_lint.syntax.definitions import (
     INITIALIZERS,
     inherited_initializer,
-    is_static,
+    needs_no_object,
     only_says_type,
 )
 from placement_lint.syntax.environ import variables_set
@@ -183,7 +183,7 @@ class Timeline:
         cls = self.names.scope(function).node
         if not isinstance(cls, cst.ClassDef) or function.name.value in INITIALIZERS:
             return None
-        if is_static(function, self.names) or self._local.is_derived_from(cls):
+        if needs_no_object(function, self.names) or self._local.is_derived_from(cls):
             return None
         init = inherited_initializer(cls, self.names)
         return None if init is None else self.start_in(init)

@@ -24,6 +24,7 @@ from placement_lint.syntax.definitions import (
     named_function,
     parameter_named,
 )
+from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -152,10 +153,23 @@ def goes_through_items(loop: Loop) -> bool:
 
 
 def whose_items(node: cst.BaseExpression) -> cst.BaseExpression | None:
-    """Return the `x` of `x.items()` and `x.values()`."""
+    """Return the `x` of `x.items()` and `x.values()`, also of those of `x._asdict()`,
+    `dataclasses.asdict(x)` and `vars(x)`.
+    """
     if not isinstance(node, cst.Call) or node.args or not isinstance(node.func, cst.Attribute):
         return None
-    return node.func.value if node.func.attr.value in {"items", "values"} else None
+    owner = node.func.value if node.func.attr.value in {"items", "values"} else None
+    return owner if owner is None else _whose_fields(owner) or owner
+
+
+def _whose_fields(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """Return the `x` of a call that gives a dict of its fields."""
+    if not isinstance(node, cst.Call):
+        return None
+    if isinstance(node.func, cst.Attribute) and node.func.attr.value == "_asdict":
+        return None if node.args else node.func.value
+    is_fields = dotted(node.func) in {"asdict", "dataclasses.asdict", "vars"}
+    return node.args[0].value if is_fields and len(node.args) == 1 else None
 
 
 def is_unconditional(node: cst.CSTNode, ctx: FileView, *, each_item: bool = False) -> bool:

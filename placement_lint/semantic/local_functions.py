@@ -13,9 +13,9 @@ from placement_lint.syntax.definitions import (
     class_named,
     initializer_of,
     is_generator,
-    is_static,
     method_of_class,
     named_function,
+    needs_no_object,
     only_caches,
     own_method,
 )
@@ -55,7 +55,8 @@ class LocalFunctions:
         named = class_named(func.value, self.names)
         if named is not None:
             method = method_of_class(named, func.attr.value, self.names)
-            return method if method is not None and is_static(method, self.names) else None
+            is_given = method is not None and needs_no_object(method, self.names)
+            return method if is_given else None
         method = own_method(func, self.names) or method_of_object(func, self._view)
         cls = None if method is None else self.names.scope(method).node
         is_final = isinstance(cls, cst.ClassDef) and not self.is_derived_from(cls)
@@ -79,5 +80,5 @@ class LocalFunctions:
         """Return whether calling a function executes its body, and nothing else."""
         waits = function.asynchronous is not None or is_generator(function, self.names)
         others = [each for each in function.decorators if not only_caches(each, self.names)]
-        is_kept = not others or (len(others) == 1 and is_static(function, self.names))
+        is_kept = not others or (len(others) == 1 and needs_no_object(function, self.names))
         return is_kept and not waits

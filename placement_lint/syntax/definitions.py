@@ -24,6 +24,7 @@ PROPERTIES = frozenset({"builtins.property", "functools.cached_property"})
 """Decorators after which reading a method calls it."""
 _MAX_NESTING = 8
 _MOST_BASES = 32
+_BINDING = frozenset({"classmethod", "staticmethod"})
 BARE_BASES = frozenset({"abc.ABC", "builtins.object", "typing.Generic", "typing.Protocol"})
 """Bases that have no methods of their own that a program calls by name."""
 
@@ -288,7 +289,7 @@ def handed_back(
 
     With the position of the parameter that this call is given, first or at a position.
     """
-    if function.decorators or function.asynchronous:
+    if not only_binds(function) or function.asynchronous:
         return None
     lines = [each for each in function.body.body if not _is_docstring(each)]
     line = lines[0] if len(lines) == 1 else None
@@ -430,10 +431,21 @@ def is_static(function: Function, names: Names) -> bool:
     return _is_decorated_by(function, "builtins.staticmethod", names)
 
 
+def needs_no_object(function: Function, names: Names) -> bool:
+    """Return whether a method is called without an object: a static one, or one of the class."""
+    return is_static(function, names) or class_passed_to(function, names) is not None
+
+
 def is_as_written(function: Function, names: Names) -> bool:
     """Return whether calling a function executes its body: `staticmethod` alone may decorate it."""
     decorators = function.decorators if isinstance(function, cst.FunctionDef) else ()
     return not decorators or (len(decorators) == 1 and is_static(function, names))
+
+
+def only_binds(function: cst.FunctionDef) -> bool:
+    """Return whether nothing decorates a function but `classmethod` or `staticmethod`."""
+    names = (each.decorator for each in function.decorators)
+    return all(isinstance(n, cst.Name) and n.value in _BINDING for n in names)
 
 
 def _is_decorated_by(function: Function, name: str, names: Names) -> bool:

@@ -33,7 +33,8 @@ def made_by_last(found: Flow) -> Array:
 
 
 def calls(count: int) -> str:
-    return "def f(x):\n    return jnp.ones(3)\n" + "".join(
+    long = "0, " * 90
+    return f"def f(x):\n    [{long}]\n    return jnp.ones(3)\n" + "".join(
         f"with jax.default_device(jax.devices('cpu')[{number}]):\n    f({number})\n"
         for number in range(count)
     )

@@ -31,6 +31,9 @@ NNX_LAYERS = tuple(
 )
 """Modules of nnx."""
 NNX_VARIABLES = tuple("BatchStat Cache Intermediate Param Variable".split())
+VARIABLE = "flax.nnx.Variable"
+VARIABLE_VALUES = frozenset({"raw_value", "value"})
+"""Attributes of a variable that give the array it holds."""
 
 FREEZING = (
     "flax.core.FrozenDict", "flax.core.freeze", "flax.core.frozen_dict.FrozenDict",
@@ -73,6 +76,7 @@ LIBRARY = Library(
         "flax.nnx.Module": frozenset({"__call__"}),
         "flax.nnx.Optimizer": frozenset({"update"}),
         "flax.nnx.Rngs": frozenset({"__call__"}),
+        VARIABLE: frozenset({"get_raw_value", "get_value"}),
         "flax.training.train_state.TrainState": frozenset({"apply_gradients", "create", "replace"}),
     },
     aliases={"flax.linen.module.Module": "flax.linen.Module"},

@@ -596,7 +596,30 @@ def _with_few_versions(joined: Value) -> Value:
     if not many:
         return joined
     replaced = frozenset(atom for every in many.values() for atom in every)
-    return (joined - replaced) | {atom for every in many.values() for atom in _one_version(every)}
+    return (joined - replaced) | {atom for every in many.values() for atom in _few_versions(every)}
+
+
+def _few_versions(every: list[Container]) -> Iterator[Container]:
+    """Return the versions of one container, without those that it had while it was filled.
+
+    A table in which functions register themselves is another one after each of them. Where it has
+    many still, what they have in common.
+    """
+    left: list[Container] = []
+    for each in sorted(every, key=lambda each: len(each.items or ()), reverse=True):
+        if not any(_is_filled_from(later, each) for later in left):
+            left.append(each)
+    yield from left if len(left) <= MAX_VERSIONS else _one_version(every)
+
+
+def _is_filled_from(later: Container, earlier: Container) -> bool:
+    """Return whether a dict is another one with more items under keys of their own."""
+    return (
+        isinstance(later, Mapping)
+        and isinstance(earlier, Mapping)
+        and later.element == earlier.element
+        and set(earlier.items) <= set(later.items)
+    )
 
 
 def _one_version(every: list[Container]) -> Iterator[Container]:

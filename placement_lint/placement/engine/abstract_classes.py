@@ -31,9 +31,10 @@ class AbstractClasses:
     def derived(self, cls: Place) -> list[Place]:
         """Return the classes that derive from an abstract class and are not abstract themselves.
 
-        The list is empty where the class is not abstract, and where too many derive from it.
+        A class that makes nothing of its objects, such as a mixin, counts as abstract. The list is
+        empty where the class is not abstract, and where too many derive from it.
         """
-        if not self._is_abstract(cls):
+        if not (self._is_abstract(cls) or self._is_mixed_in(cls)):
             return []
         if self._derived is None:
             self._derived = {}
@@ -61,6 +62,16 @@ class AbstractClasses:
             classes.method(cls, name) == classes.method(base, name)
             for base in bases
             for name in self._open_methods(base)
+        )
+
+    def _is_mixed_in(self, cls: Place) -> bool:
+        """Return whether a class neither initializes its objects nor has any."""
+        program = self._program
+        return (
+            not program.now.instances.get(cls)
+            and program.classes.method(cls, "__init__") is None
+            and program.classes.fields(cls) is None
+            and program.classes.library_class(cls) is None
         )
 
     def _open_methods(self, cls: Place) -> frozenset[str]:

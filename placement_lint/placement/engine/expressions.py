@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
+from placement_lint.jaxmodel.libraries.flax import VARIABLE_VALUES
 from placement_lint.jaxmodel.tracing import NAMED_SHARDINGS, SHARD_MAPS
 from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.domain.contents import arrays, awaited, named, without_parts
@@ -45,6 +46,7 @@ from placement_lint.placement.engine.literals import Literals
 from placement_lint.placement.engine.meshes import constant, described_by, shardings_of
 from placement_lint.placement.engine.operations import Operations
 from placement_lint.placement.engine.operators import Operators
+from placement_lint.placement.engine.pytrees import without_variables
 from placement_lint.placement.engine.subscripts import Subscripts
 from placement_lint.placement.engine.targets import Targets
 
@@ -434,6 +436,8 @@ class Expressions:
             found |= PLAIN if name in transfer.METADATA_ATTRIBUTES else other
         if name == DICT and any(isinstance(atom, Instance) for atom in held):
             return self.attribute_dicts.read(node, held, state)
+        if name in VARIABLE_VALUES and (read := without_variables(held)) != held:
+            return read
         for atom in held:
             if isinstance(atom, AnyTree) and name in transfer.METADATA_ATTRIBUTES:
                 found |= PLAIN

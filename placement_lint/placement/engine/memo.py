@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 
 _MAX_CONTEXTS = 12
 """Executions of one function for arguments of their own; all further ones share arguments."""
+_MAX_NODES = 2_000
+"""Nodes of the trees of such executions together: of short functions there may be more, since the
+accessors of a class are called wherever its objects are."""
 _MAX_KINDS = 4
 """Kinds of such arguments; all calls of further kinds share theirs."""
 _ALL_KINDS: Kinds = ()
@@ -233,14 +236,15 @@ class Memo:
         if (general := self._general(place, bindings, state)) is not None:
             return general
         number = sum(map(len, contexts.values()))
-        if not _is_known(contexts, key) and number >= _MAX_SITED_CONTEXTS:
+        most = self._most_contexts(place)
+        if not _is_known(contexts, key) and number >= most * _MAX_SITED_CONTEXTS // _MAX_CONTEXTS:
             self._forget_stored(place, bindings, state)
             bindings = {name: anonymous(held) for name, held in bindings.items()}
             key = self._key(bindings, state)
-        if not _is_known(contexts, key) and number >= _MAX_CONTEXTS:
+        if not _is_known(contexts, key) and number >= most:
             bindings = self._widen(place, bindings)
             key = self._key(bindings, state)
-            if not _is_known(contexts, key) and number >= 4 * _MAX_CONTEXTS:
+            if not _is_known(contexts, key) and number >= 4 * most:
                 bindings = dict.fromkeys(bindings, UNKNOWN)
                 there = State(DefaultDevice(ANY_DEVICE), (), state.variables, meshes=ANY_MESHES)
                 key = self._key(bindings, there)
@@ -280,6 +284,11 @@ class Memo:
         kept.append(execution)
         del kept[:-_MAX_CONTEXTS]
         return execution
+
+    def _most_contexts(self, place: Place) -> int:
+        """Return after how many executions of a function all further ones share arguments."""
+        ends = self._program.module_of(place).tree.ends
+        return max(_MAX_CONTEXTS, _MAX_NODES // (ends[place.node] - place.node))
 
     def _general(self, place: Place, bindings: dict[str, Value], state: State) -> Execution | None:
         """Return one execution for all data, of a function that has nothing to do with placements.

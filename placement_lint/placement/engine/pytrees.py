@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from placement_lint.jaxmodel.libraries.flax import VARIABLE
 from placement_lint.placement.domain.contents import MAX_DEPTH, map_atoms
 from placement_lint.placement.domain.library_values import AbstractArray
 from placement_lint.placement.domain.ordering import in_order
@@ -269,6 +270,14 @@ def tree_like(tree: AnyTree, leaf: Value) -> Value:
     return frozenset(
         replace(atom, cls=tree.cls) if isinstance(atom, AnyTree) else atom for atom in made
     )
+
+
+def without_variables(held: Value) -> Value:
+    """Return a value with the array that a variable of nnx holds in the place of the variable."""
+    variables = [a for a in held if isinstance(a, AnyTree) and a.cls == VARIABLE and a.leaf]
+    if not variables:
+        return held
+    return limited(held.difference(variables).union(*(each.leaf for each in variables)))
 
 
 def is_leaf(atom: Atom) -> bool:

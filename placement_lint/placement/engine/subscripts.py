@@ -40,6 +40,7 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.meshes import number_of, rows_of
+from placement_lint.placement.engine.pytrees import without_variables
 from placement_lint.placement.facts.annotations import is_bound_as_text
 from placement_lint.placement.facts.array_indices import is_of_array
 from placement_lint.syntax.calls import integer_value
@@ -86,7 +87,7 @@ class Subscripts:
         """Return what an index takes of what is before the brackets."""
         # Nothing comes of indexing None.
         held = self.on.evaluate(node.value, state)
-        held = held - NONE or held
+        held = without_variables(held - NONE or held)
         held = self.on.program.classes.collections.with_items(held, "__getitem__", state)
         indices = self._indices(node, state)
         trees = frozenset(atom for atom in held if isinstance(atom, AnyTree))

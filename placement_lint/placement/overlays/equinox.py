@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import libcst as cst
+
 from placement_lint.jaxmodel.libraries.equinox import LAYERS
-from placement_lint.placement.domain.program_values import External
+from placement_lint.placement.domain.program_values import External, Function, Instance
 from placement_lint.placement.domain.values import (
     NONE,
     NOTHING,
@@ -16,6 +18,7 @@ from placement_lint.placement.domain.values import (
     Plain,
     Value,
     join,
+    sole,
     value,
 )
 from placement_lint.placement.engine.pytrees import tree_of
@@ -105,8 +108,8 @@ def combined(call: ObjectCall) -> Value:
 def replaced_at(call: ObjectCall) -> Value:
     """`eqx.tree_at(where, tree, new)`: the tree with other leaves in some places.
 
-    In which ones only `where` says: of leaves that may be elsewhere than they were, nothing is
-    known.
+    In which one a lambda says that only reads attributes of the objects of the program. Else
+    nothing is known of leaves that may be elsewhere than they were.
     """
     tree = call.argument(1, "pytree")
     if tree is None:
@@ -119,12 +122,50 @@ def replaced_at(call: ObjectCall) -> Value:
     if new is None:
         return UNKNOWN
     call.program.objects.take_apart(new, call.state)
+    path = None if changes is not None else _attributes_read(call)
+    if path and (made := _with_attribute(call, tree, path, new)) is not None:
+        return made
     others: Value = frozenset(a for a in call.arrays_of(new) if isinstance(a, _DATA)) - NONE
     if not any(isinstance(atom, Array | Host) for atom in old):
         return call.rebuilt(tree, lambda leaf: leaf) if others <= PLAIN else UNKNOWN
-    if not _places(others) <= _places(old):
-        others |= UNKNOWN
-    return call.rebuilt(tree, lambda leaf: join(leaf, others) if _is_array(leaf) else leaf)
+
+    def replaced(leaf: Value) -> Value:
+        if not _is_array(leaf):
+            return leaf
+        is_where_it_was = _places(others) <= _places(leaf)
+        return join(leaf, others) if is_where_it_was else join(leaf, others, UNKNOWN)
+
+    return call.rebuilt(tree, replaced)
+
+
+def _attributes_read(call: ObjectCall) -> list[str]:
+    """Return the attributes by which `where` comes to what it gives: of `lambda m: m.a.b`."""
+    only = sole(call.argument(0, "where") or UNKNOWN)
+    node = call.program.node(only.place) if isinstance(only, Function) else None
+    if not isinstance(node, cst.Lambda) or len(node.params.params) != 1:
+        return []
+    found: list[str] = []
+    read = node.body
+    while isinstance(read, cst.Attribute):
+        found.insert(0, read.attr.value)
+        read = read.value
+    name = node.params.params[0].name.value
+    return found if isinstance(read, cst.Name) and read.value == name else []
+
+
+def _with_attribute(call: ObjectCall, tree: Value, path: list[str], new: Value) -> Value | None:
+    """Return a tree with another attribute of an object in it; None where that is no object."""
+    made = call.rebuilt(tree, lambda leaf: leaf)
+    held = made
+    for name in path[:-1]:
+        held = call.program.classes.attribute(held, name, call.state)
+    owner = sole(held)
+    if not isinstance(owner, Instance) or sole(made) is None:
+        return None
+    call.on.targets.set_attribute(
+        owner, path[-1], new, call.state, surely=not call.on.repeats, is_plain=True
+    )
+    return made
 
 
 _DATA = (Anything, Array, External, Host, Plain)

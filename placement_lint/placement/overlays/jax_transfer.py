@@ -433,7 +433,6 @@ def pickled(call: LibraryCall) -> Value:
     pickled = call.arguments.get(0, "obj")
     for each in held:
         call.escapes(frozenset(a for a in each if not isinstance(a, Array)))
-        call.may_change(each)
     return UNKNOWN if pickled is None else value(Pickled(call.on.module.place(pickled)))
 
 

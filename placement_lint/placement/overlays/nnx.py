@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from placement_lint.jaxmodel.libraries.flax import NNX_LAYERS, NNX_VARIABLES
+from placement_lint.jaxmodel.libraries.flax import NNX_LAYERS, NNX_VARIABLES, VARIABLE
 from placement_lint.placement.domain.values import (
     NOTHING,
     PLAIN,
     UNKNOWN,
     AnyTree,
+    Array,
     Sequence,
     Value,
     join,
     value,
 )
+from placement_lint.placement.engine.pytrees import without_variables
 from placement_lint.placement.overlays.optax import initialised
 from placement_lint.placement.overlays.parameters import (
     drawn,
@@ -28,7 +30,8 @@ _MODULE = "flax.nnx.Module"
 _RNGS = "flax.nnx.Rngs"
 _STATE = "flax.nnx.State"
 _OPTIMIZER = "flax.nnx.Optimizer"
-_VARIABLE = "flax.nnx.Variable"
+_OF_TREE = f"{VARIABLE}.of_tree"
+"""Here: a variable that holds something other than one array."""
 
 
 @objects(_RNGS)
@@ -61,8 +64,14 @@ def variable(call: ObjectCall) -> Value:
     held = call.argument(0, "value")
     if held is None:
         return UNKNOWN
-    leaves = call.arrays_of(held)
-    return held_by(_VARIABLE, leaves)
+    is_array = all(isinstance(atom, Array) for atom in held)
+    return held_by(VARIABLE if is_array else _OF_TREE, call.arrays_of(held))
+
+
+@objects(f"{VARIABLE}.get_value", f"{VARIABLE}.get_raw_value")
+def held_by_variable(call: ObjectCall) -> Value:
+    """`variable.get_value()`: what it holds."""
+    return UNKNOWN if call.receiver is None else without_variables(value(call.receiver))
 
 
 @objects("flax.nnx.Sequential")

@@ -24,7 +24,12 @@ from placement_lint.rules.commitment.writing import (
 from placement_lint.rules.notebooks import is_shown_or_measured
 from placement_lint.semantic.enclosing import failure_is_expected, is_tried
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import PARTIAL, handed_back, named_function
+from placement_lint.syntax.definitions import (
+    PARTIAL,
+    class_of_receiver,
+    handed_back,
+    named_function,
+)
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -183,12 +188,14 @@ def _check(call: cst.Call, node: cst.Expr, ctx: Context) -> None:
 def _put_by_function(call: cst.Call, ctx: Context) -> int | None:
     """Return which argument a function or a method of the program only puts, and hands that back.
 
-    That of `put(x)`, `utils.put(x)` and `self.put(x)`; None where a call does something else.
+    That of `put(x)`, `utils.put(x)`, `self.put(x)` and `self(x)`; None where a call does something
+    else.
     """
     own = named_function(call.func, ctx.names)
     if isinstance(own, cst.FunctionDef):
         return _parameter_put(own, ctx)
-    if _PUTTING_NAME.search(dotted(call.func).rpartition(".")[2]) is None:
+    is_named = _PUTTING_NAME.search(dotted(call.func).rpartition(".")[2]) is not None
+    if not is_named and class_of_receiver(call.func, ctx.names) is None:
         return None
     # A commit hook waits for the import of each module.
     from placement_lint.rules.transfers.putting_functions import function_called, is_method_call

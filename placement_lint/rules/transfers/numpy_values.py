@@ -13,6 +13,7 @@ from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES
 from placement_lint.placement.domain import contents, values
 from placement_lint.rules.transfers.array_sizes import is_numpy_sampler, sampled_size
 from placement_lint.semantic.followed import followed, value_for
+from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import Arguments, string_value
 
 if TYPE_CHECKING:
@@ -58,13 +59,16 @@ def makes_numpy_array(
 ) -> bool:
     """Return whether an expression surely is an array of NumPy, and no number.
 
-    Names are followed. With `own`, only what shares its memory with nothing else counts: it is
-    changed through its own name or not at all.
+    Names are followed, and attributes that a class assigns once. With `own`, only what shares its
+    memory with nothing else counts: it is changed through its own name or not at all.
     """
     if depth == 0:
         return False
     if isinstance(node, cst.Name):
         return not own and _is_bound_to_numpy(node, ctx, depth - 1)
+    if isinstance(node, cst.Attribute):
+        held = None if own else own_attribute(node, ctx)
+        return held is not None and makes_numpy_array(held, ctx, depth=depth - 1)
     if isinstance(node, cst.UnaryOperation):
         return not isinstance(node.operator, cst.Not) and makes_numpy_array(
             node.expression, ctx, depth=depth - 1

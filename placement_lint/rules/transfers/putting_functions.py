@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.placement.domain import values
+from placement_lint.placement.domain import program_values, values
 from placement_lint.placement.domain.contents import function_place
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import parameter_named
+from placement_lint.syntax.definitions import is_static, only_binds, parameter_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,21 +53,33 @@ def function_called(call: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Cont
     """Return the function or the method of the program that a call runs, and its file.
 
     That is known of files that are executed together, and of those in which a function puts its
-    parameter. None for one that is decorated: what a call of it gives is something else.
+    parameter. It may be the `__call__` of an object. None for one that is decorated by more than
+    `classmethod` or `staticmethod`: what a call of it gives is something else.
     """
     if not may_follow(ctx) or ctx.called(call) in ctx.names.table:
         return None
-    places = {function_place(atom) for atom in ctx.flow.value(call.func)}
+    places = {_place_of(atom, ctx) for atom in ctx.flow.value(call.func)}
     found = ctx.function_at(places.pop()) if len(places) == 1 else None
-    if found is None or found[0].decorators or found[0].asynchronous is not None:
+    if found is None or not only_binds(found[0]) or found[0].asynchronous is not None:
         return None
     return found
+
+
+def _place_of(atom: values.Atom, ctx: Context) -> Place | None:
+    """Return where a function is, or that of a method, or what calling an object runs."""
+    if isinstance(atom, program_values.Instance):
+        return ctx.flow.program.classes.method(atom.cls, "__call__")
+    return function_place(atom)
 
 
 def is_method_call(call: cst.Call, ctx: Context) -> bool:
     """Return whether what a call runs is bound to its first argument."""
     held = ctx.flow.value(call.func)
-    return bool(held) and all(isinstance(atom, values.Method) for atom in held)
+    bound = (values.Method, program_values.Instance)
+    if not held or not all(isinstance(atom, bound) for atom in held):
+        return False
+    found = function_called(call, ctx)
+    return found is None or not is_static(found[0], found[1].names)
 
 
 def given_to_put(

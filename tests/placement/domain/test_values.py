@@ -126,9 +126,20 @@ def test_what_was_forgotten_on_one_way_is_forgotten() -> None:
     assert join(value(known), value(items)) == {known, items}
 
 
-def test_of_many_versions_of_a_container_what_they_share_is_known() -> None:
+def test_of_a_table_that_is_filled_the_last_version_is_known() -> None:
     versions = [
         Mapping((("x", PLAIN), *((f"y{i}", value(ON_CPU)) for i in range(n))), NOTHING, SITE)
+        for n in range(MAX_VERSIONS + 1)
+    ]
+    assert join(*map(value, versions[:-1])) == frozenset(versions[:-1])
+    assert join(*map(value, versions)) == {versions[-1]}
+    other = Mapping((("x", PLAIN), ("z", PLAIN)), NOTHING, SITE)
+    assert join(*map(value, [*versions, other])) == {versions[-1], other}
+
+
+def test_of_many_versions_of_a_container_what_they_share_is_known() -> None:
+    versions = [
+        Mapping((("x", PLAIN), (f"y{n}", value(ON_CPU))), NOTHING, SITE)
         for n in range(MAX_VERSIONS + 1)
     ]
     few = join(*map(value, versions[:-1]))
