@@ -24,7 +24,6 @@ from placement_lint.syntax.definitions import (
     named_function,
     parameter_named,
 )
-from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,6 +52,8 @@ _SCALARS = frozenset(
 """What makes a number of its argument."""
 _TEXTS = frozenset({"builtins.format", "builtins.repr", "builtins.str"})
 _READING_METHODS = frozenset({"item", "tolist"})
+_GIVING_FIELDS = frozenset({"builtins.vars", "dataclasses.asdict"})
+"""What gives a dict of what an object holds."""
 _MOST_MORE = 8
 """Arguments that a function takes by `*values`, as far as they are counted."""
 _NOT_READ = "!"
@@ -145,31 +146,32 @@ def _only_fetches(function: cst.BaseExpression, ctx: FileView) -> bool:
     )
 
 
-def goes_through_items(loop: Loop) -> bool:
+def goes_through_items(loop: Loop, ctx: FileView) -> bool:
     """Return whether a loop draws from `x.items()` or `x.values()`."""
     if isinstance(loop, cst.While):
         return False
-    return whose_items(loop.iter if isinstance(loop, cst.For) else loop.for_in.iter) is not None
+    drawn = loop.iter if isinstance(loop, cst.For) else loop.for_in.iter
+    return whose_items(drawn, ctx) is not None
 
 
-def whose_items(node: cst.BaseExpression) -> cst.BaseExpression | None:
+def whose_items(node: cst.BaseExpression, ctx: FileView) -> cst.BaseExpression | None:
     """Return the `x` of `x.items()` and `x.values()`, also of those of `x._asdict()`,
     `dataclasses.asdict(x)` and `vars(x)`.
     """
     if not isinstance(node, cst.Call) or node.args or not isinstance(node.func, cst.Attribute):
         return None
     owner = node.func.value if node.func.attr.value in {"items", "values"} else None
-    return owner if owner is None else _whose_fields(owner) or owner
+    return owner if owner is None else _whose_fields(owner, ctx) or owner
 
 
-def _whose_fields(node: cst.BaseExpression) -> cst.BaseExpression | None:
+def _whose_fields(node: cst.BaseExpression, ctx: FileView) -> cst.BaseExpression | None:
     """Return the `x` of a call that gives a dict of its fields."""
     if not isinstance(node, cst.Call):
         return None
     if isinstance(node.func, cst.Attribute) and node.func.attr.value == "_asdict":
         return None if node.args else node.func.value
-    is_fields = dotted(node.func) in {"asdict", "dataclasses.asdict", "vars"}
-    return node.args[0].value if is_fields and len(node.args) == 1 else None
+    is_fields = ctx.called(node) in _GIVING_FIELDS and len(node.args) == 1
+    return node.args[0].value if is_fields else None
 
 
 def is_unconditional(node: cst.CSTNode, ctx: FileView, *, each_item: bool = False) -> bool:
@@ -196,7 +198,7 @@ def is_unconditional(node: cst.CSTNode, ctx: FileView, *, each_item: bool = Fals
 
 
 def _goes_through_values(loop: cst.For, ctx: FileView) -> bool:
-    return goes_through_items(loop) or _is_parameter(loop.iter, ctx)
+    return goes_through_items(loop, ctx) or _is_parameter(loop.iter, ctx)
 
 
 def _is_of_arguments(node: cst.BaseExpression, ctx: FileView) -> bool:
@@ -333,7 +335,7 @@ def _drawn_from(node: cst.BaseExpression, read: cst.CSTNode, ctx: FileView) -> c
     drawn = only.node.iter
     if _is_of_arguments(drawn, ctx) or (_is_parameter(drawn, ctx) and _is_number(read, ctx)):
         return drawn
-    return whose_items(drawn) or node
+    return whose_items(drawn, ctx) or node
 
 
 def _is_number(read: cst.CSTNode, ctx: FileView) -> bool:

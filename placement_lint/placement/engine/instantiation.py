@@ -191,7 +191,7 @@ class Instantiation:
         names = self._module_of(cls, default).names
         init = Arguments(default).get(None, "init")
         return (
-            names.qualified(default.func) == "dataclasses.field"
+            names.qualified(default.func) in _FIELDS
             and isinstance(init, cst.Name)
             and init.value == "False"
         )
@@ -214,14 +214,14 @@ class Instantiation:
         if _is_constant(default):
             return there.evaluate(default, state)
         name = there.names.qualified(default.func) if isinstance(default, cst.Call) else None
-        if not isinstance(default, cst.Call) or name != "dataclasses.field":
+        if not isinstance(default, cst.Call) or name not in {*_FIELDS, *_FACTORIES}:
             # One for all objects: what the class's body found.
             return there.record.values.get(there.index(default), UNKNOWN)
         arguments = Arguments(default)
-        factory = arguments.get(None, "default_factory")
+        factory = arguments.get(0 if name in _FACTORIES else None, "default_factory", "factory")
         if factory is None:
             given = arguments.get(None, "default")
-            return UNKNOWN if given is None else there.evaluate(given, state)
+            return UNKNOWN if given is None else self._field_default(cls, given, state)
         made = _EMPTY.get(there.names.qualified(factory) or "")
         if made is not None:
             return value(replace(made, site=there.targets.made(factory)))
@@ -279,6 +279,12 @@ class Instantiation:
         return None if method is None else LibraryMethod(method, instance)
 
 
+_FIELDS = frozenset({
+    "attr.field", "attr.ib", "attrs.field", "dataclasses.field", "equinox.field",
+    "flax.struct.field",
+})  # fmt: skip
+_FACTORIES = frozenset({"attr.Factory", "attrs.Factory"})
+"""What a default is that a call makes for each object."""
 _EMPTY: dict[str, Mapping | Sequence] = {
     "builtins.dict": Mapping((), NOTHING),
     "builtins.list": Sequence((), NOTHING),

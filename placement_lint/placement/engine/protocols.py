@@ -573,6 +573,10 @@ class SubscriptsProtocol(Protocol):
 
     def key_of(self, node: cst.Subscript, state: State) -> Key | None: ...
 
+    def is_filled_here(self, node: cst.BaseExpression) -> bool: ...
+
+    def surely_raises(self, node: cst.CSTNode | None) -> bool: ...
+
 
 class OperatorsProtocol(Protocol):
     """Evaluates the operators of one body."""

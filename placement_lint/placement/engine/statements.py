@@ -227,6 +227,9 @@ class Statements:
 
     def return_(self, node: cst.Return, state: State) -> None:
         held = NONE if node.value is None else self.expressions.evaluate(node.value, state)
+        if self.expressions.subscripts.surely_raises(node.value):
+            self._raised.append(state)
+            return
         frame = self.program.functions.frame
         if frame is not None:
             frame.returns.append(held)

@@ -32,6 +32,7 @@ from placement_lint.placement.domain.values import (
     Array,
     Atom,
     Host,
+    Mapping,
     Plain,
     Sequence,
     Value,
@@ -74,6 +75,8 @@ class Subscripts:
 
     def __init__(self, expressions: Evaluator) -> None:
         self.on = expressions
+        self._raising: set[int] = set()
+        """The subscripts that raised when they were last evaluated."""
 
     def subscript(self, node: cst.Subscript, state: State) -> Value:
         """Index: of a container, what it holds; of an array, a copy of all of it."""
@@ -179,7 +182,32 @@ class Subscripts:
             # Only a leaf of a tree, beside the dicts in it, is not asked for an item by a text.
             # What may be a tree is one, then, and all that is in it was put where it is.
             found.update(atom if atom.may_be_tree else ANYTHING for atom in own)
-        return _as_doubtful(frozenset(found), own, held) or UNKNOWN
+        return self._known_or_raised(node, held, _as_doubtful(frozenset(found), own, held))
+
+    def _known_or_raised(self, node: cst.Subscript, held: Value, found: Value) -> Value:
+        """Return what was found in a value; note whether there surely was nothing to be found."""
+        self._raising.discard(self.on.index(node))
+        if not found and _are_empty(held) and self.is_filled_here(node.value):
+            self._raising.add(self.on.index(node))
+        return found or UNKNOWN
+
+    def surely_raises(self, node: cst.CSTNode | None) -> bool:
+        """Return whether an item was just asked for of a dict in which there is nothing yet.
+
+        A cache raises so at its first use. What has a public name, another file may fill.
+        """
+        return isinstance(node, cst.Subscript) and self.on.index(node) in self._raising
+
+    def is_filled_here(self, node: cst.BaseExpression) -> bool:
+        """Return whether an expression is an attribute of an object of the program, or a private
+        variable of the file.
+        """
+        if isinstance(node, cst.Name):
+            return node.value.startswith("_")
+        if not isinstance(node, cst.Attribute):
+            return False
+        held = self.on.record.values.get(self.on.index(node.value), NOTHING)
+        return bool(held) and all(isinstance(atom, Instance) for atom in held)
 
     def _of_program(
         self, held: Value, key: Key | None, indices: list[Operand], state: State
@@ -373,6 +401,13 @@ def _items_of_rows(rows: Value) -> Value:
         else:
             found.add(atom)
     return frozenset(found)
+
+
+def _are_empty(held: Value) -> bool:
+    """Return whether a value is a dict in which there is nothing."""
+    return bool(held) and all(
+        isinstance(atom, Mapping) and not atom.items and not atom.element for atom in held
+    )
 
 
 def _named_by_text(held: Value) -> tuple[Value, Value]:

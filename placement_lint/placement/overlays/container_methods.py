@@ -25,6 +25,7 @@ from placement_lint.placement.domain.contents import (
 from placement_lint.placement.domain.keys import Key, sorted_items
 from placement_lint.placement.domain.values import (
     DOUBTFUL,
+    NONE,
     NOTHING,
     PLAIN,
     UNKNOWN,
@@ -255,10 +256,17 @@ class ContainerMethods:
             found = element_of(value(atom), key)
             if len(node.args) > 1 and key not in dict(atom.items):
                 found = join(found, operands[1][1]) if found else operands[1][1]
+            if not found and name == "get" and self._is_own(node):
+                return NONE
             return found
         if name == "copy":
             return value(replace(atom, site=self.on.targets.made(node)))
         return PLAIN if name in {"clear", "update"} else UNKNOWN
+
+    def _is_own(self, node: cst.Call) -> bool:
+        """Return whether the method is one of a dict that nothing but the program fills."""
+        func = node.func
+        return isinstance(func, cst.Attribute) and self.on.subscripts.is_filled_here(func.value)
 
 
 def _unpacked(given: Value, name: str, before: Value) -> Value:

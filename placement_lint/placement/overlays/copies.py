@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placement_lint.placement.domain.containers import anonymous, anonymous_outside
 from placement_lint.placement.domain.contents import map_arrays
+from placement_lint.placement.domain.program_values import Instance
 from placement_lint.placement.domain.values import (
     ANYTHING,
     UNKNOWN,
@@ -27,18 +29,33 @@ if TYPE_CHECKING:
 
 @models("copy.copy")
 def copied(call: LibraryCall) -> Value:
-    """`copy.copy(x)`: of an array a computation, of a list another list of the same items."""
+    """`copy.copy(x)`: of an array a computation, of a list another list of the same items.
+
+    And of an object of the program another one with the same attributes.
+    """
     first = call.arguments.get(0, "x")
     if first is None:
         return UNKNOWN
     held = call.argument(first)
     containers = frozenset(atom for atom in held if isinstance(atom, Mapping | Sequence))
+    objects = frozenset(atom for atom in held if isinstance(atom, Instance))
+    if objects and objects == held:
+        return frozenset(_copied_object(call, each) for each in objects)
     others = held - containers
     made = anonymous_outside(containers)
     if any(isinstance(atom, Array) for atom in others):
         return made | call.computed([(call.index(first), others)])
     call.escapes(others)
     return made | UNKNOWN if others else made
+
+
+def _copied_object(call: LibraryCall, instance: Instance) -> Atom:
+    if call.program.classes.method(instance.cls, "__copy__") is not None:
+        return ANYTHING
+    made = replace(instance, through=call.place)
+    trees = call.program.trees
+    trees.make(made, trees.fields(instance, call.state), call.state)
+    return made
 
 
 @models("copy.deepcopy")

@@ -264,7 +264,7 @@ def _goes_through_some(loop: Loop, ctx: Context) -> bool:
     """Return whether a loop has an item: of a dictionary, of what is written out, or a known object
     of a list.
     """
-    if goes_through_items(loop):
+    if goes_through_items(loop, ctx):
         return True
     if not isinstance(loop, cst.For):
         return False
@@ -411,24 +411,24 @@ def _read_by_callee(node: cst.Call, ctx: Context) -> Iterator[cst.BaseExpression
     read = parameters_read(function, ctx) or (
         parameters_read(function, ctx, drawn=True) if is_used_up(node, ctx) else frozenset()
     )
-    yield from (value for value, passed_as in _passed(node) if is_passed_to(read, passed_as))
+    yield from (value for value, passed_as in _passed(node, ctx) if is_passed_to(read, passed_as))
     if RECEIVER in read and isinstance(node.func, cst.Attribute):
         yield node.func.value
 
 
-def _passed(node: cst.Call) -> Iterator[tuple[cst.BaseExpression, int | str]]:
+def _passed(node: cst.Call, ctx: Context) -> Iterator[tuple[cst.BaseExpression, int | str]]:
     """Yield what a call passes, the values of a dictionary that is written out one by one, each
     with its position or its name, or with the stars before it.
     """
     is_counted = True
     for position, argument in enumerate(node.args):
         if argument.star:
-            yield whose_items(argument.value) or argument.value, argument.star
+            yield whose_items(argument.value, ctx) or argument.value, argument.star
         is_counted &= not argument.star
         passed_as = position if argument.keyword is None else argument.keyword.value
         if not argument.star and (is_counted or argument.keyword is not None):
             parts = parts_of(argument.value)
-            yield from ((whose_items(value) or value, passed_as) for value in parts)
+            yield from ((whose_items(value, ctx) or value, passed_as) for value in parts)
 
 
 def _passed_elsewhere(
@@ -444,7 +444,7 @@ def _passed_elsewhere(
     if (ctx.called(node) or "").startswith(("builtins.", "jax.", "numpy.")):
         return
     if function_of(node.func, ctx.names) is None and called_method(node.func, ctx) is None:
-        yield from _passed(node)
+        yield from _passed(node, ctx)
         if isinstance(node.func, cst.Attribute):
             yield node.func.value, RECEIVER
 

@@ -76,7 +76,10 @@ def returned_by(
     if found is None or found[0].decorators:
         return None
     only = only_return(found[0], found[1])
-    return None if only is None else (creator_of(only, found[1]), found[1])
+    if only is None or any(True for _ in found[1].with_items(only)):
+        # What the block is may decide where the array is made.
+        return None
+    return creator_of(only, found[1]), found[1]
 
 
 def leaves_made(tree: cst.BaseExpression, ctx: Context) -> Iterator[cst.Call]:

@@ -187,7 +187,7 @@ def _step_of_name(
     bound = _bound_before(what, read, loop, ctx)
     last = max(bound, key=ctx.tree.index, default=None)
     drawn = last.iter if isinstance(last, cst.For | cst.CompFor) else None
-    of = None if drawn is None or last is loop else whose_items(drawn)
+    of = None if drawn is None or last is loop else whose_items(drawn, ctx)
     if of is not None and last is not None:
         return step_of(of, last, loop, steps, ctx, names - 1) if names else None
     value = last.value if isinstance(last, cst.Assign) else None
