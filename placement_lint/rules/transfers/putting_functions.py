@@ -16,6 +16,7 @@ from placement_lint.syntax.definitions import is_static, only_binds, parameter_n
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from placement_lint.placement.domain.places import Place
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
 
