@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -199,15 +200,25 @@ class Subscripts:
         return isinstance(node, cst.Subscript) and self.on.index(node) in self._raising
 
     def is_filled_here(self, node: cst.BaseExpression) -> bool:
-        """Return whether an expression is an attribute of an object of the program, or a private
-        variable of the file.
+        """Return whether an expression is a dict that the file fills: an attribute of an object of
+        the program, of which it sets items, or a private variable.
         """
         if isinstance(node, cst.Name):
             return node.value.startswith("_")
-        if not isinstance(node, cst.Attribute):
+        if not isinstance(node, cst.Attribute) or node.attr.value not in self._filled:
             return False
         held = self.on.record.values.get(self.on.index(node.value), NOTHING)
         return bool(held) and all(isinstance(atom, Instance) for atom in held)
+
+    @functools.cached_property
+    def _filled(self) -> frozenset[str]:
+        """The attributes of which the file sets items."""
+        return frozenset(
+            each.value.attr.value
+            for each in self.on.tree.every(cst.Subscript)
+            if isinstance(each.value, cst.Attribute)
+            and isinstance(self.on.tree.parent(each), cst.AssignTarget)
+        )
 
     def _of_program(
         self, held: Value, key: Key | None, indices: list[Operand], state: State
