@@ -76,10 +76,16 @@ def returned_by(
     if found is None or found[0].decorators:
         return None
     only = only_return(found[0], found[1])
-    if only is None or any(True for _ in found[1].with_items(only)):
-        # What the block is may decide where the array is made.
+    if only is None or any(_may_place(item, found[1]) for item in found[1].with_items(only)):
         return None
     return creator_of(only, found[1]), found[1]
+
+
+def _may_place(item: cst.WithItem, ctx: Context) -> bool:
+    """Return whether a block may decide where arrays are made: of JAX, or of the program."""
+    entered = item.item
+    name = ctx.name(entered.func if isinstance(entered, cst.Call) else entered)
+    return name is None or name.startswith("jax.")
 
 
 def leaves_made(tree: cst.BaseExpression, ctx: Context) -> Iterator[cst.Call]:
