@@ -106,12 +106,6 @@ class FixtureValues:
             if isinstance(each, cst.FunctionDef)
         )
 
-    def for_unknown(
-        self, module: Module, node: cst.CSTNode, bindings: dict[str, Value], state: State
-    ) -> dict[str, Value]:
-        """Return what those parameters of a call hold, by annotation, of which nothing is known."""
-        return self.typed.for_unknown(module, node, bindings, state)
-
     def before_each_test(self, cls: Place) -> Iterator[Place]:
         """Yield the methods of a class that are called before each test, on the object of that.
 

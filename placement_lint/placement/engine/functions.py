@@ -152,8 +152,6 @@ class Functions:
             more=more,
             bound=bound,
         )
-        if UNKNOWN in bindings.values():
-            bindings |= self._program.fixtures.for_unknown(module, node, bindings, state)
         if (
             isinstance(node, cst.FunctionDef)
             and node.asynchronous is None

@@ -291,11 +291,7 @@ class FunctionsProtocol(Protocol):
 
 
 class FixturesProtocol(Protocol):
-    """What pytest gives to tests, and what parameters hold by their annotations."""
-
-    def for_unknown(
-        self, module: Module, node: cst.CSTNode, bindings: dict[str, Value], state: State
-    ) -> dict[str, Value]: ...
+    """What pytest gives to tests."""
 
     def requested(self, module: Module, call: cst.Call, state: State) -> Value: ...
 

@@ -80,7 +80,6 @@ class TypedObjects:
         self._program = program
         self._by_name: dict[str, dict[str, cst.BaseExpression]] = {}
         """Of each module: the annotations by the names of parameters that have no other."""
-        self._by_function: dict[Place, tuple[tuple[str, _Typed], ...]] = {}
 
     def given(self, module: Module, node: cst.CSTNode, state: State) -> dict[str, Value]:
         """Return the objects by parameter, each as all that were made of its class left it."""
@@ -95,38 +94,12 @@ class TypedObjects:
                 found[parameter] = typed.holding(value(receiver))
         return found
 
-    def for_unknown(
-        self, module: Module, node: cst.CSTNode, bindings: dict[str, Value], state: State
-    ) -> dict[str, Value]:
-        """Return the objects by parameter, of those whose annotation is all that is known of them.
-
-        So it is where a framework, or a command line, made what a caller hands on.
-        """
-        found: dict[str, Value] = {}
-        for parameter, typed in self._annotated(module, node, state):
-            if bindings.get(parameter) == UNKNOWN and self._made(typed.cls):
-                receiver = Instance(typed.cls, typed.cls)
-                self._bind(receiver, state)
-                found[parameter] = typed.holding(value(receiver))
-        return found
-
     def passed(self, function: Place, receiver: Instance, state: State) -> dict[int | str, Value]:
         """Return what a method is passed that nothing calls: its object, and what is typed."""
         module, node = self._program.module_of(function), self._program.node(function)
         found: dict[int | str, Value] = {0: value(receiver)}
         found.update(self.given(module, node, state).items())
         return found
-
-    def _annotated(
-        self, module: Module, node: cst.CSTNode, state: State
-    ) -> tuple[tuple[str, _Typed], ...]:
-        """Return the parameters of a function that its own annotations say the class of."""
-        place = module.place(node)
-        if place not in self._by_function:
-            own = frozenset(p.name.value for p in _parameters(node) if p.annotation is not None)
-            typed = self._typed(module, node, state) if own else ()
-            self._by_function[place] = tuple(each for each in typed if each[0] in own)
-        return self._by_function[place]
 
     def waits(self, module: Module, node: cst.CSTNode, state: State) -> bool:
         """Return whether an object is passed of which none was made so far."""
@@ -147,11 +120,12 @@ class TypedObjects:
     ) -> Iterator[tuple[str, _Typed]]:
         if not isinstance(node, cst.FunctionDef):
             return
+        params = node.params
         if module.name not in self._by_name:
             self._by_name[module.name] = classes_by_parameter(module.tree, module.names)
         # What dispatches by type takes objects of other classes as well.
         by_name = {} if node.decorators else self._by_name[module.name]
-        for parameter in _parameters(node):
+        for parameter in (*params.posonly_params, *params.params, *params.kwonly_params):
             annotation = parameter.annotation
             named = by_name.get(parameter.name.value)
             typed = None
@@ -210,10 +184,3 @@ class TypedObjects:
                 before = state.variables.get(key)
                 held = now.final[owner, name]
                 state.variables[key] = held if before is None else join(before, held)
-
-
-def _parameters(node: cst.CSTNode) -> tuple[cst.Param, ...]:
-    if not isinstance(node, cst.FunctionDef):
-        return ()
-    params = node.params
-    return (*params.posonly_params, *params.params, *params.kwonly_params)
