@@ -84,11 +84,12 @@ def _check(arguments: list[str]) -> int:
 
         if daemon.is_asked_for(arguments):
             return daemon.check(arguments)
-    from placement_lint.cli import repeated
+    if not {"--help", "-h"} & {*arguments}:
+        from placement_lint.cli import repeated
 
-    code = repeated.repeat(arguments)
-    if code is not None:
-        return code
+        code = repeated.repeat(arguments)
+        if code is not None:
+            return code
     from placement_lint.cli import check
 
     return check.main(arguments)

@@ -101,8 +101,7 @@ def test_the_other_ways_to_ask_for_rules_import_none(arguments: list[str]) -> No
 def test_the_parser_of_options_needs_little(tmp_path: Path) -> None:
     loaded = imported_by("--help", "--quiet")
     assert not (loaded - argparse_needs()) & HEAVY
-    # Seven of them look whether the last run is to be written again.
-    assert len(ours(loaded)) <= 22
+    assert len(ours(loaded)) <= 15
 
 
 def test_the_text_of_help_is_what_the_parser_says() -> None:
