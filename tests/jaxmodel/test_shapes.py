@@ -2,55 +2,36 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from typing import TYPE_CHECKING
-
-import jax
-import jax.numpy as jnp
-import numpy as np
-import pytest
 
 from placement_lint.jaxmodel.numpy_calls import NEW_ARRAYS
 from placement_lint.jaxmodel.shapes import BROADCASTING, SIZE_KEEPING
+from tests.jaxmodel.environments import run_module
+from tests.marks import NEEDS_JAX
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import ModuleType
-
-_MODULES = (jnp, jax.nn, jax.lax)
-_MORE = {"squeeze": ((),), "transpose": ((1, 0),)}
-"""What those of `jax.lax` must be given besides the array."""
 
 
-def test_each_is_somewhere() -> None:
-    assert [
-        name for name in SIZE_KEEPING if not any(hasattr(each, name) for each in _MODULES)
-    ] == []
+@NEEDS_JAX
+def test_functions_of_jax_give_as_many_numbers() -> None:
+    found = json.loads(run_module(sys.executable, "tests.jaxmodel.shapes_child", time_limit=200))
+    assert {name: size for name, size in found["kept"].items() if size != 15} == {}
+    assert {name.rpartition(".")[2] for name in found["kept"]} == SIZE_KEEPING
+    assert found["spread"] == dict.fromkeys(BROADCASTING, 15)
 
 
-@pytest.mark.parametrize("module", _MODULES)
-def test_functions_of_jax_give_as_many_numbers(module: ModuleType) -> None:
-    for name in sorted(SIZE_KEEPING & {*dir(module)}):
-        is_complex = module is jax.lax and name in {"conj", "imag", "real"}
-        array = jax.ShapeDtypeStruct((3, 5), jnp.complex64 if is_complex else jnp.float32)
-        more = _MORE.get(name, ()) if module is jax.lax else ()
-        function = getattr(module, name)
-        given = jax.eval_shape(lambda x, call=function, rest=more: call(x, *rest), array)
-        assert given.size == 15, name
-
-
+@NEEDS_JAX
 def test_functions_of_numpy_give_as_many_numbers() -> None:
+    import numpy as np
+
     for name in sorted(SIZE_KEEPING & {*dir(np)}):
-        assert (
-            getattr(np, name)(np.full((3, 5), 1.5 if name in {"acosh", "arccosh"} else 0.5)).size
-            == 15
-        ), name
-
-
-@pytest.mark.parametrize("module", [jnp, np])
-def test_operations_give_as_many_numbers_as_a_sum(module: ModuleType) -> None:
-    wide, tall = module.full((1, 5), 2), module.full((3, 1), 1)
+        number = 1.5 if name in {"acosh", "arccosh"} else 0.5
+        assert getattr(np, name)(np.full((3, 5), number)).size == 15, name
     for name in sorted(BROADCASTING):
-        assert getattr(module, name)(wide, tall).shape == (3, 5), name
+        assert getattr(np, name)(np.full((1, 5), 2), np.full((3, 1), 1)).shape == (3, 5), name
 
 
 _CALLS = {
@@ -66,7 +47,10 @@ _CALLS = {
 }  # fmt: skip
 
 
+@NEEDS_JAX
 def test_functions_of_numpy_that_always_give_an_array(tmp_path: Path) -> None:
+    import numpy as np
+
     path = tmp_path / "a.bin"
     np.zeros(3).tofile(path)
     assert {f"numpy.{name}" for name in _CALLS} == NEW_ARRAYS
