@@ -153,11 +153,13 @@ def _is_for_several(one: MeshDevices, other: MeshDevices) -> bool:
     """Return whether one of two is all of the devices, of which the other is a part.
 
     A mesh that was made for a shape which is not known may be of fewer; it is of more than one.
+    Who writes out the shape has as many devices as it needs, on the machine that is meant.
     """
     return any(
         each.listed is None
         and each.part == EVERY
         and each.number is None
+        and not (beside.is_arranged and (beside.number or 1) > 1)
         and (not each.is_arranged or 1 in {beside.number, len(beside.listed or ())})
         for each, beside in ((one, other), (other, one))
     )

@@ -144,7 +144,9 @@ def _may_differ(one: Mesh, other: Mesh) -> bool:
         each.listed is None and each.part == (None, None, None) and each.platform == here.platform
         for each in (here, there)
     )
-    if not are_whole or one.number != other.number or one.number is None:
+    # All devices are as many as the other mesh has, or the operation fails anyhow.
+    numbers = {each.number for each in (one, other)} - {None}
+    if not are_whole or len(numbers) != 1:
         return False
     shapes = [each.arranged_as for each in (here, there) if each.is_arranged]
     is_known = all(shape is not None and None not in shape for shape in shapes)
