@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _OLD_FRACTION, _FRACTION = "XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_CLIENT_MEM_FRACTION"
 _XLA_FLAGS, _TF_XLA_FLAGS = "XLA_FLAGS", "TF_XLA_FLAGS"
+_WORD = re.compile(r"\w+")
 _FLAG = re.compile(r"(?:^|\s)--(xla_\w+)")
 _ALLOCATOR, _PREALLOCATE = "XLA_PYTHON_CLIENT_ALLOCATOR", "XLA_PYTHON_CLIENT_PREALLOCATE"
 
@@ -72,16 +73,27 @@ def problem_of(setting: Setting, added: cst.BaseExpression | None, ctx: Context)
 
 
 def _misspelled(setting: Setting, ctx: Context) -> str | None:
-    """Return that nothing reads a variable, unless the program itself may do so."""
+    """Return that nothing reads a variable, unless the program itself may do so.
+
+    The name of the right variable has the wrong one in it, and says nothing of it.
+    """
     name = setting.name
     is_read = any(
-        name in node.value and node is not setting.key
+        _says(node, name) and node is not setting.key
         for node in ctx.tree.every(cst.SimpleString)
         if not _is_key(node, name, ctx)
     )
     if is_read or ctx.module.is_test or not ctx.module.fact(imports_jax):
         return None
     return f"{name} is ignored: nothing reads it; the variable is {MISSPELLED_VARIABLES[name]}"
+
+
+def _says(node: cst.SimpleString, name: str) -> bool:
+    """Return whether a string has a name in it, as a word of its own."""
+    if name not in node.value:
+        return False
+    text = node.evaluated_value
+    return name in _WORD.findall(text if isinstance(text, str) else text.decode("latin-1"))
 
 
 def _is_key(node: cst.SimpleString, name: str, ctx: Context) -> bool:
