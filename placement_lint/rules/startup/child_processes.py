@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
     from placement_lint.semantic.model import ModuleFacts
 
-_STARTERS = (
-    "concurrent.futures.process", "concurrent.futures.ProcessPoolExecutor", "dask", "joblib",
-    "loky", "multiprocess", "multiprocessing", "os.exec", "os.popen", "os.posix_spawn", "os.spawn",
-    "os.system", "pexpect", "ray", "submitit", "subprocess", "torch.multiprocessing",
-)  # fmt: skip
+_STARTERS = re.compile(
+    r"(concurrent\.futures\.(process|ProcessPoolExecutor)|dask(_\w+)?|joblib|loky"
+    r"|multiprocess|multiprocessing|os\.(exec|popen|posix_spawn|spawn|system)\w*|pexpect|ray"
+    r"|submitit|subprocess|torch\.multiprocessing)\b"
+)
+"""Whole names: a module `rays` of the program is not Ray."""
 
 
 _SUBPROCESS = "subprocess"
@@ -58,10 +59,10 @@ def starts_processes(facts: ModuleFacts) -> bool:
     asked = {_SUBPROCESS: _runs_more_than_tools, _MULTIPROCESSING: _uses_more_than_threads}
     return (
         any(
-            name is not None and name.startswith(_STARTERS) and name.partition(".")[0] not in asked
+            name is not None and _STARTERS.match(name) and name.partition(".")[0] not in asked
             for name in (*imported, *called)
         )
-        or any(name.startswith(_STARTERS) for name in facts.names.star_imports)
+        or any(_STARTERS.match(name) for name in facts.names.star_imports)
         or any(
             any(_is_of(module, name) for name in imported) and uses(facts)
             for module, uses in asked.items()
