@@ -94,7 +94,10 @@ class DonationOutputs:
         if is_left_open(function):
             return True
         if id(function) not in self._read:
-            found = self._tree.every(cst.Name, below=function.body)
+            found = [*self._tree.every(cst.Name, below=function.body)]
+            if isinstance(function.body, cst.Name):
+                # All of `lambda a, b: a`.
+                found.append(function.body)
             self._read[id(function)] = frozenset(each.value for each in found)
         return parameter in self._read[id(function)]
 
