@@ -338,8 +338,9 @@ def _given(call: cst.Call, name: str, view: FileView) -> _Given:
     objects: list[tuple[cst.BaseExpression | None, tuple[str, ...]]] = []
     applied: list[tuple[cst.BaseExpression, bool]] = []
     if name == PREFETCH:
-        transforms = [*_transforms(call, view)]
+        source, transforms = _pipeline(call, view)
         functions += transforms
+        objects.append((source, DATASET_METHODS))
         objects += [(each, _OPERATION_METHODS) for each in transforms]
     elif name == PROCESSES:
         functions = [arguments.get(0, "function")]
@@ -373,8 +374,11 @@ def _given(call: cst.Call, name: str, view: FileView) -> _Given:
     return _Given(chosen, made)
 
 
-def _transforms(call: cst.Call, view: FileView) -> Iterator[cst.BaseExpression]:
-    """Yield what a dataset of grain is mapped by before a call on it: `source(x).map(f).g()`.
+def _pipeline(
+    call: cst.Call, view: FileView
+) -> tuple[cst.BaseExpression | None, list[cst.BaseExpression]]:
+    """Return what a dataset of grain reads its items of, and what it is mapped by before a call on
+    it: `MapDataset.source(x).map(f).g()`.
 
     Also step by step, `dataset = dataset.map(f)`, as far as that is certain.
     """
@@ -382,10 +386,10 @@ def _transforms(call: cst.Call, view: FileView) -> Iterator[cst.BaseExpression]:
     node: cst.BaseExpression = call
     for _ in range(_MOST_STEPS):
         if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
-            return
+            break
         if view.called(node) in _SOURCES:
-            yield from reversed(found)
-            return
+            is_source = node.func.attr.value == "source"
+            return Arguments(node).get(0, "source") if is_source else None, found[::-1]
         arguments = Arguments(node)
         given = (
             arguments.get(0, "transform")
@@ -397,6 +401,7 @@ def _transforms(call: cst.Call, view: FileView) -> Iterator[cst.BaseExpression]:
         before = node.func.value
         bound = bound_before(before, view) if isinstance(before, cst.Name) else None
         node = bound if isinstance(bound, cst.BaseExpression) else followed(before, view)
+    return None, []
 
 
 def _run_here(

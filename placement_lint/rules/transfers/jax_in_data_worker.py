@@ -32,7 +32,7 @@ class JaxInDataWorker(Rule):
     ## What it does
     Finds the first JAX computation in each function that a `torch.utils.data.DataLoader` with
     workers, or a `grain` loader, or `mp_prefetch` of grain, runs in its workers: the `collate_fn`,
-    the `worker_init_fn`, the methods of the dataset (`__getitem__`, `__iter__`), what the dataset
+    the `worker_init_fn`, the methods of the dataset or source (`__getitem__`, `__iter__`), what it
     is given, or takes from a table, and calls (`transform=`, `transform or DEFAULT`, and each step
     of an object that calls several in order), the operations; and what `map` and `filter` of a
     Hugging Face dataset run in the processes of `num_proc=`. These are functions, objects and
