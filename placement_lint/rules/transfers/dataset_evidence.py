@@ -192,7 +192,8 @@ def argument_words(node: cst.CSTNode, ctx: Context) -> set[str]:
     found: set[str] = set()
     for part in (node, *ctx.tree.descendants(node)):
         if isinstance(part, cst.SimpleString):
-            found |= words(string_value(part) or "")
+            text = string_value(part) or ""
+            found |= _words_of_key(text) if _is_key(part, ctx) else words(text)
         elif isinstance(part, cst.FormattedStringText) or (
             isinstance(part, cst.Name) and ctx.name(part) is None
         ):
@@ -232,7 +233,21 @@ def _default_words(name: cst.Name, ctx: Context) -> set[str]:
     parameter = parameter_named(name, ctx.names)
     if parameter is not None:
         return words(string_value(parameter.default) or "")
-    return set[str]().union(*map(words, texts_of(name, ctx.names)))
+    split = _words_of_key if _is_key(name, ctx) else words
+    return set[str]().union(*map(split, texts_of(name, ctx.names)))
+
+
+def _is_key(node: cst.CSTNode, ctx: Context) -> bool:
+    return isinstance(ctx.parent(node), cst.Index)
+
+
+def _words_of_key(text: str) -> set[str]:
+    """Return the words of the key of an array in a file.
+
+    One array cannot be the state of a training, so `train_states` are those that it learns from.
+    """
+    said = words(text)
+    return said - {"states"} if said & _SPLITS else said
 
 
 def _entry_words(target: cst.BaseExpression) -> set[str]:
