@@ -34,7 +34,8 @@ class DonatedArrayReused(Rule):
     a function that nothing in the file calls. It also finds a loop that donates and does not assign
     the result to the donated name. The compiled function may come from another file: imported,
     returned by a function there, or an attribute of an object or a base class. It may be wrapped by
-    a function or an object of the program that passes its arguments on.
+    a function or an object of the program that passes its arguments on. Functions that `jax.lax`
+    or `jax.tree.map` calls at once read it as well: `jax.lax.cond(ok, lambda: new, lambda: old)`.
 
     ## Why is this bad?
     The compiled function writes its result into the buffer of the argument, and JAX deletes the

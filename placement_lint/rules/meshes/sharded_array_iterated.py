@@ -26,8 +26,9 @@ class ShardedArrayIterated(Rule):
     """Iteration over an array that is split over the devices of a mesh.
 
     ## What it does
-    Finds `for row in x`, `[f(row) for row in x]`, `list(x)`, `zip(x, y)` and `first, second = x` in
-    code that JAX does not trace, if `x` was certainly put to a sharding that splits it.
+    Finds `for row in x`, `[f(row) for row in x]`, `list(x)`, `zip(x, y)`, `first, second = x`,
+    `yield from x` and `f(*x)` in code that JAX does not trace, if `x` was certainly put to a
+    sharding that splits it.
 
     ## Why is this bad?
     JAX first copies the whole array to the memory of the host. Then it puts each row on the default
@@ -102,10 +103,14 @@ class ShardedArrayIterated(Rule):
         _check(node.iter, ctx)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        if ctx.called(node) in _ITERATING:
-            for argument in node.args:
-                if argument.keyword is None:
-                    _check(argument.value, ctx)
+        is_iterating = ctx.called(node) in _ITERATING
+        for argument in node.args:
+            if argument.star == "*" or (is_iterating and argument.keyword is None):
+                _check(argument.value, ctx)
+
+    def visit_Yield(self, node: cst.Yield, ctx: Context) -> None:
+        if isinstance(node.value, cst.From):
+            _check(node.value.item, ctx)
 
     def visit_Assign(self, node: cst.Assign, ctx: Context) -> None:
         if any(isinstance(each.target, cst.Tuple | cst.List) for each in node.targets):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.jaxmodel.donation import DONATING, MAKING_RECORDS
+from placement_lint.jaxmodel.donation import DONATING, MAKING_RECORDS, TREE_MAPS
 from placement_lint.semantic.donation.buffers import Buffers, Death, Nature, Surety
 from placement_lint.semantic.donation.callables import (
     Defined,
@@ -30,7 +30,13 @@ from placement_lint.semantic.donation.outputs import Takeover
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.semantic.donation.takings import DonationsTaken
 from placement_lint.syntax.calls import Arguments, elements_or_self, is_none
-from placement_lint.syntax.definitions import BARE_BASES, class_named, is_generator, is_static
+from placement_lint.syntax.definitions import (
+    BARE_BASES,
+    class_named,
+    is_generator,
+    is_static,
+    returns_of,
+)
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -68,6 +74,7 @@ class DonationCalls(DonationsTaken):
         if name is not None:
             donating = self.elsewhere(name) or self.carried(node)
             if not donating:
+                self._read_in_functions(node, name)
                 return self._library(node, name)
             self.targets = targets
             return self._called(node, donating)
@@ -120,7 +127,7 @@ class DonationCalls(DonationsTaken):
             if donors and len(donors) == len(known):
                 return self._donate_to_one(node, donors, given, is_sure=False)
             return self._unknown(node, given, callee)
-        donors = [each for each in known if isinstance(each, Donor)]
+        donors = self.filled_in(node, [each for each in known if isinstance(each, Donor)])
         if len(donors) == len(known):
             known_better = [each for each in donors if each.inner is not None]
             if known_better and {each.jit for each in donors} == {
@@ -190,6 +197,36 @@ class DonationCalls(DonationsTaken):
         part = self.root(Nature.TREE)
         self.state.parts[part.root] = {(key,): each for key, each in made.items()}
         return frozenset({part})
+
+    def _read_in_functions(self, node: cst.Call, name: str) -> None:
+        """Note what functions read of those around them that JAX calls at once: `lambda: carry`."""
+        if not self.state.dead or not (name.startswith("jax.lax.") or name in TREE_MAPS):
+            return
+        for argument in node.args:
+            for each in elements_or_self(argument.value):
+                if isinstance(each, cst.Lambda | cst.Name) and self.tree.contains(each):
+                    held = self.evaluate(each)
+                    only = next(iter(held)) if len(held) == 1 else None
+                    if isinstance(only, Defined) and only.owner is None:
+                        self._read_in(only)
+
+    def _read_in(self, function: Defined) -> None:
+        """Note what a function reads of the ones around it, and what it returns of them."""
+        node = function.node
+        scope = self.names.scope(node.body) if self.tree.contains(node) else None
+        is_inner = scope is not None and self.names.scope(node) is not self.names.module_scope
+        if scope is None or not is_inner or id(scope) in self.frames:
+            return
+        state, self.state = self.state, self.state.copy()
+        self.inert += 1
+        made = self._executed(None, function, [])
+        self.inert -= 1
+        self.state = state
+        ends = [node.body] if isinstance(node, cst.Lambda) else returns_of(node, self.names)
+        end = ends[0] if len(ends) == 1 else None
+        result = end.value if isinstance(end, cst.Return) else end
+        if made is not None and result is not None:
+            self.read(result, made, deep=True)
 
     # -- making what can be called ----------------------------------------------------------------
 

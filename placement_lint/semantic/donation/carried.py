@@ -69,6 +69,17 @@ class DonationsCarried(DonationParameters):
             self._carried[id(node)] = self._donors(node)
         return self._carried[id(node)] or callee
 
+    def filled_in(self, node: cst.Call, donors: list[Donor]) -> list[Donor]:
+        """Return the compiled functions that a call may run, with what is compiled.
+
+        The one that the interpreter knows, where an initializer compiles what it is given.
+        """
+        if len(donors) != 1 or donors[0].inner is not None or donors[0].elsewhere is not None:
+            return donors
+        known = [each for each in self.carried(node) if isinstance(each, Donor)]
+        is_same = len(known) == 1 and known[0].inner is not None and known[0].jit == donors[0].jit
+        return [replace(donors[0], inner=known[0].inner)] if is_same else donors
+
     def is_numpy(self, node: cst.CSTNode) -> bool:
         """Return whether an expression is an array of NumPy, as far as the interpreter knows."""
         held = self._held(node)

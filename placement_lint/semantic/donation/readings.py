@@ -337,14 +337,25 @@ class DonationReadings:
             return None
         found = (self.state.gone(held, self.where), *self._gone_inside(held))
         gone = max(filter(None, found), key=lambda each: each.surety, default=None)
-        if gone is None or gone.surety is Surety.MAYBE or gone.death.text != text:
+        if gone is None or gone.surety is Surety.MAYBE:
             return None
         death, count = gone.death, len(self.entered)
-        if death.entered == self.entered:
+        if self._donated_as(death) == text:
             return node, gone
+        if death.text != text:
+            return None
         # It is an attribute, and a method of the same object has donated it.
         is_own = text.startswith("self.") and death.entered[:count] == self.entered
         return (node, gone) if is_own and all(map(_is_of_self, death.stack[count:])) else None
+
+    def _donated_as(self, death: Death) -> str:
+        """Return what the function that is executed calls what it donated; "": it has no name.
+
+        It may have called another one, which gives it to what donates.
+        """
+        count = len(self.entered)
+        is_inside = death.entered[:count] == self.entered
+        return self._passed_by(death.stack[count:], death.call, death.text) if is_inside else ""
 
     def _note_alive(self, node: cst.CSTNode) -> None:
         if self.is_second:
@@ -485,16 +496,21 @@ class DonationReadings:
 
         "" where that has no name, or the function reads a variable of its own or of the module.
         """
-        for call in reversed(self.stack):
+        calls = tuple(itertools.dropwhile(lambda call: call is not at, self.stack))
+        return self._passed_by(calls, node, text) if calls else ""
+
+    def _passed_by(self, calls: tuple[cst.Call, ...], node: cst.CSTNode, text: str) -> str:
+        """Return what the first of calls that lead to a node is given for what has a name there.
+
+        "" where that has no name, or the function reads a variable of its own or of the module.
+        """
+        for call in reversed(calls):
             function = self.facts_of(node).tree.around(node, cst.FunctionDef)
             root, dot, rest = text.partition(".")
             if function is None or not (given := _argument(call, function, root)):
                 return ""
-            text = given + dot + rest
-            if call is at:
-                return text
-            node = call
-        return ""
+            text, node = given + dot + rest, call
+        return text
 
     def _argument_with(self, at: cst.CSTNode, death: Death) -> str:
         """Return the one name that a call is given for what was deleted; "": it is not known."""

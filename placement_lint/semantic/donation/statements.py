@@ -21,7 +21,7 @@ from placement_lint.semantic.donation.loops import DonationLoops, truth
 from placement_lint.semantic.donation.meetings import joined
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.semantic.donation.readings import text_of
-from placement_lint.syntax.definitions import PROPERTIES, class_named
+from placement_lint.syntax.definitions import PROPERTIES, class_named, class_of_receiver
 from placement_lint.syntax.dotted import dotted, said
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 _MAX_SNAPSHOTS = 32
 """Points of a `try` from which its handlers may be reached."""
+_MOST_STEPS = 4
+"""Names and attributes that lead to what says a class."""
 _EXPECTING = frozenset({
     "contextlib.suppress", "pytest.raises", "pytest.warns", "absl.testing.absltest.raises",
 })  # fmt: skip
@@ -191,12 +193,39 @@ class DonationStatements(DonationLoops):
             self.read(node, held, Surety.LIKELY)
 
     def _is_leaf(self, node: cst.Attribute) -> bool:
-        """Return whether an attribute is a field of what a parameter says that it is: of a tree."""
-        name = node.value
-        given = self.names.sole_definition(name) if self.tree.contains(name) else None
-        said = given.annotation if isinstance(given, cst.Param) else None
-        cls = None if said is None else class_named(said.annotation, self.names)
+        """Return whether an attribute is a field of the class that the text says."""
+        cls = self._class_said(node.value)
         return cls is not None and node.attr.value in self._fields(cls)
+
+    def _class_said(
+        self, node: cst.BaseExpression, steps: int = _MOST_STEPS
+    ) -> cst.ClassDef | None:
+        """Return the class of the file of which the text says that something is an object."""
+        if not steps or not self.tree.contains(node):
+            return None
+        if isinstance(node, cst.Call):
+            return class_named(node.func, self.names)
+        if isinstance(node, cst.Attribute):
+            own = class_of_receiver(node.value, self.names)
+            cls = own or self._class_said(node.value, steps - 1)
+            return None if cls is None else self._class_of_part(cls, node.attr.value, steps - 1)
+        if not isinstance(node, cst.Name):
+            return None
+        given = self.names.sole_definition(node)
+        if isinstance(given, cst.Param):
+            said = given.annotation
+            return None if said is None else class_named(said.annotation, self.names)
+        bound = self.names.sole_value(node)
+        return None if bound is None else self._class_said(bound, steps - 1)
+
+    def _class_of_part(self, cls: cst.ClassDef, name: str, steps: int) -> cst.ClassDef | None:
+        """Return the class of the file that the objects of a class have an object of by a name."""
+        said = self._fields(cls).get(name)
+        if said is not None:
+            return class_named(said.annotation, self.names)
+        assigned = self._assigned_by(cls).get(name, [])[:_MOST_STEPS]
+        found = {self._class_said(each, steps) for each in assigned}
+        return found.pop() if len(found) == 1 else None
 
     # -- compound statements ----------------------------------------------------------------------
 
