@@ -65,13 +65,15 @@ class AbstractClasses:
         )
 
     def _is_mixed_in(self, cls: Place) -> bool:
-        """Return whether a class neither initializes its objects nor has any."""
+        """Return whether a class neither initializes its objects nor has any, by itself or by
+        what it derives from outside of the program: a test case does.
+        """
         program = self._program
         return (
             not program.now.instances.get(cls)
             and program.classes.method(cls, "__init__") is None
             and program.classes.fields(cls) is None
-            and program.classes.library_class(cls) is None
+            and program.classes.is_plain(cls)
         )
 
     def _open_methods(self, cls: Place) -> frozenset[str]:
