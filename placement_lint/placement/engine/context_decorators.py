@@ -110,12 +110,16 @@ class ContextDecorators:
             self._enters_something(each, function) for held in inner for each in held
         )
 
-    def entered(self, module: Module, node: cst.FunctionDef, state: State) -> bool:
+    def entered(
+        self, module: Module, node: cst.FunctionDef, state: State, *, is_called: bool
+    ) -> bool:
         """Enter what decorates a function, whose body is about to run; return whether it enters
         anything.
 
-        It has no effect on the body of a generator or of an `async def`; nor does anything say on
-        whose default device such a body runs.
+        It has no effect on the body of a generator or of an `async def`. A generator that nothing
+        else decorates runs where it is consumed, if anything calls it; of others nothing says that.
+
+        `is_called`: whether the program calls it.
         """
         noted = self._found.get(module.place(node), {})
         blocks = state.blocks
@@ -124,6 +128,8 @@ class ContextDecorators:
                 "jax.default_device"
             ):
                 continue
+            if is_called and self._is_plain_generator(module, node, noted):
+                return False
             if node.asynchronous is not None or module.is_generator(node):
                 state.blocks = (DefaultDevice(ANY_DEVICE),)
                 return True
@@ -139,3 +145,17 @@ class ContextDecorators:
             if entered is not None:
                 state.blocks = (*state.blocks, entered)
         return state.blocks is not blocks
+
+    @staticmethod
+    def _is_plain_generator(
+        module: Module, node: cst.FunctionDef, noted: dict[int, cst.Decorator]
+    ) -> bool:
+        """Return whether what a function gives is a generator, as contexts alone decorate it."""
+        return (
+            node.asynchronous is None
+            and module.is_generator(node)
+            and all(
+                id(each) in noted or decorator_name(module, each) == "jax.default_device"
+                for each in node.decorators
+            )
+        )

@@ -274,7 +274,9 @@ class Functions:
             # Its body runs where it is consumed, perhaps outside of the block.
             inner.blocks = (DefaultDevice(ANY_DEVICE, inherited=True),)
         if isinstance(node, cst.FunctionDef):
-            is_decorated = self.context_decorators.entered(module, node, inner)
+            is_decorated = self.context_decorators.entered(
+                module, node, inner, is_called=place in self.called
+            )
         bindings = bindings or parameters_as_annotated(module, node.params)
         self._bind_locals(module, scope, bindings, inner)
         own = _scopes_inside(module, node)
