@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.rules.commitment.mixtures import calls_by_name
-from placement_lint.rules.meshes.configured import field_given
+from placement_lint.rules.meshes.configured import field_given, fields_written
 from placement_lint.semantic.followed import assigned_value, bound_before
 from placement_lint.semantic.own_attributes import assigned_to
 from placement_lint.syntax.calls import Arguments, is_none, string_value
@@ -199,11 +199,14 @@ class _Shapes:
 
     def _is_kept(self, node: cst.Attribute, ctx: Context) -> bool:
         """Return whether all that a class keeps under a name has dimensions, `self.mean`, or what
-        the one object that is meant was made with: `pages.keys`.
+        the one object that is meant was made with, or each of a few: `self.pages.keys`.
         """
         found = assigned_to(node, ctx)
         if not found and (field := field_given(node, ctx)) is not None:
             return self.are_known(*field)
+        if not found:
+            fields = fields_written(node, ctx)
+            return bool(fields) and all(self.are_known(each, ctx) for each in fields)
         return 0 < len(found) <= _MOST_BINDINGS and all(self.are_known(each, ctx) for each in found)
 
     def _is_item(self, node: cst.Subscript, ctx: Context) -> bool:

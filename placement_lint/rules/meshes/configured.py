@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.semantic.beside import definition_beside
-from placement_lint.semantic.followed import followed
+from placement_lint.semantic.followed import assigned_value, followed
+from placement_lint.semantic.own_attributes import assigned_to
 from placement_lint.semantic.written_tables import entries_of
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
 from placement_lint.syntax.definitions import PROPERTIES, assigned_by
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from placement_lint.semantic.model import ModuleFacts
 
 _MOST_STEPS = 6
+_MOST_MADE = 8
+"""Objects that one name stands for, which are looked into."""
 _LOOKING = frozenset({"copy", "get", "items", "keys", "values"})
 _SHOWING = frozenset({
     "builtins.dict", "builtins.len", "builtins.print", "builtins.repr", "builtins.sorted",
@@ -247,6 +250,39 @@ def field_given(node: cst.Attribute, ctx: Context) -> tuple[cst.BaseExpression, 
             given = None if arguments is None else arguments.get(position, name)
             return (given, maker) if given is not None else _default(default, only, ctx)
     return None
+
+
+def fields_written(node: cst.Attribute, ctx: Context) -> list[cst.BaseExpression]:
+    """Return what a field is of each object, of a record, that the text binds to what has it.
+
+    Nothing where one of them is not written out: `self.pages = Pages(keys, values)`.
+    """
+    owner = node.value
+    made = assigned_to(owner, ctx) if isinstance(owner, cst.Attribute) else []
+    if isinstance(owner, cst.Name):
+        made = [assigned_value(owner, ctx)]
+    given = [_field_of(each, node.attr.value, ctx) for each in made[:_MOST_MADE]]
+    known = [each for each in given if each is not None]
+    return known if len(known) == len(made) and not _is_assigned(node.attr.value, ctx) else []
+
+
+def _field_of(
+    made: cst.BaseExpression | None, name: str, ctx: Context
+) -> cst.BaseExpression | None:
+    """Return what a call that makes an object of a record's class gives a field."""
+    from placement_lint.placement.domain.program_values import Class
+    from placement_lint.placement.domain.values import sole
+
+    called = sole(ctx.flow.value(made.func)) if isinstance(made, cst.Call) else None
+    arguments = Arguments(made) if isinstance(made, cst.Call) else None
+    if not isinstance(called, Class) or arguments is None or arguments.is_open:
+        return None
+    classes = ctx.flow.program.classes
+    fields = classes.fields(called.place) or []
+    names = [each for each, _ in fields]
+    if name not in names or classes.method(called.place, "__init__") is not None:
+        return None
+    return arguments.get(names.index(name), name)
 
 
 def _is_as_made(instance: Instance, ctx: Context) -> bool:
