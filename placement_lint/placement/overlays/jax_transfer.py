@@ -79,6 +79,7 @@ from placement_lint.syntax.definitions import named_function
 if TYPE_CHECKING:
     from placement_lint.placement.domain.values import Atom
     from placement_lint.placement.engine.arguments import Operand
+    from placement_lint.syntax.names import Names
 
 _TAKING_APART = frozenset[str]().union(*(library.taking_apart for library in libraries()))
 _IMPORTS_FROM_DLPACK = frozenset({"jax.dlpack.from_dlpack", "jax.numpy.from_dlpack"})
@@ -527,7 +528,8 @@ def transform(call: LibraryCall) -> Value:
         node_of = call.program.node(place)
         if isinstance(node_of, cst.FunctionDef | cst.Lambda):
             function, names = node_of, call.program.module_of(place).names
-    row = names.row(given) if given is not None else None
+    mapped = None if function is not None else _mapped_by(given, names)
+    row = names.row(mapped or given) if given is not None else None
     if row is None and function is None:
         row = _row_of(held)
     alike = row is not None and row.follows
@@ -555,6 +557,7 @@ def transform(call: LibraryCall) -> Value:
             donation=donation_of(call.node, operands, call.index, options) if donates else (),
             changes_objects=call.name.startswith("flax.nnx."),
             gives_array=call.name in _GIVING_THE_RESULT
+            and mapped is None
             and len(call.node.args) == 1
             and (
                 row_gives_array(row, call.name)
@@ -574,6 +577,19 @@ def transform(call: LibraryCall) -> Value:
             else (),
         )
     )
+
+
+def _mapped_by(given: cst.BaseExpression | None, names: Names) -> cst.BaseExpression | None:
+    """Return what is applied to each leaf: f, of `functools.partial(jax.tree.map, f)`."""
+    if isinstance(given, cst.Name) and names.tree.contains(given):
+        given = names.sole_value(given)
+    if not isinstance(given, cst.Call) or names.qualified(given.func) != "functools.partial":
+        return None
+    if len(given.args) != 2 or any(each.star or each.keyword for each in given.args):
+        return None
+    row = names.row(given.args[0].value)
+    is_map = row is not None and row.effect is Effect.TREE_MAP
+    return given.args[1].value if is_map else None
 
 
 def _row_of(held: Value) -> transfer.Row | None:

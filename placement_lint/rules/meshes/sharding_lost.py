@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from placement_lint.findings import Severity
 from placement_lint.prefilter.conditions import SHARDS, AllOf, AnyWord, Jax
 from placement_lint.prefilter.mesh_names import SPLITS
@@ -16,8 +18,6 @@ from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from placement_lint.placement.domain.values import Atom, Value
     from placement_lint.rules.context import Context
 
@@ -108,7 +108,7 @@ class ShardingLost(Rule):
         if optimizer is None and not shapes_taken(node, ctx):
             return
         operand = arguments.positional[0]
-        sharding = split_over(_before(node, ctx.flow.value(operand), ctx), partly=True)
+        sharding = split_over(_before(node, _held(operand, ctx), ctx), partly=True)
         if sharding is None or len(node.args) != 1 or is_put(node, ctx):
             return
         if may_be_set_around(node, ctx):
@@ -126,6 +126,14 @@ class ShardingLost(Rule):
             f"{name} is split over the {sharding}, but {outcome}",
             related=made_at(node, ctx, sharding),
         )
+
+
+def _held(operand: cst.BaseExpression, ctx: Context) -> Value:
+    """Return what an argument is, or what is in one that is written out: `{"w": w}`."""
+    if not isinstance(operand, cst.Dict | cst.List | cst.Tuple):
+        return ctx.flow.value(operand)
+    parts: list[Value] = [ctx.flow.value(each.value) for each in operand.elements]
+    return frozenset(atom for held in parts for atom in held)
 
 
 def _before(call: cst.Call, held: Value, ctx: Context) -> Value:
