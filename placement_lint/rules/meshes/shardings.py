@@ -154,7 +154,10 @@ def made_at(
 
 
 def made_of(node: cst.CSTNode, ctx: Context, *held: Value) -> list[tuple[cst.CSTNode, str, str]]:
-    """Return where the meshes and specs in values are made, as what is related to a node."""
+    """Return where the meshes and specs in values are made, as what is related to a node.
+
+    Several specs may be written alike: they come in the order of the program.
+    """
     found: dict[Place, str] = {}
     for each in held:
         atoms = sorted((atom for atom in leaves(each) if isinstance(atom, _OF_MESHES)), key=str)
@@ -165,7 +168,7 @@ def made_of(node: cst.CSTNode, ctx: Context, *held: Value) -> list[tuple[cst.CST
                 continue
             for made, module, what in made_at(node, ctx, atom):
                 found.setdefault(ctx.module.siblings[module].flow.module.place(made), what)
-    return related_places(node, ctx, found)
+    return related_places(node, ctx, dict(sorted(found.items())))
 
 
 def related_places(
