@@ -73,10 +73,11 @@ class DeviceSetsMixed(Rule):
     ## What it does not flag
     An uncommitted operand or a NumPy array, which JAX copies to the mesh. Two meshes of the same
     devices in the same order, whatever their shapes and the names of their axes. Two meshes that
-    `jax.make_mesh` or `create_device_mesh` makes, whose order depends on the machine. Meshes of one
-    device, and devices that are selected at run time. An argument of a jitted function if the
-    result does not certainly depend on it, and arrays that a traced function closes over. An
-    exception that is expected or caught, also by every caller of the function.
+    `jax.make_mesh` or `create_device_mesh` makes, or one of a written shape beside all devices,
+    whose order depends on the machine (JDP718). Meshes of one device, and devices that are selected
+    at run time. An argument of a jitted function if the result does not certainly depend on it, and
+    arrays that a traced function closes over. An exception that is expected or caught, also by
+    every caller of the function.
 
     ## Verified by
     The proof multiplies an array that is split over eight devices by one that is on a single

@@ -139,7 +139,7 @@ class MeshAxisRepeated(Rule):
             node,
             f"{what}: {then}",
             confidence=Confidence.LIKELY if None in repeated else Confidence.DEFINITE,
-            related=made_of(node, ctx, *every),
+            related=made_of(node, ctx, frozenset().union(*every)),
         )
 
 

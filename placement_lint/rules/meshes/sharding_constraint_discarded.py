@@ -122,7 +122,9 @@ class ShardingConstraintDiscarded(Rule):
         ctx.report(
             call,
             f"the result of {what} is discarded: nothing is constrained",
-            related=made_of(call, ctx, *(each.given[0] for each in calls_at(inner, there))),
+            related=made_of(
+                call, ctx, frozenset().union(*(each.given[0] for each in calls_at(inner, there)))
+            ),
             fix=_assign(call, constrained, ctx) if is_own else None,
         )
 

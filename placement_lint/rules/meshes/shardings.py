@@ -160,7 +160,8 @@ def made_of(node: cst.CSTNode, ctx: Context, *held: Value) -> list[tuple[cst.CST
     """
     found: dict[Place, str] = {}
     for each in held:
-        atoms = sorted((atom for atom in leaves(each) if isinstance(atom, _OF_MESHES)), key=str)
+        of_meshes = (atom for atom in leaves(each) if isinstance(atom, _OF_MESHES))
+        atoms = sorted(of_meshes, key=lambda atom: (str(atom), repr(atom)))
         for atom in atoms[:_MOST_MADE]:
             if isinstance(atom, Spec):
                 if atom.made is not None:
@@ -168,7 +169,7 @@ def made_of(node: cst.CSTNode, ctx: Context, *held: Value) -> list[tuple[cst.CST
                 continue
             for made, module, what in made_at(node, ctx, atom):
                 found.setdefault(ctx.module.siblings[module].flow.module.place(made), what)
-    return related_places(node, ctx, dict(sorted(found.items())))
+    return related_places(node, ctx, found)
 
 
 def related_places(
