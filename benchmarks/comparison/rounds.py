@@ -27,8 +27,8 @@ def alternate(
     """Return what each tool cost, by its name: each has its turn in each round.
 
     Tools of which the first run was quick have `quick_rounds` turns at least: what else the
-    machine does is much of a short run. Those that remember are run once before; so is the first
-    one that is not slow, so that the files were read by then.
+    machine does is much of a short run. Those that remember are run once before, or before each
+    turn; so is the first one that is not slow, so that the files were read by then.
     """
     costs: dict[str, list[Cost]] = {tool.name: [] for tool in tools}
     first = next((tool for tool in tools if not tool.slow), None)
@@ -42,6 +42,8 @@ def alternate(
             turns = slow_rounds if tool.slow else max(rounds, quick_rounds * is_quick)
             if number >= turns:
                 continue
+            if tool.unchanged:
+                measure(tool)
             cost = measure(tool)
             known.append(cost)
             say(

@@ -40,6 +40,8 @@ class Tool:
     slow: bool = False
     primed: bool = False
     """It is run once before it is measured: what it remembers is what is measured."""
+    unchanged: bool = False
+    """It is run before each turn: since then nothing has changed, no date either."""
     before: Callable[[], None] = field(default=_nothing)
     after: Callable[[], None] = field(default=_nothing)
 
@@ -125,8 +127,8 @@ def tools_on(
         Tool(RUFF_COLD, (*ruff, "--no-cache")),
     ]
     if knows_cache:
-        tools.append(Tool(OURS_WARM, with_cache(ours, "ours"), primed=True))
-    tools.append(Tool(RUFF_WARM, with_cache(ruff, "ruff"), primed=True))
+        tools.append(Tool(OURS_WARM, with_cache(ours, "ours"), unchanged=True))
+    tools.append(Tool(RUFF_WARM, with_cache(ruff, "ruff"), unchanged=True))
     if changing is not None:
         before, after = changing.change, changing.restore
         if knows_cache:
@@ -168,5 +170,5 @@ def starts(installed: Installed, plain: Path, with_jax: Path, caches: Path) -> l
     if knows_cache:
         for name, path in ((HOOK_PLAIN_WARM, plain), (HOOK_JAX_WARM, with_jax)):
             cache = ("--cache-dir", str(caches / f"hook-{path.stem}"))
-            tools.append(Tool(name, (ours, str(path), *isolated, *cache), primed=True))
+            tools.append(Tool(name, (ours, str(path), *isolated, *cache), unchanged=True))
     return tools

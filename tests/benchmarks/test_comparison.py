@@ -221,6 +221,19 @@ def test_a_short_run_has_more_turns() -> None:
     assert {name: len(each) for name, each in costs.items()} == {"reading": 3, "cold": 1, "warm": 3}
 
 
+def test_what_shall_find_nothing_changed_is_run_before_each_turn() -> None:
+    turns: list[str] = []
+
+    def measure(tool: tools.Tool) -> Cost:
+        turns.append(tool.name)
+        return Cost(len(turns), 1, 1)
+
+    compared = [tools.Tool("cold", ()), tools.Tool("warm", (), unchanged=True)]
+    costs = alternate(compared, measure, rounds=2, slow_rounds=1, say=lambda _: None)
+    assert turns == ["cold", *("cold", "warm", "warm") * 2]
+    assert [each.wall for each in costs["warm"]] == [4, 7]
+
+
 def test_a_file_that_changes_is_another_one_each_time_and_then_itself(tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_bytes(b"x = 1\n")
