@@ -32,7 +32,7 @@ from placement_lint.lint.incremental.records import Checked, ImportGain, Prefilt
 from placement_lint.lint.results import Skipped
 from placement_lint.lint.tasks import CheckedFile, Request, Task, failure
 from placement_lint.prefilter.conditions import JAX, FileText, text_of_source
-from placement_lint.prefilter.early_exit import has_long_lines, may_fork, may_say_something
+from placement_lint.prefilter.early_exit import has_long_lines, may_say_something
 from placement_lint.prefilter.import_words import import_words
 from placement_lint.project.donating_files import WORD as DONATION
 from placement_lint.project.donating_files import brings_donation
@@ -206,7 +206,7 @@ class Selection:
     def _sort(self, path: str, data: bytes, request: Request) -> None:
         words = self._words(path, data)
         self._facts_by_file[path].named = import_words(words)
-        if not (may_say_something(words) or may_fork(words)) and _words_are_known(request.options):
+        if not may_say_something(words) and _words_are_known(request.options):
             self._sort_plain(path, words, request)
             return
         in_python = not is_notebook(path)

@@ -20,12 +20,9 @@ WORDS = (
     *(b"jax", b"flax", b"optax", b"xla", b"jdp", b"placement-lint", b"mem_fraction"),
     *(b"device", b"dlpack", b"safetensors", b"safe_open"),
     # What forks in one file hangs because of what another one has started.
-    *(b"multiprocessing", b"processpool", b"fork", b"dataloader", b"mp_prefetch", b"num_proc"),
+    *(b"multiprocess", b"processpool", b"fork", b"dataloader", b"mp_prefetch", b"num_proc"),
 )
 """In small letters. Without one of these in any file of a run, no rule finds anything."""
-
-FORKING = (b"fork", b"multiprocess", b"ProcessPoolExecutor")
-"""In a file that has to do with JAX by its imports alone, one of these may matter as well."""
 
 MOST_FILES = 100
 """More are no hook's. They would be searched in vain, if the last one is the first with a word."""
@@ -59,11 +56,6 @@ def may_say_something(code: bytes) -> bool:
     Without them, something may be found only by what the file imports from another one.
     """
     return any(map(code.lower().__contains__, WORDS))
-
-
-def may_fork(code: bytes) -> bool:
-    """Return whether code may start processes, in which it matters what others have started."""
-    return any(map(code.__contains__, FORKING))
 
 
 def has_long_lines(data: bytes) -> bool:

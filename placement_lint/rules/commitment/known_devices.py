@@ -32,9 +32,12 @@ def may_commit_to_known_devices(facts: ModuleFacts) -> bool:
     # Rules import this module where LibCST may not be needed.
     from placement_lint.semantic.expressed_words import expressed_words
 
-    for word in expressed_words(facts):
+    words = expressed_words(facts)
+    for word in words:
         if word in _ARGUMENTS or (word != _PUT and any(way in word for way in _WAYS)):
             return True
+    if _PUT not in words:
+        return False
     tree, names = facts.tree, facts.names
     for node in tree.every(cst.Name, cst.Attribute):
         parent = tree.parent(node)
