@@ -108,7 +108,9 @@ def asks_for_version(test: cst.CSTNode, ctx: FileView) -> bool:
             bindings = ctx.names.bindings(node)
             if len(bindings) == 1 and bindings[0].value is not None:
                 pending.append(bindings[0].value)
-            elif any(_says_version(each, ctx) for each in bindings) or (
+            elif any(
+                _says_version(each, ctx) or _looks_in_jax(each.value, ctx) for each in bindings
+            ) or (
                 not any(map(_is_package, bindings))
                 and any(_is_bound_by_failure(_statement(b.node, ctx), ctx) for b in bindings)
             ):
@@ -195,6 +197,13 @@ def _asks_another_object(node: cst.Call, ctx: FileView) -> bool:
         and bool(bindings := ctx.names.bindings(asked) if isinstance(asked, cst.Name) else ())
         and all(isinstance(each.value, cst.Attribute) for each in bindings)
     )
+
+
+def _looks_in_jax(value: cst.BaseExpression | None, ctx: FileView) -> bool:
+    """Return whether a name is bound to what `getattr(jax, "shard_map", None)` finds."""
+    if not isinstance(value, cst.Call) or ctx.called(value) != "builtins.getattr":
+        return False
+    return not _asks_another_object(value, ctx)
 
 
 def _is_about_versions(function: Function, ctx: FileView) -> bool:

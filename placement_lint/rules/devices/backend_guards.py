@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
-from placement_lint.rules.devices.queries import listed_platform
+from placement_lint.rules.devices.queries import listed_platform, lists_default_backend
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import string_value
@@ -28,7 +28,7 @@ _ASKS = frozenset({
 _GPU = frozenset({"cuda", "gpu", "rocm"})
 _HOPS = 6
 
-_Exits: TypeAlias = "dict[tuple[int, str], int]"
+_Exits: TypeAlias = "dict[tuple[int, str, type[_Guards]], int]"
 
 
 def backend_of(platform: str) -> str:
@@ -47,8 +47,13 @@ def is_guarded(call: cst.Call, platform: str, ctx: Context) -> bool:
     return _Guards(backend_of(platform), ctx).are_around(call)
 
 
+def cpu_is_default(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether a node only runs where `jax.default_backend()` says that it is the CPU."""
+    return _CpuGuards("cpu", ctx).are_around(node)
+
+
 class _Guards:
-    """Conditions under which one backend is the default one."""
+    """Conditions under which one backend is the default one, or there at least."""
 
     def __init__(self, backend: str, ctx: Context) -> None:
         self.backend = backend
@@ -101,7 +106,7 @@ class _Guards:
     def first_exit(self, block: cst.IndentedBlock | cst.Module) -> int:
         """Return the place of the first statement of a block after which the backend is there."""
         exits = self.ctx.module.fact(_exits)
-        key = (id(block), self.backend)
+        key = (id(block), self.backend, type(self))
         if key not in exits:
             exits[key] = len(self.ctx.tree.nodes)
             for statement in block.body:
@@ -228,6 +233,46 @@ class _Guards:
             inside = (node, *self.ctx.tree.descendants(node))
             known[id(node)] = any(self.ctx.called(inner) in _ASKS for inner in inside)
         return known[id(node)]
+
+
+class _CpuGuards(_Guards):
+    """Conditions under which the CPU is the default backend: that it is there says nothing."""
+
+    def compared(
+        self, left: cst.BaseExpression, target: cst.ComparisonTarget, *, truth: bool
+    ) -> bool:
+        operator, right = target.operator, target.comparator
+        if isinstance(operator, cst.NotEqual | cst.IsNot | cst.NotIn):
+            truth = not truth
+        if not truth:
+            return False
+        if isinstance(operator, cst.In | cst.NotIn):
+            values = [right]
+            if isinstance(right, cst.List | cst.Set | cst.Tuple):
+                values = [element.value for element in right.elements]
+            return self.is_platform(left) and all(map(self.is_backend, values))
+        if not isinstance(operator, cst.Equal | cst.Is | cst.NotEqual | cst.IsNot):
+            return False
+        pairs = ((left, right), (right, left))
+        return any(self.is_platform(one) and self.is_backend(other) for one, other in pairs)
+
+    def called(self, call: cst.Call, *, truth: bool, hops: int) -> bool:
+        return False
+
+    def named(self, name: cst.Name, *, truth: bool, hops: int) -> bool:
+        values = [binding.value for binding in self.ctx.names.bindings(name)]
+        only = values[0] if len(values) == 1 else None
+        return only is not None and self.holds(only, truth=truth, hops=hops)
+
+    def is_platform(self, node: cst.BaseExpression) -> bool:
+        node = followed(node, self.ctx)
+        if isinstance(node, cst.Attribute) and node.attr.value == "platform":
+            owner = followed(node.value, self.ctx)
+            return isinstance(owner, cst.Subscript) and lists_default_backend(owner.value, self.ctx)
+        return self.ctx.is_call(node, "jax.default_backend")
+
+    def is_backend(self, node: cst.BaseExpression) -> bool:
+        return string_value(node) == self.backend
 
 
 def _exits(_facts: ModuleFacts) -> _Exits:

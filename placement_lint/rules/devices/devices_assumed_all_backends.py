@@ -9,6 +9,7 @@ import libcst as cst
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Enters, Jax, Pattern, Says, Uses
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.devices.backend_guards import cpu_is_default
 from placement_lint.rules.devices.queries import (
     gives_default_devices,
     in_host_block,
@@ -75,7 +76,8 @@ class DevicesAssumedAllBackends(Rule):
     Filters for an accelerator, or for anything but the CPU. Checks for a machine without an
     accelerator (`jax.devices()[0].platform == "cpu"` outside a block of the host). A program that
     makes the CPU its default backend (`JAX_PLATFORMS=cpu`, `jax.config.update("jax_platforms",
-    "cpu")`). Inside a block of the host, a use that does not expect the CPU, such as
+    "cpu")`), and code behind a check that it is (`jax.default_backend() == "cpu"`). Inside a
+    block of the host, a use that does not expect the CPU, such as
     `jax.device_put(x, jax.devices()[0])`, which puts `x` on the accelerator.
 
     ## Verified by
@@ -181,8 +183,12 @@ class DevicesAssumedAllBackends(Rule):
 def _report_list(node: cst.BaseExpression, ctx: Context) -> None:
     """Report what is filtered for the CPU, if it is a list that has none, made elsewhere."""
     name = gives_default_devices(node, ctx)
-    if name is not None and not is_pinned_to_cpu(ctx.module):
+    if name is not None and not _has_only_cpus(node, ctx):
         ctx.report(node, _LISTING.format(name))
+
+
+def _has_only_cpus(node: cst.BaseExpression, ctx: Context) -> bool:
+    return is_pinned_to_cpu(ctx.module) or cpu_is_default(node, ctx)
 
 
 def _report(
@@ -193,7 +199,7 @@ def _report(
     *,
     host_block: bool = False,
 ) -> None:
-    if is_pinned_to_cpu(ctx.module):
+    if _has_only_cpus(node, ctx):
         return
     name = ctx.called(call)
     if host_block:

@@ -35,6 +35,7 @@ _NAMING = {
     "jax.sharding.TransferToMemoryKind": (0, "memory_kind"),
     "jax._src.sharding_impls.TransferToMemoryKind": (0, "memory_kind"),
 }
+_METHOD, _OWN_METHOD = "with_memory_kind", b"def with_memory_kind"
 _OPERATORS = frozenset(f"operator.{name}" for name in "add sub mul truediv".split())
 _FAILURES = frozenset({"builtins.BaseException", "builtins.Exception", "builtins.ValueError"})
 
@@ -44,7 +45,11 @@ def named_kind(call: cst.Call, ctx: Context) -> cst.BaseExpression | None:
     position, keyword = _NAMING.get(ctx.called(call) or "", (0, ""))
     if not keyword:
         method = call.func
-        if not isinstance(method, cst.Attribute) or method.attr.value != "with_memory_kind":
+        if not isinstance(method, cst.Attribute) or method.attr.value != _METHOD:
+            return None
+        module = ctx.module
+        if module.says(_OWN_METHOD) or module.run.mentions(module.path, _OWN_METHOD):
+            # The object may be one of the program's own.
             return None
         keyword = "kind"
     arguments = Arguments(call)
