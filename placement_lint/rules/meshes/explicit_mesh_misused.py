@@ -78,8 +78,8 @@ class ExplicitMeshMisused(Rule):
     ```
 
     `jax.sharding.reshard` accepts arrays that are on the mesh. An index says how its result is
-    split: `x.at[0].get(out_sharding=NamedSharding(mesh, PartitionSpec()))`; under `jax.set_mesh` the
-    spec is enough. If the compiler should decide, make the axes Auto.
+    split: `x.at[0].get(out_sharding=NamedSharding(mesh, PartitionSpec()))`. Under `jax.set_mesh`
+    the spec is enough. If the compiler should decide, make the axes Auto.
 
     ## Fix safety
     No fix: only the author knows which of the two is meant.
