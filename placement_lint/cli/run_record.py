@@ -13,7 +13,7 @@ from array import array
 from itertools import accumulate, chain
 
 from placement_lint.cli import streams
-from placement_lint.files.folders import OWN, upwards
+from placement_lint.files.folders import OWN, decides, upwards
 from placement_lint.files.stamps import blake2b, stamp_of
 from placement_lint.lint.incremental.cache_folder import WRITTEN, CacheFolder
 from placement_lint.lint.incremental.cache_key import KeyProblemError
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from placement_lint.files.discovery import Found
+    from placement_lint.files.stamps import Stamp
 
 VARIABLES = frozenset({
     *("APPDATA", "COLUMNS", "HOME", "LOCALAPPDATA", "USERPROFILE", "XDG_CACHE_HOME"),
@@ -36,12 +37,6 @@ _OUTPUT, _ERRORS = b"1", b"2"
 """What a text begins with that goes to standard output, or to standard error."""
 _SURROGATES = "surrogatepass"
 
-DECIDING = frozenset({
-    *(b".placement-lint.toml", b"placement-lint.toml", b"pyproject.toml", b"setup.cfg", b"tox.ini"),
-    *(b"ruff.toml", b".ruff.toml", b".git", b".gitignore", b"__init__.py"),
-})  # fmt: skip
-"""What decides something about the files in its folder, and below it: in small letters."""
-_REQUIREMENTS = b"requirement"
 _NEVER_STAMPED = b".git"
 """Only whether it is there decides something, and it changes all the time."""
 
@@ -92,6 +87,7 @@ def keep(arguments: Sequence[str], run: FinishedRun, folder: CacheFolder) -> Non
         record = _record(run)
         if record is not None:
             folder.signed().write_bytes(name_of(arguments), record)
+            folder.prune()
     except (OSError, KeyProblemError, ValueError, OverflowError):
         pass  # the next run finds out for itself
 
@@ -114,7 +110,8 @@ def name_of(arguments: Sequence[str]) -> str:
 def _is_unchanged(paths: bytes, stamps: bytes, absent: bytes, around: bytes) -> bool:
     """Return whether files and folders are what they were, and no others decide something."""
     try:
-        if _stamps(_split(paths)) != stamps or any(map(os.path.exists, _split(absent))):
+        now = map(stamp_of, map(os.stat, _split(paths)))
+        if _written_stamps(now) != stamps or any(map(os.path.exists, _split(absent))):
             return False
         listed = _unpacked(around)
         return all(
@@ -131,7 +128,9 @@ def _record(run: FinishedRun) -> bytes | None:
     Raises OSError, OverflowError or ValueError for what has no stamp.
     """
     from placement_lint.config.load import user_folder
+    from placement_lint.files import store
     from placement_lint.files.discovery import SUFFIXES
+    from placement_lint.files.folders import one_in_each
     from placement_lint.lint.incremental.tool_identity import tool_files
 
     found = run.found
@@ -147,9 +146,10 @@ def _record(run: FinishedRun) -> bytes | None:
     if os.path.isdir(user):
         around.append(os.fsencode(user))
     deciding = {folder: _deciding(folder) for folder in (*walked, *around)}
+    tool = tool_files()
     perhaps = [*dict.fromkeys(map(os.fsencode, (*found.globs, *found.links, user)))]
     looked_at = [
-        *map(os.fsencode, (*run.paths, *found.files, *tool_files())),
+        *map(os.fsencode, (*run.paths, *found.files, *tool)),
         *walked,
         *filter(os.path.exists, perhaps),
         *(
@@ -159,8 +159,14 @@ def _record(run: FinishedRun) -> bytes | None:
             if name.lower() != _NEVER_STAMPED
         ),
     ]
-    paths = [*dict.fromkeys(looked_at)]
-    if not _are_settled(paths, run.began):
+    settled = dict.fromkeys(looked_at)
+    # A module of the tool that is new shows in its folder, as do folders that Python makes there.
+    paths = [*settled, *map(os.fsencode, one_in_each(tool))]
+    # Asked for once: what changes after that has other ones.
+    stamps = [*map(stamp_of, map(os.stat, paths))]
+    newest = max(max(stamp[2:]) for stamp in stamps[: len(settled)])
+    if newest > run.began - store.SETTLED:
+        # A change after that one would not show.
         return None
     absent = [path for path in perhaps if path and not os.path.exists(path)]
     listed = [part for each in around for part in (each, b"\0".join(deciding[each]))]
@@ -168,7 +174,7 @@ def _record(run: FinishedRun) -> bytes | None:
         (_OUTPUT if is_output else _ERRORS) + text.encode("utf-8", _SURROGATES)
         for is_output, text in run.written
     ]
-    parts = (b"%d" % run.code, b"\0".join(paths), _stamps(paths), b"\0".join(absent))
+    parts = (b"%d" % run.code, b"\0".join(paths), _written_stamps(stamps), b"\0".join(absent))
     return _packed((*parts, _packed(listed), *texts))
 
 
@@ -176,15 +182,6 @@ def _is_own(folder: str, globs: set[str]) -> bool:
     """Return whether a folder is one of ours: all in it is ignored, by what we put there."""
     is_named_so = os.path.basename(folder) == OWN
     return is_named_so and os.path.join(folder, ".gitignore") in globs
-
-
-def _are_settled(paths: Iterable[bytes], began: int) -> bool:
-    """Return whether nothing was changed since a run began, or so short before that a change which
-    came after it would not show.
-    """
-    from placement_lint.files import store
-
-    return all(max(stamp_of(os.stat(path))[2:]) <= began - store.SETTLED for path in paths)
 
 
 def _around(paths: Iterable[str], files: Sequence[str], walked: set[bytes]) -> list[bytes]:
@@ -198,16 +195,12 @@ def _around(paths: Iterable[str], files: Sequence[str], walked: set[bytes]) -> l
 
 def _deciding(folder: bytes) -> list[bytes]:
     """Return the names in a folder that may decide something. Raises OSError."""
-    return sorted(
-        name
-        for name in os.listdir(folder)
-        if (small := name.lower()) in DECIDING or _REQUIREMENTS in small
-    )
+    return sorted(name for name in os.listdir(folder) if decides(os.fsdecode(name)))
 
 
-def _stamps(paths: Iterable[bytes]) -> bytes:
-    """Return the stamps of files and folders. Raises OSError, OverflowError or ValueError."""
-    return array("Q", chain.from_iterable(map(stamp_of, map(os.stat, paths)))).tobytes()
+def _written_stamps(stamps: Iterable[Stamp]) -> bytes:
+    """Return stamps as they are kept. Raises OverflowError for a time that nobody has."""
+    return array("Q", chain.from_iterable(stamps)).tobytes()
 
 
 def _split(names: bytes) -> list[bytes]:

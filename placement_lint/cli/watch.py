@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from placement_lint.cli import streams
 from placement_lint.cli.filters import filters_by
-from placement_lint.config.load import HIDDEN_FILE, OWN_FILE, PROJECT_FILE, SettingsLoader
+from placement_lint.config.load import SettingsLoader
 from placement_lint.config.values import SettingsError
 from placement_lint.files.discovery import find_files
+from placement_lint.files.folders import OWN, decides, upwards
 
 if TYPE_CHECKING:
     import argparse
@@ -26,10 +27,16 @@ _SHARE = 0.05
 _SETTLING = 0.05
 """Seconds in which nothing more changes: an editor saves several files one after the other."""
 _CLEAR = "\x1b[2J\x1b[H"
-_BESIDE = (HIDDEN_FILE, OWN_FILE, PROJECT_FILE, ".gitignore", "requirements.txt", "setup.cfg")
-"""What a run reads of a directory besides its sources."""
 
-Stamps = dict[str, tuple[int, int, int]]
+_Stamps = dict[str, tuple[int, int, int]]
+
+
+class Stamps(NamedTuple):
+    """What shows a change of anything that a run reads."""
+
+    sources: _Stamps
+    others: _Stamps
+    """Of what decides something about the sources."""
 
 
 def demand_sense(args: argparse.Namespace, parser: Parser, *, from_stdin: bool) -> None:
@@ -64,7 +71,7 @@ def watch(
                 streams.write(_CLEAR)
             code = run()
             if not is_quiet:
-                count = sum(not path.endswith(_BESIDE) for path in before)
+                count = len(before.sources)
                 files = "1 file" if count == 1 else f"{count:,} files"
                 streams.complain(f"Watching {files} for changes; Ctrl-C ends.")
             if not _wait(before, stamps, is_read):
@@ -105,28 +112,38 @@ def stamps_of(
     paths: Sequence[str], configs: Sequence[str], options: Mapping[str, object], *, isolated: bool
 ) -> Stamps:
     """Return what shows a change of the files to lint, and of what settings may be read from."""
-    stamps: Stamps = {}
+    stamps = Stamps({}, {})
     try:
         loader = SettingsLoader(isolated=isolated, configs=configs, options=options)
-        files = find_files(paths, filters_by(loader)).files
+        found = find_files(paths, filters_by(loader))
+        files = found.files
+        # Not those of our own cache, which the first run makes.
+        globs = tuple(each for each in found.globs if f"{os.sep}{OWN}{os.sep}" not in each)
     except SettingsError:
         # Until the settings are right again, they are what is waited for.
-        files = ()
-    for config in configs:
-        _stamp(config, stamps)
+        files, globs = (), ()
+    for path in (*configs, *globs):
+        _stamp(path, stamps.others)
     seen: set[str] = set()
     for path in (*files, *(os.path.join(path, "") for path in paths)):
-        _stamp(path, stamps)
-        folder = os.path.abspath(os.path.dirname(path))
-        while folder not in seen:
+        _stamp(path, stamps.sources)
+        for folder in upwards(os.path.abspath(os.path.dirname(path))):
+            if folder in seen:
+                break
             seen.add(folder)
-            for name in _BESIDE:
-                _stamp(os.path.join(folder, name), stamps)
-            folder = os.path.dirname(folder)
+            for name in filter(decides, _names_in(folder)):
+                _stamp(os.path.join(folder, name), stamps.others)
     return stamps
 
 
-def _stamp(path: str, stamps: Stamps) -> None:
+def _names_in(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _stamp(path: str, stamps: _Stamps) -> None:
     try:
         status = os.stat(path)
     except (OSError, ValueError):

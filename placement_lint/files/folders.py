@@ -12,6 +12,19 @@ if TYPE_CHECKING:
 OWN = ".placement_lint_cache"
 """Where runs leave what they found out for the next one."""
 
+DECIDING = frozenset({
+    *(".placement-lint.toml", "placement-lint.toml", "pyproject.toml", "setup.cfg", "tox.ini"),
+    *("ruff.toml", ".ruff.toml", ".git", ".gitignore", "__init__.py"),
+})  # fmt: skip
+"""What decides something about the files in its folder, and below it: in small letters."""
+_REQUIREMENTS = "requirement"
+
+
+def decides(name: str) -> bool:
+    """Return whether what has a name may decide something about the files in its folder."""
+    small = name.lower()
+    return small in DECIDING or _REQUIREMENTS in small
+
 
 def upwards(folder: str) -> Iterator[str]:
     """Yield a folder, and all that it lies in."""

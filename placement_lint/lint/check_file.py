@@ -221,6 +221,7 @@ class Analysis:
     ) -> None:
         """Work out what all rules need of the module; no rule has seen it yet."""
         with timed(IMPORTING), unmetered():
+            from placement_lint.files.neighbours import Neighbours
             from placement_lint.project.target import ProjectMetadata
             from placement_lint.semantic.model import ModuleFacts
             from placement_lint.semantic.platform_pins import pins_in_time
@@ -243,6 +244,7 @@ class Analysis:
                 run=run,
                 source=source,
                 is_whole=options.sight is Sight.WHOLE,
+                is_imported_beside=lambda path: store.shared(Neighbours).may_import(path, store),
                 find_pins=pins_in_time,
             )
         self.siblings: dict[str, Analysis] = {source.path: self}
@@ -430,6 +432,7 @@ class Analysis:
             result,
             findings=tuple(ordered),
             words=dict(self.facts.said),
+            asks_beside=self.facts.asks_beside,
             failed=tuple(dict.fromkeys(self.failed)),
         )
 

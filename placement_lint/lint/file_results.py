@@ -99,6 +99,8 @@ class FileResult:
     revealed: tuple[Revealed, ...] = field(default=(), metadata=NOT_KEPT)
     suppressed: tuple[Suppressed, ...] = ()
     """The findings that comments in the file silence."""
+    asks_beside: bool = False
+    """Whether what files beside it import decides something: they need not be of the run."""
     words: Mapping[bytes, bool] = field(default_factory=dict, compare=False, metadata=NOT_KEPT)
     """What was looked for in the text, comments included, and whether it is there."""
     failed: tuple[Finding, ...] = field(default=(), metadata=NOT_KEPT)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import libcst as cst
 
-from placement_lint.files.neighbours import is_imported_beside
 from placement_lint.files.script_cells import has_cells
 from placement_lint.files.source import Source
 from placement_lint.files.test_paths import is_test_path
@@ -111,14 +110,16 @@ class ModuleFacts:
         run: RunView | None = None,
         source: Source | None = None,
         is_whole: bool = False,
+        is_imported_beside: Callable[[str], bool] | None = None,
         find_pins: Callable[[ModuleFacts], bool] | None = None,
     ) -> None:
         """`file` is what the module is of, where its nodes may lack whitespace and punctuation.
 
         `accelerator` False: the CPU is the default. `models` are what settings say that functions
         of other packages do. `is_whole`: the run sees every file that may
-        import this one, as far as anyone can tell. `find_pins` finds out whether it pins the
-        program to the CPU: by its text, if there is nothing better.
+        import this one, as far as anyone can tell. `is_imported_beside` returns whether a file
+        beside one, of the run or not, may import it: each may, if that cannot be asked. `find_pins`
+        finds out whether it pins the program to the CPU: by its text, if there is nothing better.
         """
         self.path = path
         self.source = source
@@ -129,6 +130,9 @@ class ModuleFacts:
         self.run = run or Alone()
         """What is known of the other files of the run."""
         self._is_whole = is_whole
+        self._is_imported_beside = is_imported_beside
+        self.asks_beside = False
+        """Whether it decides something what the files beside it import."""
         self._find_pins = find_pins or _pins_by_text
         self._file = file
         self.tree = Tree(module)
@@ -282,7 +286,10 @@ class ModuleFacts:
             return True
         if self._is_whole:
             return False
-        return not runs_at_top(self.tree.module) or is_imported_beside(self.path)
+        if not runs_at_top(self.tree.module) or self._is_imported_beside is None:
+            return True
+        self.asks_beside = True
+        return self._is_imported_beside(self.path)
 
     @cached_property
     def is_test(self) -> bool:

@@ -12,8 +12,9 @@ import pytest
 from placement_lint import cli
 from placement_lint.cli import check, repeated, run_record
 from placement_lint.config import load
-from placement_lint.files import store
+from placement_lint.files import folders, store
 from placement_lint.files.folders import OWN as FOLDER
+from placement_lint.lint.incremental import cache_folder, tool_identity
 from placement_lint.lint.incremental.cache_folder import WRITTEN, CacheFolder
 from placement_lint.report import site
 from tests.cli.conftest import HAZARD, MENDED
@@ -160,6 +161,66 @@ def test_another_tool(
     assert len(done) == 2
 
 
+def test_a_tool_with_a_module_more(
+    run: Callable[..., Result],
+    done: list[Sequence[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    package = tmp_path / "package"
+    (package / "rules").mkdir(parents=True)
+    (package / "rules" / "one.py").write_text("")
+    monkeypatch.setattr(tool_identity, "package_folder", lambda: str(package))
+    run("src")
+    run("src")
+    assert len(done) == 1
+    (package / "rules" / "two.py").write_text("")
+    run("src")
+    assert len(done) == 2
+
+
+LOOPING = """import jax
+import jax.numpy as jnp
+
+cpu = jax.devices("cpu")[0]
+with jax.default_device(cpu):
+    rows = jnp.ones((1000, 8))
+for i in range(3):
+    print(float(rows[i, 0]))
+"""
+
+
+@pytest.mark.parametrize("place", ["src/pkg/train.py", "src/train.py"])
+def test_what_lies_beside_a_file_decides_how_safe_its_fix_is(
+    place: str, run: Callable[..., Result], done: list[Sequence[str]]
+) -> None:
+    Path("src/pkg/looping.py").write_text(LOOPING)
+    Path(place).write_text("import os\n")
+    alone = run("src/pkg/looping.py")
+    assert run("src/pkg/looping.py") == alone
+    Path(place).write_text("import looping\n")
+    imported = run("src/pkg/looping.py")
+    assert imported == run("src/pkg/looping.py", "--no-cache") != alone
+    assert "unsafe" in imported[2]
+    Path(place).unlink()
+    assert run("src/pkg/looping.py") == alone
+    # A run over all files does not depend on others.
+    done.clear()
+    assert run("src") == run("src")
+    assert len(done) == 1
+
+
+def test_records_of_runs_in_which_nothing_has_changed_are_bounded(
+    run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache_folder, "_MOST_FILES", 8)
+    for number in range(12):
+        monkeypatch.setenv("PLACEMENT_LINT_DOCS", f"https://docs{number}.org")
+        run("src")
+    assert len([*Path(FOLDER).glob(f"*{WRITTEN}")]) <= 8
+    assert run("src") == run("src", "--no-cache")
+
+
 @pytest.mark.parametrize("name", ["FORCE_COLOR", "PLACEMENT_LINT_OUTPUT_FORMAT", "TERM"])
 def test_another_environment(
     name: str,
@@ -245,7 +306,7 @@ def test_a_damaged_record(
 
 def test_all_names_that_decide_something_are_known() -> None:
     names = {load.HIDDEN_FILE, load.OWN_FILE, load.PROJECT_FILE, *load._UNREAD_FILES}
-    assert {name.encode() for name in names} <= run_record.DECIDING
+    assert names <= folders.DECIDING
 
 
 def test_all_variables_that_decide_something_are_known() -> None:

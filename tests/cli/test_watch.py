@@ -59,6 +59,21 @@ def test_it_runs_again_after_each_change(lint: Lint, edits: list[Callable[[], ob
     assert err.endswith("No findings in 1 file.\nWatching 1 file for changes; Ctrl-C ends.\n")
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["dev-requirements.txt", "ruff.toml", "__init__.py", ".git/info/exclude", "sub/.gitignore"],
+)
+def test_what_decides_something_about_the_files_is_seen(
+    name: str, lint: Lint, edits: list[Callable[[], object]]
+) -> None:
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
+    Path(".git").mkdir(exist_ok=True)
+    Path("sub").mkdir(exist_ok=True)
+    edits += [write(name, ""), lambda: None, Path(name).unlink]
+    _, _, err = lint("--watch", ".")
+    assert err.count("Watching ") == 3
+
+
 def test_new_files_are_seen(lint: Lint, edits: list[Callable[[], object]]) -> None:
     edits.append(write("new.py", "import os\n"))
     code, out, err = lint("-w")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from placement_lint.lint.incremental.records import Records
     from placement_lint.lint.incremental.revision import PreviousRun
 
-_FORMAT = 11
+_FORMAT = 12
 _ABSENT_IF_DAMAGED = isolating(lambda _: None)
 """A block that reads a cache: one that is damaged, or deleted meanwhile, is as good as absent."""
 _DEPENDING_ON_CHANCE = frozenset({IO_ERROR, INTERNAL_ERROR})
@@ -58,6 +58,8 @@ class LastRun:
     """Findings and what was passed over, as JSON has them; None where they may change by chance."""
     second: str
     """The name of what belongs to it in the second file."""
+    beside: Mapping[str, str]
+    """See `PreviousRun.beside`."""
 
     @cached_property
     def files(self) -> dict[str, FileState]:
@@ -94,7 +96,7 @@ class Cache:
     is_unexpected: bool = False
     """Whether that is for another reason than that the folder cannot be used."""
     is_kept: bool = False
-    """Whether the outcome of the run is what the next one takes if nothing changes."""
+    """Whether the outcome of the run is what the next one takes if no file of it changes."""
     _last: LastRun | None = None
 
     def last(self) -> LastRun | None:
@@ -107,7 +109,8 @@ class Cache:
             del value["identity"]
             last = LastRun(stamps=stamps, **value)
             is_whole = len(last.paths) == len(stamps) == len(last.contents)
-            return last if is_whole and isinstance(last.settings, dict) else None
+            are_tables = isinstance(last.settings, dict) and isinstance(last.beside, dict)
+            return last if is_whole and are_tables else None
         return None
 
     def recall(
@@ -121,6 +124,8 @@ class Cache:
         """See `RunCache`."""
         last = self._last = self.last()
         if last is None or last.outcome is None or last.surroundings != surroundings:
+            return None
+        if last.beside and not _lies_as_before(last.beside, store):
             return None
         renewed = _renewed(last, files, settings, store)
         if renewed is None:
@@ -141,11 +146,13 @@ class Cache:
             sources=store.source_if_readable,
             suppressed=kept.suppressed,
         )
-        self.is_kept = True
+        self.is_kept = not last.beside
         if renewed:
             with self._noting_problems():
                 seen = {**last.files, **renewed}
-                self._keep_first(seen, last.surroundings, last.outcome, last.second)
+                self._keep_first(
+                    seen, last.surroundings, last.outcome, last.second, beside=last.beside
+                )
         return outcome
 
     def previous(
@@ -158,7 +165,7 @@ class Cache:
         if last is None or last.surroundings != surroundings:
             return PreviousRun(None, {}, settings, store)
         with _ABSENT_IF_DAMAGED:
-            return PreviousRun(self._records(last), last.files, settings, store)
+            return PreviousRun(self._records(last), last.files, settings, store, last.beside)
         return PreviousRun(None, {}, settings, store)
 
     def _records(self, last: LastRun) -> Records:
@@ -186,8 +193,9 @@ class Cache:
             self.folder.write(self.name + FILES, [second, records_codec().encode(previous.now)])
             parts = _KeptOutcome(outcome.findings, outcome.skipped, outcome.suppressed)
             kept = _kept_codec().encode(parts) if is_certain else None
-            self._keep_first(previous.files, surroundings, kept, second)
-            self.is_kept = is_certain
+            beside = previous.beside
+            self._keep_first(previous.files, surroundings, kept, second, beside=beside)
+            self.is_kept = is_certain and not beside
             self.folder.prune()
 
     def most_seconds(self, _: str) -> int:
@@ -204,7 +212,13 @@ class Cache:
         return isolating(note)
 
     def _keep_first(
-        self, files: Mapping[str, FileState], surroundings: Any, outcome: Any, second: str
+        self,
+        files: Mapping[str, FileState],
+        surroundings: Any,
+        outcome: Any,
+        second: str,
+        *,
+        beside: Mapping[str, str],
     ) -> None:
         paths = [*files]
         first = {
@@ -216,6 +230,7 @@ class Cache:
             "surroundings": surroundings,
             "outcome": outcome,
             "second": second,
+            "beside": beside,
         }
         self.folder.write(self.name + RUN, first)
 
@@ -231,6 +246,14 @@ def cache_for(root: str, call: Sequence[str], folder: str | None = None) -> Cach
     """
     name = digest(json.dumps([os.path.realpath("."), *call]).encode())[:20]
     return Cache(CacheFolder(folder or os.path.join(root, OWN), is_own=folder is None), name)
+
+
+def _lies_as_before(beside: Mapping[str, str], store: FileStore) -> bool:
+    """Return whether beside each of some files all is what it was."""
+    from placement_lint.files.neighbours import Neighbours
+
+    neighbours = store.shared(Neighbours)
+    return all(stamp and stamp == neighbours.stamp(path) for path, stamp in beside.items())
 
 
 def _renewed(

@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from placement_lint.files.neighbours import Neighbours
 from placement_lint.files.store import digest
 from placement_lint.lint.incremental.file_state import FileState
 from placement_lint.lint.incremental.moved_lines import (
@@ -76,8 +77,12 @@ class PreviousRun:
         seen: Mapping[str, FileState],
         settings: Callable[[str], str],
         store: FileStore,
+        beside: Mapping[str, str] | None = None,
     ) -> None:
-        """Take the records of the last run, and what gives the digest of a file's settings."""
+        """Take the records of the last run, and what gives the digest of a file's settings.
+
+        `beside`: what that run's property of the same name gave.
+        """
         self._store = store
         self.now = Records()
         self.exhausted: dict[str, ExhaustedFile] = {}
@@ -94,6 +99,7 @@ class PreviousRun:
         self._before = before or Records()
         self._seen = seen
         self._settings = settings
+        self._beside = beside or {}
         self._unread: set[str] = set()
         self._same_code: dict[str, bool] = {}
         """Of files that were asked about, whether their code is what it was."""
@@ -199,7 +205,11 @@ class PreviousRun:
             return None
         is_same = self._is_unchanged(path) or self._has_same_layout(path)
         found = before if is_same else self._moved(path, before)
-        if found is None or not project.still_gives(found.answers, path):
+        if (
+            found is None
+            or not self._is_known_beside(path, found.result)
+            or not project.still_gives(found.answers, path)
+        ):
             return None
         if found is not before:
             self.note_layout(path, found.result)
@@ -227,7 +237,9 @@ class PreviousRun:
         from placement_lint.project.program_texts import still_reads
 
         before = self._before.groups.get(group)
-        if before is None:
+        if before is None or not all(
+            self._is_known_beside(path, result) for path, result in before.results.items()
+        ):
             return None
         changed = {path for path in self.now.texts if not self._has_same_text(path)}
         executed = changed & before.reads.codes.keys()
@@ -330,6 +342,22 @@ class PreviousRun:
         """Return whether the text of a file has these words, and has not the others."""
         data = self._store.text(path).encode("utf-8", "surrogatepass")
         return all((word in data) is known for word, known in words.items())
+
+    @property
+    def beside(self) -> dict[str, str]:
+        """What shows a change beside the files of which it decides something what lies there."""
+        results = [(path, checked.result) for path, checked in self.now.checked.items()]
+        for group in self.now.groups.values():
+            results += group.results.items()
+        neighbours = self._store.shared(Neighbours)
+        return {path: neighbours.stamp(path) for path, result in results if result.asks_beside}
+
+    def _is_known_beside(self, path: str, result: FileResult) -> bool:
+        """Return whether what lies beside a file is what it was, if that decides something."""
+        if not result.asks_beside:
+            return True
+        stamp = self._beside.get(path)
+        return bool(stamp) and stamp == self._store.shared(Neighbours).stamp(path)
 
     def _note(self, path: str, stamp: tuple[int, int, int, int], content: str, key: str) -> None:
         self.now.texts[path] = TextDigest(content, key)

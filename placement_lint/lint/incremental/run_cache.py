@@ -60,6 +60,7 @@ class MemoryCache:
         self._surroundings: Any = None
         self._records: Records | None = None
         self._seen: Mapping[str, FileState] = {}
+        self._beside: Mapping[str, str] = {}
         self._exhausted: dict[str, ExhaustedFile] = {}
         self._layouts: Layouts | None = None
 
@@ -74,7 +75,7 @@ class MemoryCache:
 
         if surroundings is not None and surroundings != self._surroundings:
             self._records, self._seen, self._surroundings = None, {}, surroundings
-        previous = PreviousRun(self._records, self._seen, settings, store)
+        previous = PreviousRun(self._records, self._seen, settings, store, self._beside)
         previous.exhausted = dict(self._exhausted)
         previous.layouts = self._layouts = self._layouts or Layouts()
         return previous
@@ -83,6 +84,7 @@ class MemoryCache:
         """See `RunCache`."""
         del surroundings, outcome
         self._records, self._seen = previous.now, previous.files
+        self._beside = previous.beside
         if self._layouts is not None:
             executed = {
                 path for group in previous.now.groups.values() for path in group.reads.codes
