@@ -1,4 +1,4 @@
-"""What is around a node: whether its failure is expected, or caught."""
+"""What is around a node: whether its failure is expected, or caught, and which cell it is in."""
 
 from __future__ import annotations
 
@@ -60,6 +60,21 @@ def is_asserted_to_fail(node: cst.CSTNode, ctx: FileView) -> bool:
             return True
         around = ctx.function(around)
     return False
+
+
+def may_be_bound(name: cst.Name, at: cst.CSTNode, ctx: FileView) -> bool:
+    """Return whether a variable of the scope of a node may get another value there.
+
+    One of a marimo notebook is bound by one of its cells alone: it runs none where two do that.
+    """
+    if not ctx.names.cells:
+        return True
+    own = _cell_around(at, ctx)
+    return all(_cell_around(each.node, ctx) is own for each in ctx.names.bindings(name))
+
+
+def _cell_around(node: cst.CSTNode, ctx: FileView) -> cst.CSTNode | None:
+    return next((each for each in ctx.ancestors(node) if id(each) in ctx.names.cells), None)
 
 
 def enclosing_tries(node: cst.CSTNode, ctx: FileView) -> Iterator[cst.Try | cst.TryStar]:

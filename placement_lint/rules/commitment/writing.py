@@ -10,6 +10,7 @@ import libcst as cst
 from placement_lint.findings import Applicability
 from placement_lint.placement.domain.consequences import Consequence
 from placement_lint.placement.domain.devices import is_host
+from placement_lint.semantic.enclosing import may_be_bound
 from placement_lint.syntax.calls import is_none, string_value
 from placement_lint.syntax.spelling import Spelling, needed
 
@@ -35,7 +36,7 @@ def level_of_binding(
         scope = ctx.names.scope(call)
         # Elsewhere it would make another, local variable of it.
         is_own = ctx.names.owner(operand.value, scope) is scope
-        return Applicability.SAFE if is_own else None
+        return Applicability.SAFE if is_own and may_be_bound(operand, call, ctx) else None
     if isinstance(operand, cst.Attribute | cst.Subscript):
         return Applicability.UNSAFE
     return None

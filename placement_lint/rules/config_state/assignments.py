@@ -24,6 +24,9 @@ _REPLACERS = ("unittest.mock.", "mock.", "pytest.", "functools.partial", "contex
 _MISSING = frozenset({
     "builtins.AttributeError", "builtins.ImportError", "builtins.ModuleNotFoundError",
 })  # fmt: skip
+_MAKING_WORKERS = ("asyncio.to_thread", "concurrent.futures.", "multiprocessing.", "threading.")
+_STARTING = frozenset({"run_in_executor", "start", "submit"})
+"""Methods by which threads and processes are started."""
 
 
 class AssignmentRole(enum.Enum):
@@ -387,7 +390,7 @@ class ContextAssignments:
         if guard is None and self._tree.parent(top) is not self._tree.parent(bottom):
             return False
         start, end = self._tree.ends[self._tree.index(top)], self._tree.index(bottom)
-        if start >= end or self._suspends(start, end):
+        if start >= end or self._suspends(start, end) or self._starts_workers(start, end):
             return False
         first.reset, first.guard = last, guard
         if self._is_for_nothing_else(last.saved, last):
@@ -458,18 +461,38 @@ class ContextAssignments:
 
     def _suspends(self, start: int, end: int) -> bool:
         """Return whether nodes `start` up to `end` give control away: then a block would leak."""
+        return any(
+            isinstance(node, cst.Yield | cst.Await)
+            or (
+                isinstance(node, cst.For | cst.With | cst.CompFor) and node.asynchronous is not None
+            )
+            for node in self._executed(start, end)
+        )
+
+    def _starts_workers(self, start: int, end: int) -> bool:
+        """Return whether nodes `start` up to `end` start threads, which a block does not reach."""
+        for node in self._executed(start, end):
+            if not isinstance(node, cst.Call):
+                continue
+            function = node.func
+            name = self._names.qualified(function)
+            if name is None:
+                starts = isinstance(function, cst.Attribute) and function.attr.value in _STARTING
+            else:
+                starts = name.startswith(_MAKING_WORKERS)
+            if starts:
+                return True
+        return False
+
+    def _executed(self, start: int, end: int) -> Iterator[cst.CSTNode]:
+        """Yield nodes `start` up to `end`, but for what functions do that are defined there."""
         index = start
         while index < end:
             node = self._tree.nodes[index]
-            if isinstance(node, cst.FunctionDef | cst.Lambda):
-                index = self._tree.ends[index]
-                continue
-            if isinstance(node, cst.Yield | cst.Await) or (
-                isinstance(node, cst.For | cst.With | cst.CompFor) and node.asynchronous is not None
-            ):
-                return True
-            index += 1
-        return False
+            is_function = isinstance(node, cst.FunctionDef | cst.Lambda)
+            if not is_function:
+                yield node
+            index = self._tree.ends[index] if is_function else index + 1
 
 
 def imported_contexts(facts: ModuleFacts) -> frozenset[str]:

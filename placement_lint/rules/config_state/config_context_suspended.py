@@ -228,6 +228,17 @@ def _calls_around(function: cst.FunctionDef, ctx: Context) -> Iterator[tuple[str
 
 # -- the fix ----------------------------------------------------------------------------------
 
+_NAMES = ("value", "item", "result")
+"""What is yielded is bound to the first that the function has no other use for."""
+
+
+def _is_said(name: str, statement: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether a function has a variable of that name, or reads one from outside."""
+    scope = ctx.names.scope(statement)
+    return name in scope.bindings or any(
+        ctx.tree.is_inside(use, scope.node) for use in ctx.names.uses(name, scope)
+    )
+
 
 def _plan(block: cst.With, ctx: Context) -> FixPlan | None:
     """Bind what is yielded, and yield it behind the block."""
@@ -249,8 +260,7 @@ def _plan(block: cst.With, ctx: Context) -> FixPlan | None:
     ctx.module.add_punctuation()
     if statement.value.lpar:
         return None
-    bound = ctx.names.scope(statement).bindings
-    name = next((each for each in ("value", "item", "result") if each not in bound), None)
+    name = next((each for each in _NAMES if not _is_said(each, statement, ctx)), None)
     is_name = isinstance(yielded, cst.Name)
     if name is None and not is_name:
         return None

@@ -24,7 +24,7 @@ from placement_lint.rules.transfers.array_sizes import (
     has_wide_sides,
     size_text,
 )
-from placement_lint.semantic.enclosing import is_in_test
+from placement_lint.semantic.enclosing import is_in_test, may_be_bound
 from placement_lint.semantic.loops import loop_around, runs_in_each_iteration
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.semantic.tracing import TracedFunctions
@@ -343,7 +343,7 @@ def _plan(
     is_async = isinstance(loop, cst.For) and loop.asynchronous is not None
     if len(known) != len(spelled) or mesh_name is None or not same_scope or is_async:
         return None
-    if ctx.tree.index(binding.node) > ctx.tree.index(loop):
+    if ctx.tree.index(binding.node) > ctx.tree.index(loop) or not may_be_bound(name, loop, ctx):
         return None
     put, sharding, spec = known
 

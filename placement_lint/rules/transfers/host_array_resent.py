@@ -23,7 +23,7 @@ from placement_lint.rules.transfers.object_arrays import (
     uses_of_variable,
 )
 from placement_lint.rules.transfers.program_callees import Callee, program_callees
-from placement_lint.semantic.enclosing import is_in_test
+from placement_lint.semantic.enclosing import is_in_test, may_be_bound
 from placement_lint.semantic.followed import bound_before
 from placement_lint.semantic.loops import loop_around, runs_in_each_iteration
 from placement_lint.semantic.own_attributes import attributes_by_name, own_attribute
@@ -373,7 +373,7 @@ def _plan(name: cst.BaseExpression, made: cst.CSTNode, inner: Loop, ctx: Context
     *_, loop = (inner, *(each for each in around if isinstance(each, cst.For | cst.While)))
     put = ctx.reach("jax.device_put", at=loop)
     same_scope = ctx.names.scope(loop) is ctx.names.owner(name.value, ctx.names.scope(name))
-    if put is None or not same_scope:
+    if put is None or not same_scope or not may_be_bound(name, loop, ctx):
         return None
     is_async = isinstance(loop, cst.For) and loop.asynchronous is not None
     if is_async or ctx.tree.index(made) > ctx.tree.index(loop):

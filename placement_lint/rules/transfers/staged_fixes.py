@@ -22,6 +22,7 @@ CONVERTING = frozenset({Effect.CONVERT, Effect.COPY})
 _NAMES = "arange empty eye full load ones zeros"
 IN_NUMPY = frozenset(f"jax.numpy.{name}" for name in _NAMES.split())
 """What NumPy makes just so, of the same arguments."""
+_IN_NUMPY = "Make it in NumPy, and put that"
 
 
 def put_plan(call: cst.Call, name: str, ctx: Context) -> FixPlan | None:
@@ -47,9 +48,12 @@ def put_plan(call: cst.Call, name: str, ctx: Context) -> FixPlan | None:
     spelled = ctx.reach(name.replace("jax.numpy.", "numpy."), at=call)
     if spelled is None:
         return None
+    arguments = Arguments(call)
+    # Filled with a Python number it is of a weak type, which NumPy does not have.
+    is_weak = name == "jax.numpy.full" and arguments.get(2, "dtype") is None
     return FixPlan(
         Applicability.UNSAFE,
-        "Make it in NumPy, and put that",
+        f"{_IN_NUMPY}, which may have another type then" if is_weak else _IN_NUMPY,
         lambda editor: [editor.replace(call.func, str(spelled))],
         imports=spelled.imports,
     )
@@ -104,5 +108,4 @@ def filling_plan(call: cst.Call, device: cst.BaseExpression, ctx: Context) -> Fi
             editor.replace_offsets(before_end, end, f"), {text})"),
         ]
 
-    what = "Make it in NumPy, and put that"
-    return FixPlan(Applicability.UNSAFE, what, build, imports=needed([made, put]))
+    return FixPlan(Applicability.UNSAFE, _IN_NUMPY, build, imports=needed([made, put]))

@@ -148,7 +148,8 @@ class StagedThroughDefaultDevice(Rule):
     never changed: `jax.device_put` takes the NumPy array itself, with the same result. Unsafe if
     the array may be changed later, like the memory of a tensor, of which `.numpy()` returns a view:
     on the CPU, `jax.device_put` makes no copy. Unsafe if NumPy makes the array instead (`jnp.zeros`
-    → `np.zeros`), which takes memory of the host. No fix for anything else.
+    → `np.zeros`), which takes memory of the host, and has no weak types: the message says so where
+    that matters (`jnp.full((n,), 1.0)`). No fix for anything else.
 
     ## What it does not flag
     Arrays that are known to have fewer than 65,536 elements, or one for each of what there are few
