@@ -187,6 +187,10 @@ class Flow:
             return UNKNOWN
         return self.record.values.get(self.tree.index(node), UNKNOWN)
 
+    def has_value(self, node: cst.CSTNode) -> bool:
+        """Return whether an execution outside of traced code evaluated an expression."""
+        return self.tree.contains(node) and self.tree.index(node) in self.record.values
+
     def tree_of(self, node: cst.CSTNode) -> Value:
         """Return what an expression may be, with dicts of their leaves in the place of objects."""
         held = self.value(node)

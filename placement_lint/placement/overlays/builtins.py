@@ -369,7 +369,14 @@ def next_(call: LibraryCall) -> Value:
         call.program.functions.consumed(call.argument(argument.value), call.state)
         for argument in call.node.args
     ]
-    return join(element_of(held[0]) or UNKNOWN, *held[1:]) if held else UNKNOWN
+    if not held:
+        return UNKNOWN
+    objects = [atom for atom in held[0] if isinstance(atom, Instance)]
+    special = call.on.calls.objects.special
+    given = [special(each, "__next__", [], call.state) for each in objects]
+    others = held[0] - frozenset(objects)
+    element = join(element_of(others) or UNKNOWN, *given) if others else join(*given)
+    return join(element or UNKNOWN, *held[1:])
 
 
 @models(

@@ -39,7 +39,14 @@ from placement_lint.placement.domain.values import (
 )
 from placement_lint.placement.engine.arguments import CallArguments
 from placement_lint.placement.engine.pytrees import is_leaf, tree_of
-from placement_lint.placement.overlays.jax_sharding import made_by_bound, place_of, put_to, saw_put
+from placement_lint.placement.overlays.jax_sharding import (
+    ASSEMBLING,
+    assembled,
+    made_by_bound,
+    place_of,
+    put_to,
+    saw_put,
+)
 from placement_lint.placement.overlays.like_creators import made_like
 from placement_lint.placement.overlays.registry import LibraryCall, models
 from placement_lint.placement.overlays.trees_of_shardings import put_to_each
@@ -110,10 +117,12 @@ def applied_to(call: LibraryCall, function: BoundFunction, given: list[tuple[int
     place = call.index(call.node)
     positional = [*((place, held) for held in function.positional), *given]
     keywords = dict(function.keywords)
+    passed = CallArguments([held for _, held in positional], keywords)
     if function.name == "jax.device_put":
-        return _put(call, CallArguments([held for _, held in positional], keywords))
+        return _put(call, passed)
+    if function.name in ASSEMBLING:
+        return assembled(function.name, passed)
     if function.name in _WITH_MESHES:
-        passed = CallArguments([held for _, held in positional], keywords)
         return made_by_bound(call, function.name, passed)
     named = [(place, held) for held in keywords.values()]
     return _named(call, function.name, [*positional, *named])

@@ -60,6 +60,12 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.values import Atom
     from placement_lint.placement.engine.arguments import CallArguments, Operand
 
+ASSEMBLING = {
+    "jax.make_array_from_callback": 1,
+    "jax.make_array_from_process_local_data": 0,
+    "jax.make_array_from_single_device_arrays": 1,
+}
+"""Calls that make one array of the parts that processes or devices have: where the sharding is."""
 _OF_SHARD_MAP = ("mesh", "in_specs", "out_specs")
 
 
@@ -479,6 +485,15 @@ def place_of(held: Value) -> Sharding | None:
     only = sole(held)
     is_known = isinstance(only, Sharding) and (only.is_named or only.is_of_host)
     return only if is_known and isinstance(only, Sharding) else None
+
+
+def assembled(name: str, given: CallArguments) -> Value:
+    """Return the array that a function of `ASSEMBLING` makes of arguments that are evaluated."""
+    position = ASSEMBLING[name]
+    is_positional = position < len(given.positional)
+    whole = given.positional[position] if is_positional else given.keywords.get("sharding")
+    sharding = None if whole is None else place_of(whole)
+    return frozenset({Array(None, committed=True, sharding=sharding)})
 
 
 def saw_put(call: LibraryCall, held: Value) -> None:

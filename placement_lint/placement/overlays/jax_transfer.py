@@ -63,6 +63,7 @@ from placement_lint.placement.facts.traced import (
 from placement_lint.placement.facts.traced_results import gives_array, row_gives_array
 from placement_lint.placement.overlays.jax_devices import devices_of
 from placement_lint.placement.overlays.jax_sharding import (
+    ASSEMBLING,
     place_of,
     put_to,
     saw_put,
@@ -88,12 +89,6 @@ _NAMING_THE_DEVICE = _IMPORTS_FROM_DLPACK | {"jax.device_put"}
 """Calls that take the device as the second argument."""
 _PUTTING = frozenset({"jax.device_put", "jax.lax.with_sharding_constraint"})
 """Calls that take a sharding as the second argument."""
-_ASSEMBLING = {
-    "jax.make_array_from_callback": 1,
-    "jax.make_array_from_process_local_data": 0,
-    "jax.make_array_from_single_device_arrays": 1,
-}
-"""Calls that make one array of the parts that processes or devices have: where the sharding is."""
 _PIECE_BY_PIECE = frozenset({"jax.numpy.dstack", "jax.numpy.hstack", "jax.numpy.vstack"})
 """Operations that take uncommitted arrays to the default device first, one by one: by
 `jnp.atleast_1d` and its like, which compute also where there is nothing to do (all versions)."""
@@ -337,8 +332,8 @@ def commit(call: LibraryCall) -> Value:
     sharding = None
     if call.name in _PUTTING:
         sharding = saw_target(call, call.arguments.get(1, "device", "shardings"), held)
-    elif call.name in _ASSEMBLING:
-        whole = call.arguments.get(_ASSEMBLING[call.name], "sharding")
+    elif call.name in ASSEMBLING:
+        whole = call.arguments.get(ASSEMBLING[call.name], "sharding")
         sharding = None if whole is None else place_of(call.evaluate(whole))
     target = call.arguments.get(1, "device") if call.name in _NAMING_THE_DEVICE else None
     for argument in call.node.args[1:]:
@@ -358,7 +353,7 @@ def commit(call: LibraryCall) -> Value:
         placed = value(Array(None, committed=True, is_weak=weak, sharding=sharding))
         # Of a tree it gives a tree, which has no sharding of its own.
         is_one = sharding is None or all(isinstance(atom, Array | Host) for atom in held)
-        is_one |= call.name in _ASSEMBLING and not any(isinstance(a, Mapping) for a in held)
+        is_one |= call.name in ASSEMBLING and not any(isinstance(a, Mapping) for a in held)
         return placed if is_one else placed | DOUBTFUL
     names_one = _names_device(call, target)
     if names_one is False:

@@ -10,23 +10,16 @@ from placement_lint.findings import Confidence, Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Pattern, Uses
 from placement_lint.prefilter.mesh_names import NAMES_MESHES, SPLITS
 from placement_lint.rules.base import Rule
-from placement_lint.rules.meshes.shardings import made_at, may_know_meshes, may_split
-from placement_lint.rules.meshes.spanning import (
-    held_in_part,
-    is_silent_at,
-    says_it_has_several_processes,
-    works_with_other_processes,
-)
-from placement_lint.semantic.followed import followed
+from placement_lint.rules.meshes.shardings import made_at
+from placement_lint.rules.meshes.spanning import FAILURES, ITERATING, is_silent_at, read_in_part
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
 
 _READING: dict[str, tuple[int, ...]] = {
-    "builtins.enumerate": (0,), "builtins.iter": (0,), "builtins.list": (0,),
-    "builtins.tuple": (0,), "builtins.zip": (0,), "flax.serialization.to_bytes": (0,),
-    "jax.device_get": (0,), "jax.numpy.save": (1,), "numpy.allclose": (0, 1),
+    "flax.serialization.to_bytes": (0,), "jax.device_get": (0,), "jax.numpy.save": (1,),
+    "numpy.allclose": (0, 1),
     "numpy.argsort": (0,), "numpy.array": (0,), "numpy.asanyarray": (0,), "numpy.asarray": (0,),
     "numpy.ascontiguousarray": (0,), "numpy.average": (0,), "numpy.bincount": (0,),
     "numpy.concatenate": (0,), "numpy.count_nonzero": (0,), "numpy.flatnonzero": (0,),
@@ -40,17 +33,8 @@ _READING: dict[str, tuple[int, ...]] = {
 """Functions that read all of an argument: which ones."""
 _ARCHIVES = frozenset({"jax.numpy.savez", "numpy.savez", "numpy.savez_compressed"})
 """Functions that read all of each argument but the first."""
-_ITERATING = frozenset({
-    "builtins.enumerate", "builtins.iter", "builtins.list", "builtins.tuple", "builtins.zip",
-})  # fmt: skip
-_MAKERS = frozenset({
-    "jax.experimental.multihost_utils.host_local_array_to_global_array",
-    "jax.make_array_from_process_local_data",
-})  # fmt: skip
-"""What makes an array of parts that the processes have: then it is split over these."""
 _METHODS = frozenset({"item", "tolist", "__array__"})
 _MAPS = frozenset({"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map"})
-_FAILURES = frozenset({"builtins.BaseException", "builtins.Exception", "builtins.RuntimeError"})
 
 
 class GlobalArrayFetched(Rule):
@@ -148,7 +132,7 @@ class GlobalArrayFetched(Rule):
         SPLITS,
         NAMES_MESHES,
         AnyOf(
-            Uses(*(name for name in _READING if not name.startswith("builtins."))),
+            Uses(*_READING),
             b"make_array_from_process_local_data",
             b"make_array_from_callback",
             b"device_put",
@@ -162,12 +146,10 @@ class GlobalArrayFetched(Rule):
         if called in _READING:
             for position in _READING[called]:
                 if position < len(arguments.positional):
-                    _check(
-                        arguments.positional[position],
-                        node,
-                        ctx,
-                        in_trees=called not in _ITERATING,
-                    )
+                    _check(arguments.positional[position], node, ctx)
+        elif called in ITERATING:
+            for each in arguments.positional:
+                _check(each, node, ctx, in_trees=False)
         elif called in _ARCHIVES:
             for each in (*arguments.positional[1:], *arguments.keywords.values()):
                 _check(each, node, ctx)
@@ -178,12 +160,26 @@ class GlobalArrayFetched(Rule):
         elif isinstance(node.func, cst.Attribute) and node.func.attr.value in _METHODS:
             # `x.item(i)` is one number, for which JAX needs all of it as well.
             _check(node.func.value, node, ctx)
+        for argument in node.args:
+            if argument.star == "*":
+                _check(argument.value, argument.value, ctx, in_trees=False)
 
     def visit_For(self, node: cst.For, ctx: Context) -> None:
         _check(node.iter, node.iter, ctx, in_trees=False)
 
     def visit_CompFor(self, node: cst.CompFor, ctx: Context) -> None:
         _check(node.iter, node.iter, ctx, in_trees=False)
+
+    def visit_Yield(self, node: cst.Yield, ctx: Context) -> None:
+        if isinstance(node.value, cst.From):
+            _check(node.value.item, node.value.item, ctx, in_trees=False)
+
+    def visit_Assign(self, node: cst.Assign, ctx: Context) -> None:
+        if any(isinstance(each.target, cst.Tuple | cst.List) for each in node.targets):
+            _check(node.value, node.value, ctx, in_trees=False)
+
+    def visit_StarredElement(self, node: cst.StarredElement, ctx: Context) -> None:
+        _check(node.value, node.value, ctx, in_trees=False)
 
 
 def _check(
@@ -195,25 +191,14 @@ def _check(
 ) -> None:
     if isinstance(array, cst.SimpleString | cst.Integer):
         return
-    if not may_split(ctx) or not may_know_meshes(ctx):
+    split = read_in_part(array, ctx, in_trees=in_trees)
+    if split is None or is_silent_at(array, node, ctx, FAILURES):
         return
-    # Most programs have one process: then nobody has to know where this array is. To find out takes
-    # the files that say so, which is more than to look up what is known already.
-    if not ctx.module.is_executed and not says_it_has_several_processes(ctx):
-        return
-    held = ctx.flow.value(array)
-    split = held_in_part(held, ctx, in_trees=in_trees) if held else None
-    if split is None or not works_with_other_processes(ctx):
-        return
-    if is_silent_at(array, node, ctx, _FAILURES):
-        return
-    is_made_of_parts = ctx.called(followed(array, ctx)) in _MAKERS
-    confidence = Confidence.LIKELY if is_made_of_parts else split.confidence
-    has = "may have" if confidence is Confidence.POSSIBLE else "has"
+    has = "may have" if split.confidence is Confidence.POSSIBLE else "has"
     ctx.report(
         node,
         f"this process {has} only a part of this array, which is split over the {split.sharding} "
         "of all processes: RuntimeError",
-        confidence=confidence,
+        confidence=split.confidence,
         related=made_at(node, ctx, split.sharding),
     )

@@ -247,9 +247,9 @@ def _judge(node: cst.Call, ctx: Context) -> _Judged | None:
     """Return what is wrong with the executions of a call; None where nothing is."""
     calls = calls_at(node, ctx)
     given_meshes = bool(calls) and all(len(call.given) > 1 for call in calls)
+    in_turn = given_meshes and meets_each(node, ctx)
     if given_meshes:
         # A mesh and specs: by whatever name `NamedSharding` or `shard_map` is called.
-        in_turn = meets_each(node, ctx)
         every = None if leaves_some_out(node, ctx) else _axes_of(calls)
 
         def is_row(spec: Spec, axis: str) -> bool:
@@ -266,7 +266,9 @@ def _judge(node: cst.Call, ctx: Context) -> _Judged | None:
     number = len(unknown)
     if not unknown or is_asserted_to_fail(node, ctx) or is_caught(node, ctx, _CAUGHT):
         return None
-    if _is_asked_before(node, ctx, about_axes=number == len(calls)):
+    # To be given each spec of a table is no choice, if all are for one mesh.
+    is_of_one = in_turn and len({call.given[0] for call in calls}) == 1
+    if _is_asked_before(node, ctx, about_axes=number == len(calls) or is_of_one):
         return None
     unknown = [each for each in unknown if not asks_for_text(node, each.axis, ctx)]
     if not unknown:

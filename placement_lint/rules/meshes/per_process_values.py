@@ -9,6 +9,7 @@ import libcst as cst
 from placement_lint.jaxmodel.donation import TREE_MAPS as _MAPS
 from placement_lint.rules.meshes.compiled_callers import uses_of
 from placement_lint.rules.meshes.spanning import is_over_all, target_of
+from placement_lint.rules.meshes.stored_parts import stores_before
 from placement_lint.semantic.followed import assigned_parts, bound_before, followed
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import (
@@ -48,11 +49,12 @@ _SEEDS = (
 """What a file says that may seed NumPy's generator; `random.seed` alone is Python's own."""
 _KEEPING = (
     "builtins.abs", "builtins.enumerate", "builtins.float", "builtins.hash", "builtins.int",
-    "builtins.iter", "builtins.list", "builtins.next", "builtins.open", "builtins.range",
-    "builtins.round", "builtins.sorted", "builtins.str", "builtins.tuple", "builtins.zip",
-    "h5py.File", "hashlib.", "jax.numpy.", "jax.random.", "numpy.", "os.path.join", "pathlib.Path",
-    "pickle.load", "tensorflow.data.", "tensorflow_datasets.as_numpy", "tensorflow_datasets.load",
-    "zlib.crc32",
+    "builtins.iter", "builtins.list", "builtins.map", "builtins.max", "builtins.min",
+    "builtins.next", "builtins.open", "builtins.ord", "builtins.range", "builtins.reversed",
+    "builtins.round", "builtins.sorted", "builtins.str", "builtins.sum", "builtins.tuple",
+    "builtins.zip", "h5py.File", "hashlib.", "jax.numpy.", "jax.random.", "numpy.",
+    "os.path.join", "pathlib.Path", "pickle.load", "tensorflow.data.",
+    "tensorflow_datasets.as_numpy", "tensorflow_datasets.load", "zlib.crc32",
 )  # fmt: skip
 """Functions, or modules of them, whose result is computed of what they are given."""
 _ITERATING = frozenset({"builtins.iter", "builtins.next"})
@@ -94,6 +96,9 @@ class _Sources:
         if self._asked > _MOST:
             return False
         if isinstance(node, cst.Name):
+            stored = self._is_stored(node, ctx, given)
+            if stored is not None:
+                return stored
             value = followed(node, ctx)
             if value is not node:
                 return self.differs(value, ctx, given)
@@ -136,6 +141,19 @@ class _Sources:
         if isinstance(node, cst.ListComp | cst.GeneratorExp):
             return not node.for_in.ifs and self.differs(node.elt, ctx, given)
         return isinstance(node, cst.Call) and self._is_called(node, ctx, given)
+
+    def _is_stored(self, name: cst.Name, ctx: Context, given: Mapping[str, bool]) -> bool | None:
+        """Return whether what is stored in an array differs: `rows[:4] = …`; None: what it was
+        made of decides.
+        """
+        found: bool | None = None
+        for each in stores_before(name, ctx):
+            differs = self.differs(each.value, ctx, given)
+            if each.is_whole and (each.is_sure or not differs):
+                found = differs
+            elif each.is_sure and (differs or self._index(each.target, ctx, given)):
+                found = True
+        return found
 
     def _index(self, node: cst.Subscript, ctx: Context, given: Mapping[str, bool]) -> bool:
         """Return whether another part is taken in each process: `rows[process_index::count]`."""

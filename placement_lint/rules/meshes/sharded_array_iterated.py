@@ -6,20 +6,17 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.findings import Severity
+from placement_lint.findings import Confidence, Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax, Uses, passed
 from placement_lint.prefilter.mesh_names import SPLITS
 from placement_lint.rules.base import Rule
 from placement_lint.rules.meshes.shardings import made_at, may_split
 from placement_lint.rules.meshes.single_arrays import sharding_of
+from placement_lint.rules.meshes.spanning import FAILURES, ITERATING, is_silent_at, read_in_part
 from placement_lint.semantic.enclosing import is_in_test
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
-
-_ITERATING = frozenset(
-    f"builtins.{name}" for name in "enumerate iter list map reversed sorted sum tuple zip".split()
-)
 
 
 class ShardedArrayIterated(Rule):
@@ -103,7 +100,7 @@ class ShardedArrayIterated(Rule):
         _check(node.iter, ctx)
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
-        is_iterating = ctx.called(node) in _ITERATING
+        is_iterating = ctx.called(node) in ITERATING
         for argument in node.args:
             if argument.star == "*" or (is_iterating and argument.keyword is None):
                 _check(argument.value, ctx)
@@ -135,7 +132,7 @@ def _check(node: cst.BaseExpression, ctx: Context) -> None:
         for sharding in shardings
     ):
         return
-    if ctx.flow.is_traced(node) or is_in_test(node, ctx):
+    if ctx.flow.is_traced(node) or is_in_test(node, ctx) or _is_global(node, ctx):
         return
     sharding = min((each for each in shardings if each is not None), key=str)
     ctx.report(
@@ -144,3 +141,13 @@ def _check(node: cst.BaseExpression, ctx: Context) -> None:
         "rows to the default device",
         related=made_at(node, ctx, sharding),
     )
+
+
+def _is_global(node: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether to iterate raises instead, as it is reported (JDP721): this process has a part
+    of the array only.
+    """
+    split = read_in_part(node, ctx, in_trees=False)
+    if split is None or split.confidence is Confidence.POSSIBLE:
+        return False
+    return not is_silent_at(node, node, ctx, FAILURES)

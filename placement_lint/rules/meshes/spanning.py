@@ -10,7 +10,7 @@ import libcst as cst
 from placement_lint.findings import Confidence
 from placement_lint.placement.domain.mesh_devices import EVERY
 from placement_lint.rules.devices.processes import INITIALIZE, has_several_processes
-from placement_lint.rules.meshes.shardings import leaves, says
+from placement_lint.rules.meshes.shardings import leaves, may_know_meshes, may_split, says
 from placement_lint.semantic.enclosing import (
     ancestors_in_function,
     failure_is_expected,
@@ -47,6 +47,17 @@ _JOINING = (
     ),
 )  # fmt: skip
 """Functions that all processes call together."""
+_MAKERS = frozenset({
+    "jax.experimental.multihost_utils.host_local_array_to_global_array",
+    "jax.make_array_from_process_local_data",
+})  # fmt: skip
+"""What makes an array of parts that the processes have: then it is split over these."""
+ITERATING = frozenset(
+    f"builtins.{name}" for name in "enumerate iter list map reversed sorted sum tuple zip".split()
+)
+"""Functions that iterate over their arguments."""
+FAILURES = frozenset({"builtins.BaseException", "builtins.Exception", "builtins.RuntimeError"})
+"""What to read an array raises that this process has a part of, and what is above it."""
 _ONE_CONTROLLER = b"pathwaysutils"
 """What starts Pathways, under which one process has the devices of all."""
 _OF_ONE_CONTROLLER = ("pathways", "proxy", "controller")
@@ -222,6 +233,24 @@ def held_in_part(held: Value, ctx: Context, *, in_trees: bool = True) -> Split |
     # As sure as the least sure one.
     least = max((each.confidence for each in found), key=[*Confidence].index)
     return Split(min((each.sharding for each in found), key=str), least)
+
+
+def read_in_part(array: cst.BaseExpression, ctx: Context, *, in_trees: bool = True) -> Split | None:
+    """Return how an array is split over the processes of a program, each of which has a part of it;
+    None where one process may have all of it.
+    """
+    if not may_split(ctx) or not may_know_meshes(ctx):
+        return None
+    # Most programs have one process: then nobody has to know where this array is. To find out takes
+    # the files that say so, which is more than to look up what is known already.
+    if not ctx.module.is_executed and not says_it_has_several_processes(ctx):
+        return None
+    held = ctx.flow.value(array)
+    split = held_in_part(held, ctx, in_trees=in_trees) if held else None
+    if split is None or not works_with_other_processes(ctx):
+        return None
+    is_made_of_parts = ctx.called(followed(array, ctx)) in _MAKERS
+    return split._replace(confidence=Confidence.LIKELY) if is_made_of_parts else split
 
 
 def _every_leaf(held: Value, depth: int = _MOST_NESTED) -> Iterator[Value]:

@@ -146,11 +146,19 @@ def _calls_of(
         for call, there in itertools.islice(calls_by_name(name, ctx), _MOST_STEPS):
             if _may_be(there.flow.value(call.func), place):
                 yield call, there
-        for call, there in itertools.islice(calls_by_name("partial", ctx), _MOST_STEPS):
-            bound = Arguments(call).get(0, "func") if there.called(call) == PARTIAL else None
+        for call, there in itertools.islice(_partials(ctx), _MOST_STEPS):
+            bound = Arguments(call).get(0, "func")
             is_of_name = bound is not None and said(bound) == name
             if bound is not None and is_of_name and _may_be(there.flow.value(bound), place):
                 yield call, there
+
+
+def _partials(ctx: Context) -> Iterator[tuple[cst.Call, Context]]:
+    """Yield the calls of `functools.partial` in the program, whatever their files call it."""
+    for path in ctx.flow.program.modules:
+        there = ctx.beside(path)
+        if there is not None:
+            yield from ((call, there) for call in there.calls_of(PARTIAL))
 
 
 def _names_of(definition: cst.FunctionDef | cst.Lambda | cst.ClassDef, ctx: Context) -> list[str]:
@@ -180,8 +188,8 @@ def _held(given: cst.BaseExpression, ctx: Context, wrong: str | Mesh) -> tuple[i
     """Return how often an argument holds what is wrong, and whether it does so each time."""
     held = ctx.flow.value(given)
     times = _most_times(held, wrong)
-    if not times and isinstance(wrong, str) and ctx.flow.is_traced(given):
-        # Of what JAX traces no values are kept.
+    if not times and isinstance(wrong, str) and not ctx.flow.has_value(given):
+        # Of what JAX traces no values are kept, be it called by what is traced.
         return _times_written(given, wrong, ctx), True
     return times, len(held) == 1
 
