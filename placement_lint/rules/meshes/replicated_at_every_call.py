@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from placement_lint.rules.commitment.commitment_lost import is_certain
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
 from placement_lint.rules.meshes.compiled_calls import arguments_of, kept_by, leaves_some
 from placement_lint.rules.meshes.constraints import may_be_set_around
+from placement_lint.rules.meshes.known_shapes import known_shape
 from placement_lint.rules.meshes.shardings import may_split, name_at, split_over
 from placement_lint.rules.transfers.array_sizes import (
     SMALL,
@@ -296,10 +298,22 @@ def _is_large(made: cst.BaseExpression | None, ctx: Context) -> bool:
     name = made.func.attr if isinstance(made.func, cst.Attribute) else made.func
     if isinstance(name, cst.Name) and _MAKES_A_MODEL.match(name.value):
         return True
-    count = element_count(made, ctx)
+    count = _count(made, ctx)
     if count is not None:
         return count >= SMALL
     return ctx.called(made) in _LOADERS or has_wide_sides(made, ctx)
+
+
+def _count(made: cst.Call, ctx: Context) -> int | None:
+    """Return the number of elements of the array that a call makes, if the program's text, or its
+    settings, say its shape.
+    """
+    count = element_count(made, ctx)
+    shape = known_shape(made, ctx) if count is None else None
+    if shape is None:
+        return count
+    sizes = [each for each in shape if each is not None]
+    return math.prod(sizes) if len(sizes) == len(shape) else None
 
 
 def _has_large(held: Value, ctx: Context) -> bool:
@@ -311,7 +325,7 @@ def _has_large(held: Value, ctx: Context) -> bool:
         there = None if created is None else ctx.beside(created.module)
         made = None if created is None or there is None else there.tree.nodes[created.node]
         if isinstance(made, cst.Call) and there is not None:
-            count = element_count(made, there)
+            count = _count(made, there)
             if has_wide_sides(made, there) if count is None else count >= SMALL:
                 return True
     return False
