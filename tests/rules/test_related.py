@@ -99,6 +99,21 @@ def step(x):
     jax.lax.with_sharding_constraint(x, NamedSharding(mesh, rows))
     return x * 2
 """
+CHOSEN = """\
+import sys
+import jax
+from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+
+mesh = jax.make_mesh((4, 2), ("data", "model"), axis_types=(AxisType.Auto,) * 2)
+columns = P(None, "model")
+rows = P("model")
+wide = P("data") if sys.argv[1:] else rows
+
+@jax.jit
+def step(x):
+    jax.lax.with_sharding_constraint(x, NamedSharding(mesh, columns if sys.argv[2:] else wide))
+    return x * 2
+"""
 MESH, ROWS, ALL = (6, 8), (7, 28), (8, 29)
 
 
@@ -112,6 +127,7 @@ MESH, ROWS, ALL = (6, 8), (7, 28), (8, 29)
         ("JDP704", SPECS, [(9, [(7, 8), (5, 8)])]),
         ("JDP711", SPECS, [(10, [(7, 8)])]),
         ("JDP716", SPECS, [(14, [(5, 8), (7, 8)])]),
+        ("JDP716", CHOSEN, [(12, [(5, 8), (6, 11), (7, 8), (8, 8)])]),
         ("JDP703", SHARDINGS, [(16, [MESH, ROWS])]),
         ("JDP705", SHARDINGS, [(12, [MESH, ROWS])]),
         ("JDP706", SHARDINGS, [(15, [MESH, ROWS])]),

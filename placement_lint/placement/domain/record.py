@@ -172,9 +172,13 @@ class Record:
     def saw_outside_mesh(
         self, node: int, found: set[tuple[int, Seat]], operands: Iterable[tuple[int, Value]]
     ) -> None:
-        """Remember which operands are not on the mesh that is set; none, where all may be."""
+        """Remember which operands are not on the mesh that is set; none, where all may be.
+
+        `saw_operands` is called for the latter, after this.
+        """
         if found:
-            _saw_mixed(self.outside_mesh, node, found, operands)
+            mixture = _saw_mixed(self.outside_mesh, node, found, operands)
+            mixture.always &= node not in self.agreeing
         elif node in self.outside_mesh:
             self.outside_mesh[node].always = False
 

@@ -161,8 +161,7 @@ def made_of(node: cst.CSTNode, ctx: Context, *held: Value) -> list[tuple[cst.CST
     found: dict[Place, str] = {}
     for each in held:
         of_meshes = (atom for atom in leaves(each) if isinstance(atom, _OF_MESHES))
-        atoms = sorted(of_meshes, key=lambda atom: (str(atom), repr(atom)))
-        for atom in atoms[:_MOST_MADE]:
+        for atom in sorted(of_meshes, key=_made_order)[:_MOST_MADE]:
             if isinstance(atom, Spec):
                 if atom.made is not None:
                     found.setdefault(atom.made, "the spec")
@@ -170,6 +169,16 @@ def made_of(node: cst.CSTNode, ctx: Context, *held: Value) -> list[tuple[cst.CST
             for made, module, what in made_at(node, ctx, atom):
                 found.setdefault(ctx.module.siblings[module].flow.module.place(made), what)
     return related_places(node, ctx, found)
+
+
+def _made_order(atom: Atom) -> tuple[tuple[Place, ...], str, str]:
+    """Return the key by which meshes, specs and shardings come in the order of the program."""
+    made = [getattr(each, "made", None) for each in _parts(atom)]
+    return tuple(place for place in made if place is not None), str(atom), repr(atom)
+
+
+def _parts(atom: Atom) -> tuple[Atom | None, ...]:
+    return (atom.mesh, atom.spec) if isinstance(atom, Sharding) else (atom,)
 
 
 def related_places(
