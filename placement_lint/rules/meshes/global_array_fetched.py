@@ -43,9 +43,10 @@ class GlobalArrayFetched(Rule):
     ## What it does
     Finds `np.asarray(x)`, `np.save(path, x)`, `np.sort(x)`, `np.unique(x)` and the like,
     `jax.device_get(x)`, `x.item()`, `x.tolist()`, `pickle.dumps(x)`, `jax.tree.map(np.asarray,
-    tree)` and iteration, if `x` is certainly split over a mesh of `jax.devices()`, in a program of
-    several processes: one that calls `jax.distributed.initialize`, `jax.process_index()` or
-    `jax.process_count()`. To compare `jax.process_index()` with 0 is not enough.
+    tree)` and iteration, `first, *others = x` and `f(*x)` too, if `x` is certainly split over a
+    mesh of `jax.devices()`, in a program of several processes: one that calls
+    `jax.distributed.initialize`, `jax.process_index()` or `jax.process_count()`. To compare
+    `jax.process_index()` with 0 is not enough.
 
     If the mesh has several axes and their sizes are unknown, such as those of a configuration file,
     the axis that splits the array may have one device; fields of a dataclass of settings that are

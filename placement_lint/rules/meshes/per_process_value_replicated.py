@@ -40,9 +40,9 @@ class PerProcessValueReplicated(Rule):
     the sharding is certainly replicated over a mesh of `jax.devices()`, and `x` depends on
     `jax.process_index()`, on the name or the clock of the machine, or on a NumPy generator without
     a seed, be it NumPy's own (`np.random.randn`) in a program that seeds it nowhere. `x` is
-    followed through names, attributes, arithmetic, NumPy and JAX functions, loops, and the
-    functions of the program, in other files too. A parameter counts if each call of the function
-    passes such a value.
+    followed through names, attributes, arithmetic, NumPy and JAX functions, loops, parts of arrays
+    that are stored (`x[:4] = …`), and the functions of the program, in other files too. A parameter
+    counts if each call of the function passes such a value.
 
     ## Why is this bad?
     A replicated array has one value, of which each device holds a copy.

@@ -66,7 +66,7 @@ class ShardedArrayIterated(Rule):
     ## What it does not flag
     Replicated arrays, whose rows stay on the mesh; arrays of unknown sharding, including results of
     computations; `x.addressable_shards`, `np.asarray(x)`; traced code, in which a loop is unrolled.
-    Tests.
+    Arrays that span processes, over which no process can iterate (JDP721). Tests.
 
     ## Verified by
     The proof iterates over an array that is split over eight devices, and a row is on one device.
