@@ -126,8 +126,8 @@ def _placed_by_caller(
         for _, held in operands:
             on.supposed.refused(held)
     if atom.shardings:
-        is_plain = isinstance(given, LaidOut) and given.is_flat and not atom.bound
-        saw_shardings(on, node, atom, operands if is_plain else [], state)
+        arguments = given.arguments if isinstance(given, LaidOut) and not atom.bound else []
+        saw_shardings(on, node, atom, arguments, state)
     said = None if on.program.is_tracing else places_of(atom.shardings)
     if said is None and not (on.program.follows_compiled_calls and isinstance(given, LaidOut)):
         return UNKNOWN

@@ -109,6 +109,12 @@ class LaidOut:
         """Whether each operand is an argument, and no part of a literal."""
         return all(isinstance(layout, int) for layout in self._layouts)
 
+    @property
+    def arguments(self) -> list[Value]:
+        """What each argument is, with literals put together of their operands."""
+        operands = [held for _, held in self.operands]
+        return [assembled(layout, operands) for layout in self._layouts]
+
     def passed(self, operands: abc.Sequence[Value]) -> CallArguments:
         """Return what is passed where the operands are these."""
         held = (assembled(layout, operands) for layout in self._layouts)

@@ -67,10 +67,10 @@ def shardings_said(
 
 
 def saw_shardings(
-    on: Evaluator, node: cst.CSTNode, atom: Computation, operands: list[Operand], state: State
+    on: Evaluator, node: cst.CSTNode, atom: Computation, arguments: list[Value], state: State
 ) -> None:
     """Remember what is given to a computation that says where arguments and results are."""
-    given = (*atom.shardings, *(held for _, held in operands))
+    given = (*atom.shardings, *arguments)
     if atom.made_under and not state.meshes.is_entered:
         state = state.copy()
         state.meshes = LEFT_BEHIND

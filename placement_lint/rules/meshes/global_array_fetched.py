@@ -154,6 +154,9 @@ class GlobalArrayFetched(Rule):
         elif called in _ARCHIVES:
             for each in (*arguments.positional[1:], *arguments.keywords.values()):
                 _check(each, node, ctx)
+            for argument in node.args:
+                if argument.star == "**":
+                    _check(argument.value, node, ctx)
         elif called in _MAPS and len(arguments.positional) == 2:
             function, tree = arguments.positional
             if ctx.name(function) in _READING:
