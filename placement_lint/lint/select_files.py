@@ -37,7 +37,6 @@ from placement_lint.prefilter.import_words import import_words
 from placement_lint.project.donating_files import WORD as DONATION
 from placement_lint.project.donating_files import brings_donation
 from placement_lint.project.file_facts import FactsByFile
-from placement_lint.project.given_files import WORDS as GIVING
 from placement_lint.project.given_files import may_be_given
 from placement_lint.project.imported_names import (
     imported_names,
@@ -52,6 +51,7 @@ from placement_lint.project.roots import mentions_roots
 from placement_lint.project.sharing_files import shared_names, sharing
 from placement_lint.project.small_programs import LIGHTER, says_where, small_programs
 from placement_lint.rules.tool.io_error import IoError
+from placement_lint.semantic.program_queries import GIVING
 from placement_lint.syntax.parse import guard
 from placement_lint.timing import FILTER, timed
 

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from placement_lint.semantic.program_queries import EffectOrigin, GivenComputation
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
     from placement_lint.project.modules import Modules
     from placement_lint.semantic.model import ModuleFacts
-
-WORDS = (
-    *(b"pure_callback", b"io_callback", b"debug.callback"),
-    *(b"DataLoader", b"mp_prefetch", b"num_proc"),
-)
-"""A file that gives something has one of these."""
+    from placement_lint.semantic.program_queries import GivenComputation
 
 _MOST_STEPS = 3
 """Imports from a file that gives something to the one with the computation."""
@@ -48,25 +41,14 @@ def given_computations(
 
     `borrowed` lends the facts of a file.
     """
-    # A run in which nothing is parsed needs none of these.
-    import libcst as cst
-
-    from placement_lint.semantic.file_view import FileView
-    from placement_lint.semantic.given_functions import computations_given
+    # A run in which nothing is parsed does not need it.
+    from placement_lint.semantic.given_functions import given_to_others
 
     found: dict[str, list[GivenComputation]] = {}
     for path in sorted(modules.giving):
         with borrowed(path) as facts:
             if facts is None:
                 continue
-            view = FileView(facts)
-            for call in facts.tree.every(cst.Call):
-                for given in computations_given(call, view):
-                    at = given.origin
-                    if at is None or at.path == path:
-                        continue
-                    loader = view.called(call) or "a data loader"
-                    by = EffectOrigin(path, facts.line_of(call), loader)
-                    one = GivenComputation(at.line, at.what, given.to, by, given.is_certain)
-                    found.setdefault(at.path, []).append(one)
+            for there, given in given_to_others(facts):
+                found.setdefault(there, []).append(given)
     return {path: tuple(each) for path, each in found.items()}

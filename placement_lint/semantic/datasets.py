@@ -258,18 +258,23 @@ def _kept_and_looped_over(
 
 def _called_in_turn(method: cst.FunctionDef, view: FileView) -> Iterator[cst.BaseExpression]:
     """Yield what a method takes functions from, and calls them one after the other."""
-    for each in view.tree.every(cst.For, cst.Call, below=method):
-        if isinstance(each, cst.For):
-            if _calls_each(each, view):
-                yield each.iter
-        elif view.called(each) == _REDUCE and len(each.args) > 1:
-            folding = function_of(each.args[0].value, view.names)
-            parameters = () if folding is None else folding.params.params
-            if folding is not None and len(parameters) == 2 and not each.args[1].star:
-                step = parameters[1].name.value
-                inside = (folding.body, *view.tree.descendants(folding.body))
-                if any(isinstance(x, cst.Call) and _is_called(x, step) for x in inside):
-                    yield each.args[1].value
+    for loop in view.tree.every(cst.For, below=method):
+        if _calls_each(loop, view):
+            yield loop.iter
+    for call in view.tree.every(cst.Call, below=method):
+        steps = call.args[1] if len(call.args) > 1 and view.called(call) == _REDUCE else None
+        if steps is not None and not steps.star and _calls_step(call.args[0].value, view):
+            yield steps.value
+
+
+def _calls_step(given: cst.BaseExpression, view: FileView) -> bool:
+    """Return whether a function calls its second argument: `lambda x, step: step(x)`."""
+    folding = function_of(given, view.names)
+    if folding is None or len(folding.params.params) != 2:
+        return False
+    step = folding.params.params[1].name.value
+    inside = (folding.body, *view.tree.descendants(folding.body))
+    return any(isinstance(each, cst.Call) and _is_called(each, step) for each in inside)
 
 
 def _is_called(call: cst.Call, name: str) -> bool:

@@ -23,7 +23,12 @@ from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.semantic.followed import bound_before, followed
 from placement_lint.semantic.functions import made_function, nodes_inside
 from placement_lint.semantic.object_classes import called_method, class_called
-from placement_lint.semantic.program_queries import GivenTo
+from placement_lint.semantic.program_queries import (
+    GIVING,
+    EffectOrigin,
+    GivenComputation,
+    GivenTo,
+)
 from placement_lint.semantic.returned import given_by
 from placement_lint.semantic.spread_options import AllArguments
 from placement_lint.semantic.worker_choices import chosen_with_workers
@@ -42,11 +47,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.facts.traced import Traced
     from placement_lint.semantic.file_view import FileView
     from placement_lint.semantic.model import ModuleFacts
-    from placement_lint.semantic.program_queries import (
-        EffectOrigin,
-        FunctionEffects,
-        GivenComputation,
-    )
+    from placement_lint.semantic.program_queries import FunctionEffects
     from placement_lint.syntax.definitions import Function
 
 TORCH = DATA_LOADER
@@ -528,6 +529,40 @@ def _origin(
     return None
 
 
+def given_to_others(facts: ModuleFacts) -> Iterator[tuple[str, GivenComputation]]:
+    """Yield the computations of other files that a file lets something run, each with its file."""
+    # Rules import this module where LibCST may not be needed.
+    from placement_lint.semantic.file_view import FileView
+
+    view = FileView(facts)
+    for call in facts.tree.every(cst.Call):
+        for given in computations_given(call, view):
+            at = given.origin
+            if at is None or at.path == facts.path:
+                continue
+            loader = view.called(call) or "a data loader"
+            by = EffectOrigin(facts.path, facts.line_of(call), loader)
+            yield at.path, GivenComputation(at.line, at.what, given.to, by, given.is_certain)
+
+
+def _given_beside(facts: ModuleFacts) -> Iterator[GivenComputation]:
+    """Yield the computations in a file that others of its program let something run, where these
+    know what still others define.
+    """
+    for path, there in sorted(facts.siblings.items()):
+        if path != facts.path:
+            yield from there.fact(_given_by_path).get(facts.path, ())
+
+
+def _given_by_path(facts: ModuleFacts) -> dict[str, list[GivenComputation]]:
+    """Return the computations of other files that a file of a program lets something run."""
+    found: dict[str, list[GivenComputation]] = {}
+    if any(word.decode() in facts.text for word in GIVING):
+        for path, given in given_to_others(facts):
+            found.setdefault(path, []).append(given)
+    return found
+
+
 def computations_here(
     view: FileView, to: GivenTo
 ) -> Iterator[tuple[cst.BaseExpression, GivenComputation]]:
@@ -536,7 +571,7 @@ def computations_here(
     One is yielded once, however many files have it run.
     """
     given: dict[tuple[int, str], GivenComputation] = {}
-    for each in view.module.run.given_elsewhere(view.module.path):
+    for each in (*view.module.run.given_elsewhere(view.module.path), *_given_beside(view.module)):
         if each.to is to:
             given.setdefault((each.line, each.name), each)
     if not given:

@@ -12,6 +12,7 @@ from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.semantic.passed_on import PASSING_ON, is_used_up, makes_text
 from placement_lint.semantic.tested_names import is_done_sometimes, names_tested
 from placement_lint.semantic.written_files import is_file
+from placement_lint.syntax.calls import is_none
 from placement_lint.syntax.definitions import assigned_by
 from placement_lint.syntax.dotted import dotted, whole_of
 
@@ -350,14 +351,40 @@ def _target_is_kept(
         return False
     is_tested = target.value in names_tested(loop, ctx)
     return all(
-        is_kept(each, loop, ctx, depth - 1)
+        _is_passed_on(each, statement, loop, ctx)
+        if ctx.tree.is_inside(each, statement)
+        else is_kept(each, loop, ctx, depth - 1)
         for each in ctx.names.uses(target.value, ctx.names.scope(target))
         if ctx.tree.is_inside(each, loop)
-        and not ctx.tree.is_inside(each, statement)
         and assigned_by(each, ctx.tree) is None
         and not isinstance(ctx.statement(each), cst.Del)
         and (is_tested or not is_done_sometimes(each, loop, ctx))
         and not _is_of_another(each, statement, loop, ctx)
+    )
+
+
+def _is_passed_on(use: cst.CSTNode, statement: cst.CSTNode, loop: Around, ctx: FileView) -> bool:
+    """Return whether a name in what a statement binds it to is only carried on, as the average in
+    `x = 0.9 * x + 0.1 * float(loss)`, and no operand of the next step.
+    """
+    if isinstance(statement, cst.Assign) and not isinstance(statement.targets[0].target, cst.Name):
+        # All results of a step are read at once, those for the next one too.
+        return True
+    child = use
+    for parent in ctx.ancestors(use):
+        if parent is statement or _is_asked_for_none(parent):
+            return True
+        if not _passes_on(parent, child, loop, ctx):
+            return False
+        child = parent
+    return False
+
+
+def _is_asked_for_none(node: cst.CSTNode) -> bool:
+    """Return whether an expression is a comparison with None: `x is None`."""
+    return isinstance(node, cst.Comparison) and all(
+        isinstance(each.operator, cst.Is | cst.IsNot) and is_none(each.comparator)
+        for each in node.comparisons
     )
 
 
@@ -368,7 +395,8 @@ def _is_of_another(use: cst.Name, statement: cst.CSTNode, loop: Around, ctx: Fil
     if isinstance(loop, cst.FunctionDef):
         return False
     index = ctx.tree.index
-    after = -1 if index(use) < index(statement) else index(statement)
+    is_before = index(use) < index(statement) or ctx.tree.is_inside(use, statement)
+    after = -1 if is_before else index(statement)
     return any(
         each.node is loop
         or (

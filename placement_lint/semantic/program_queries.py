@@ -13,6 +13,12 @@ GIVEN_BY_CALL = "()"
 IN_TABLE = "["
 """Behind the name of a table, before the key of a function in it: a literal, or `ANY_KEY`."""
 ANY_KEY = "*"
+GIVING = (
+    *(b"pure_callback", b"io_callback", b"debug.callback"),
+    *(b"DataLoader", b"mp_prefetch", b"num_proc"),
+)
+"""A file that gives something to a callback or a worker process has one of these."""
+
 ONLY_READS = 0
 """For the number of files: only what the function itself reads on the host is asked for."""
 

@@ -211,6 +211,19 @@ def inherited_initializer(cls: cst.ClassDef, names: Names) -> cst.FunctionDef | 
     return own if own is not None or cls.decorators else method_of_class(cls, "__init__", names)
 
 
+def field_default(cls: cst.ClassDef, name: str) -> cst.BaseExpression | None:
+    """Return the default of a field that a class declares: `split: str = "train"`."""
+    for line in cls.body.body:
+        field = line.body[0] if isinstance(line, cst.SimpleStatementLine) else None
+        if (
+            isinstance(field, cst.AnnAssign)
+            and isinstance(field.target, cst.Name)
+            and field.target.value == name
+        ):
+            return field.value
+    return None
+
+
 def keeps_fields(cls: cst.ClassDef) -> bool:
     """Return whether an object of a class is made of the fields that a call gives, as far as the
     class itself says: it has no method that makes objects.

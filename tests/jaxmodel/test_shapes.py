@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from placement_lint.jaxmodel.numpy_calls import NEW_ARRAYS
-from placement_lint.jaxmodel.shapes import BROADCASTING, SIZE_KEEPING
+from placement_lint.jaxmodel.shapes import BROADCASTING, MOSTLY_ALIKE, SIZE_KEEPING
 from tests.jaxmodel.environments import run_module
 from tests.marks import NEEDS_JAX
 
@@ -20,6 +20,8 @@ def test_functions_of_jax_give_as_many_numbers() -> None:
     found = json.loads(run_module(sys.executable, "tests.jaxmodel.shapes_child", time_limit=200))
     assert {name: size for name, size in found["kept"].items() if size != 15} == {}
     assert {name.rpartition(".")[2] for name in found["kept"]} == SIZE_KEEPING
+    assert found["others"] == []
+    assert found["mostly"] == dict.fromkeys(MOSTLY_ALIKE, True)
     assert found["spread"] == dict.fromkeys(BROADCASTING, 15)
 
 

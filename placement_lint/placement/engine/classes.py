@@ -84,6 +84,8 @@ _PLAIN_BASES = _MODELS | {
     "typing.NamedTuple", "typing_extensions.Generic",
 }  # fmt: skip
 """What does not make objects of other classes instances of a class."""
+_WITH_TRUTH = frozenset({"enum.Enum", "enum.IntEnum", "enum.StrEnum", "typing.NamedTuple"})
+"""Of these, objects may be false."""
 _OF_NO_CLASS = (Array, Class, Function, Host, Mapping, Method, TheDevice)
 """What is no object of a class of the program."""
 _MAX_BASES = 100
@@ -542,6 +544,15 @@ class Classes:
         if cls not in self._plain:
             self._plain[cls] = all(map(self._has_plain_bases, self.bases(cls)))
         return self._plain[cls]
+
+    def is_always_true(self, cls: Place) -> bool:
+        """Return whether each object of a class is true: it has no length, and no `__bool__`."""
+        return (
+            self.is_plain(cls)
+            and _WITH_TRUTH.isdisjoint(self.base_names(cls))
+            and self.method(cls, "__bool__") is None
+            and self.method(cls, "__len__") is None
+        )
 
     def _has_plain_bases(self, cls: Place) -> bool:
         module, node = self._program.module_of(cls), self._program.node(cls)

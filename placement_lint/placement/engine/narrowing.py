@@ -39,6 +39,8 @@ _PLAIN_TYPES = frozenset({
 })  # fmt: skip
 _SEQUENCE_TYPES = frozenset({"builtins.list", "builtins.tuple", "builtins.set"})
 _EQUALITIES = (cst.Equal, cst.NotEqual, cst.Is, cst.IsNot)
+_TRUTHS = {"False": False, "True": True}
+_COMMITTED = frozenset({"_committed", "committed"})
 _NEGATIVE = (cst.NotEqual, cst.IsNot, cst.NotIn)
 _ALWAYS_TRUE = (Class, Computation, DefaultDeviceContext, Function, Method, TheDevice)
 """What a test always holds of, since it has no length and is no number."""
@@ -118,7 +120,8 @@ def _chain(test: cst.BooleanOperation) -> Iterator[cst.BaseExpression]:
 def _parts(test: cst.BaseExpression, names: TestedNames, *, holds: bool) -> list[_Part]:
     test = test.target if isinstance(test, cst.NamedExpr) else test
     if isinstance(test, cst.Name | cst.Attribute):
-        return [_Part(test, lambda atom: truth(atom) is not (not holds))]
+        asked = _Part(test, lambda atom: truth(atom, names.classes) is not (not holds))
+        return [asked, *_committed(test, holds=holds)]
     if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
         return _compared(test, names, holds=holds)
     if isinstance(test, cst.Call) and names.name_of(test.func) == "builtins.isinstance":
@@ -140,7 +143,10 @@ def _compared(test: cst.Comparison, names: TestedNames, *, holds: bool) -> list[
             return []
         return [_Part(left, _may_be_none if positive else _may_be_another)]
     if isinstance(operator, _EQUALITIES):
+        wanted = _TRUTHS.get(right.value) if isinstance(right, cst.Name) else None
         return [
+            *(() if wanted is None else _committed(left, holds=positive == wanted)),
+            *_placed(left, right, names, positive=positive),
             *_equal(left, right, names, positive=positive),
             *_equal(right, left, names, positive=positive),
         ]
@@ -148,6 +154,44 @@ def _compared(test: cst.Comparison, names: TestedNames, *, holds: bool) -> list[
         verdict = _membership(right, names)
         return [_Part(left, lambda atom: verdict(atom) is not (not positive))]
     return []
+
+
+def _committed(test: cst.BaseExpression, *, holds: bool) -> list[_Part]:
+    """Return what `x.committed` says of the array, where it is true, or is not."""
+    if not isinstance(test, cst.Attribute) or test.attr.value not in _COMMITTED:
+        return []
+    if not isinstance(test.value, cst.Name | cst.Attribute):
+        return []
+    return [_Part(test.value, lambda x: not isinstance(x, Array) or x.committed is holds)]
+
+
+def _placed(
+    left: cst.BaseExpression, right: cst.BaseExpression, names: TestedNames, *, positive: bool
+) -> list[_Part]:
+    """Return what `x.device == d` says of an array, and `x.devices() == {d}`."""
+    if isinstance(left, cst.Call) and isinstance(right, cst.Set) and len(right.elements) == 1:
+        asked, device = left.func if not left.args else None, right.elements[0].value
+        attribute = "devices"
+    else:
+        asked, device, attribute = left, right, "device"
+    if not isinstance(asked, cst.Attribute) or asked.attr.value != attribute:
+        return []
+    if not isinstance(asked.value, cst.Name | cst.Attribute) or not _is_constant(device):
+        return []
+    wanted = sole(names.value_of(device))
+    if not isinstance(wanted, TheDevice) or wanted.device is None:
+        return []
+    return [
+        _Part(
+            asked.value,
+            lambda x: (
+                not isinstance(x, Array)
+                or x.device is None
+                or x.sharding is not None
+                or (x.device == wanted.device) is positive
+            ),
+        )
+    ]
 
 
 def _equal(
@@ -229,10 +273,12 @@ def is_known(atom: Atom) -> bool:
     )
 
 
-def truth(atom: Atom) -> bool | None:
+def truth(atom: Atom, classes: ClassesProtocol) -> bool | None:
     """Return which way a test of a thing goes; None where that is not known."""
     if isinstance(atom, _ALWAYS_TRUE):
         return True
+    if isinstance(atom, Instance):
+        return True if classes.is_always_true(atom.cls) else None
     if isinstance(atom, Sequence) and atom.items is not None:
         return bool(atom.items)
     if not isinstance(atom, Plain):

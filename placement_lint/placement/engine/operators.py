@@ -173,7 +173,7 @@ class Operators:
     def unary(self, node: cst.UnaryOperation, state: State) -> Value:
         operand = self.on.operand(node.expression, state)
         if isinstance(node.operator, cst.Not):
-            ways = {truth(atom) for atom in operand[1]}
+            ways = {truth(atom, self.on.program.classes) for atom in operand[1]}
             way = ways.pop() if len(ways) == 1 else None
             return PLAIN if way is None else value(Plain(truth=not way))
         return self.compute(node, [operand], state)
@@ -183,12 +183,13 @@ class Operators:
         chain = [node]
         while isinstance(chain[-1].left, cst.BooleanOperation):
             chain.append(chain[-1].left)
+        classes = self.on.program.classes
         held = self.on.evaluate(chain[-1].left, state)
         for link in reversed(chain):
             # What is certainly true does not pass through `and`, nor what is false by `or`.
             passes = isinstance(link.operator, cst.And)
-            kept = frozenset(atom for atom in held if truth(atom) is not passes)
-            if held and all(truth(atom) is (not passes) for atom in held):
+            kept = frozenset(atom for atom in held if truth(atom, classes) is not passes)
+            if held and all(truth(atom, classes) is (not passes) for atom in held):
                 # The other operand is not evaluated.
                 continue
             held = join(kept, self.on.evaluate(link.right, state))

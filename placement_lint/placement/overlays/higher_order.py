@@ -114,7 +114,8 @@ def library_call_of(atom: Atom) -> BoundFunction | None:
 
 def applied_to(call: LibraryCall, function: BoundFunction, given: list[tuple[int, Value]]) -> Value:
     """Call a function of a library with arguments that are evaluated already, with their places."""
-    place = call.index(call.node)
+    # At the call itself is what it gives.
+    place = call.index(call.node.func)
     positional = [*((place, held) for held in function.positional), *given]
     keywords = dict(function.keywords)
     passed = CallArguments([held for _, held in positional], keywords)
@@ -316,6 +317,26 @@ def reduce(call: LibraryCall) -> Value:
     listed = sole(parts[1])
     is_run = isinstance(listed, Sequence) and bool(listed.items) and len(parts) > 2
     return once if is_run else result
+
+
+@models("jax.tree.reduce", "jax.tree_util.tree_reduce")
+def tree_reduce(call: LibraryCall) -> Value:
+    """`jax.tree.reduce(f, tree, first)`: as `functools.reduce`, of the leaves."""
+    parts = call.values()
+    given = call.arguments.positional
+    first = call.arguments.get(2, "initializer")
+    if len(given) < 2 or call.arguments.is_open or call.arguments.get(3, "is_leaf") is not None:
+        for part in parts:
+            call.escapes(part)
+        return UNKNOWN
+    place, leaf = call.index(given[1]), _every_leaf(call, parts[1])
+    start = leaf if first is None else call.evaluate(first)
+    at = place if first is None else call.index(first)
+    with call.on.loop():
+        once = apply(call, given[0], parts[0], [(at, start), (place, leaf)])
+        again = apply(call, given[0], parts[0], [(at, join(start, once)), (place, leaf)])
+    several = len([*call.program.trees.leaves(parts[1], call.state)]) > 1
+    return join(once, again) if several else join(start, once, again)
 
 
 @models("jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map")

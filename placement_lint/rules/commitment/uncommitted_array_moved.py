@@ -27,7 +27,8 @@ class UncommittedArrayMoved(Rule):
     Finds arithmetic, `jnp` functions, methods that compute, jitted functions, and the NumPy
     functions that call the array's own method (`np.sum`, `np.mean`, `np.reshape` …), on an array
     that was made under `jax.default_device(d)`, in a place where another device is the default.
-    What `functools.partial` bound for a jitted function is an argument of each of its calls.
+    What `functools.partial` bound for a jitted function, or one of JAX, is an argument of each of
+    its calls.
 
     ## Why is this bad?
     The array is *uncommitted*: nothing keeps it on the device where it was made. The operation runs

@@ -20,6 +20,7 @@ from placement_lint.syntax.calls import Arguments, integer_value, string_value
 from placement_lint.syntax.definitions import (
     assigned_by,
     class_of_receiver,
+    field_default,
     is_generator,
     parameter_named,
     texts_of,
@@ -61,6 +62,10 @@ _STEPS = _SPLITS | {"eval"}
 """What functions of a program do, where they have no name of data."""
 _MADE = frozenset({"iter", "iterator", "load", "loader", "set", "split", "stream"})
 _PLACES = frozenset({"idx", "idxs", "inds", "index", "indexes", "indices", "ix", "perm"})
+_APPENDING = frozenset({"append", "extend"})
+_COLLECTING = frozenset({"builtins.dict", "builtins.list", "builtins.tuple"})
+_VAGUE = frozenset({"data"})
+"""What folders are called in which anything may be."""
 _MOST_HOPS = 4
 """Names and slices between an index and the permutation that it is of."""
 _WEIGHT_CONSUMERS = frozenset({
@@ -209,20 +214,76 @@ def argument_words(node: cst.CSTNode, ctx: Context) -> set[str]:
     return found
 
 
+def source_words(source: cst.BaseExpression, load: cst.Call, ctx: Context) -> set[str]:
+    """Return the words of what a call loads: of the expression, and of what a name is that is all
+    of it, the array or its path.
+
+    Also of what a loop or a comprehension takes that name from, if all that it loads is collected:
+    `[jnp.load(path) for path in (root / "train").glob("*.npy")]`.
+    """
+    found = argument_words(source, ctx)
+    whole: cst.BaseExpression | None = source
+    for _ in range(_MOST_HOPS):
+        if isinstance(whole, cst.Call):
+            # What reads or sorts is given what it is of first.
+            whole = Arguments(whole).get(0)
+        if not isinstance(whole, cst.Name):
+            break
+        loop = _loop_of(whole, load, ctx)
+        if loop is not None:
+            whole = loop.iter if _collects_all(load, loop, ctx) else None
+        else:
+            whole = assigned_value(whole, ctx)
+        if whole is not None:
+            found |= argument_words(whole, ctx) - _VAGUE
+    return found
+
+
+def _loop_of(name: cst.Name, load: cst.Call, ctx: Context) -> cst.For | cst.CompFor | None:
+    """Return the loop around a load, or in a comprehension there, that draws what a name is."""
+    for around in ctx.ancestors(load):
+        if isinstance(around, cst.FunctionDef | cst.Lambda | cst.ClassDef):
+            return None
+        drawing: list[cst.For | cst.CompFor] = [around] if isinstance(around, cst.For) else []
+        if isinstance(around, cst.ListComp | cst.SetComp | cst.DictComp | cst.GeneratorExp):
+            drawing = [*ctx.tree.every(cst.CompFor, below=around)]
+        for each in drawing:
+            if isinstance(each.target, cst.Name) and each.target.value == name.value:
+                return each
+    return None
+
+
+def _collects_all(load: cst.Call, loop: cst.For | cst.CompFor, ctx: Context) -> bool:
+    """Return whether all that is loaded in a loop is collected: in a list or a dict.
+
+    Not if that is done again and again: those are batches.
+    """
+    for around in _value_chain(load, ctx):
+        if isinstance(around, cst.ListComp | cst.SetComp | cst.DictComp | cst.GeneratorExp):
+            taking = ctx.parent(ctx.parent(around) or around)
+            is_drawn = ctx.called(taking) in _COLLECTING or not isinstance(around, cst.GeneratorExp)
+            is_own = any(each is loop for each in ctx.tree.every(cst.CompFor, below=around))
+            return is_drawn and is_own and not _is_in_loop(around, ctx)
+        if isinstance(around, cst.Attribute):
+            # Only a part of it, or its shape.
+            return False
+        if isinstance(around, cst.Call):
+            method = around.func.attr.value if isinstance(around.func, cst.Attribute) else ""
+            if method not in _APPENDING or not isinstance(ctx.parent(around), cst.Expr):
+                return False
+    is_kept = isinstance(ctx.statement(load), cst.Expr) or any(
+        isinstance(target, cst.Subscript) for target in _targets(load, ctx)
+    )
+    return is_kept and isinstance(loop, cst.For) and not _is_in_loop(loop, ctx)
+
+
 def _field_words(node: cst.Attribute, ctx: Context) -> set[str]:
     """Return the words in the default of a field of a dataclass: `split: str = "train"`."""
     if not isinstance(node.value, cst.Name) or node.value.value != "self":
         return set()
     owner = ctx.tree.around(node, cst.ClassDef)
-    for line in () if owner is None else owner.body.body:
-        field = line.body[0] if isinstance(line, cst.SimpleStatementLine) else None
-        if (
-            isinstance(field, cst.AnnAssign)
-            and isinstance(field.target, cst.Name)
-            and field.target.value == node.attr.value
-        ):
-            return words(string_value(field.value) or "")
-    return set()
+    default = None if owner is None else field_default(owner, node.attr.value)
+    return words(string_value(default) or "")
 
 
 def _default_words(name: cst.Name, ctx: Context) -> set[str]:

@@ -21,6 +21,7 @@ from placement_lint.rules.transfers.dataset_evidence import (
     gives_one_of_many,
     is_dataset,
     is_yielded_in_loop,
+    source_words,
 )
 from placement_lint.rules.transfers.putting_later import is_put_later
 from placement_lint.semantic.enclosing import is_in_test
@@ -62,8 +63,9 @@ class DatasetOnDefaultDevice(Rule):
     Finds `safetensors.flax.load_file` and `load`, `jnp.load` of a `.npy` file, and `jnp.array` or
     `jnp.asarray` of a whole NumPy or HDF5 file, or for each of several, and `jnp.concatenate` of
     such files, if no default device was chosen and there is evidence that a dataset is loaded: a
-    word (`train`, `dataset`, `tokens`, `images` …) in the path, the key, the variable's name, the
-    function's or the class's name, or an index in a loop; for what an object keeps, in a method
+    word (`train`, `dataset`, `tokens`, `images` …) in the path, the folder of which all files are
+    loaded (`[jnp.load(p) for p in (root / "train").glob("*.npy")]`), the key, the variable's name,
+    the function's or the class's name, or an index in a loop; for what an object keeps, in a method
     that gives one item after the other (`__getitem__`, `__iter__`, a generator). All of a file that
     `np.memmap` maps, or of which `np.fromfile(path).reshape(-1, 6)` reads as many rows as it has,
     needs no such word, nor does an array of which a loop takes slices from one end to the other,
@@ -191,22 +193,22 @@ def _source_words(name: str | None, node: cst.Call, ctx: Context) -> set[str] | 
     arguments = Arguments(node)
     if name in _LOADERS:
         source = arguments.get(0, _LOADERS[name])
-        return argument_words(source, ctx) if source is not None else set()
+        return source_words(source, node, ctx) if source is not None else set()
     row = ctx.names.row(node.func)
     if row in ctx.module.models and row.effect is Effect.LOAD:
         source = arguments.positional[0] if arguments.positional else None
-        return argument_words(source, ctx) if source is not None else set()
+        return source_words(source, node, ctx) if source is not None else set()
     if name == "jax.numpy.load":
         source = arguments.get(0, "file")
         if source is None or _is_archive(node, source, ctx):
             return None
-        return argument_words(source, ctx)
+        return source_words(source, node, ctx)
     if name in _CREATORS:
         source = arguments.get(0, "object", "a")
         if source is None or arguments.get(None, "device") is not None:
             return None
         if contents.is_file(ctx.flow.value(source)):
-            return argument_words(source, ctx)
+            return source_words(source, node, ctx)
     return None
 
 

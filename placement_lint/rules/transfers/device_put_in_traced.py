@@ -27,6 +27,8 @@ _CREATORS = frozenset(
     for name in "empty eye full full_like ones ones_like zeros zeros_like".split()
 )
 
+_AT_TRACE_TIME = ("jax.core.eval_context", "jax.ensure_compile_time_eval")
+_UNCOMPILED = ("chex.fake_jit", "chex.fake_pmap_and_jit", "jax.disable_jit")
 _SHARDINGS_OF_ONE = (b"SingleDeviceSharding", b".sharding")
 
 
@@ -87,6 +89,7 @@ class DevicePutInTraced(Rule):
     Functions passed only to `jax.vmap`, `jax.grad` or `jax.checkpoint`, in which `jax.device_put`
     works outside jit. `jnp.arange`, `linspace` and `asarray` with `device=`, which works in newer
     versions. A function that is also called directly; the Python function of a `jax.pure_callback`.
+    Code under `jax.ensure_compile_time_eval`; functions that are only used under `jax.disable_jit`.
 
     ## Verified by
     The proof puts an array on the host in a jitted function and finds the result on the
@@ -135,6 +138,8 @@ class DevicePutInTraced(Rule):
         if not names_device(target, ctx) and not _is_given_device(node, ctx):
             return
         if traced_by is not None or runs_only_compiled(node, ctx):
+            if _runs_as_python(node, ctx):
+                return
             is_certain = traced_by is not None and traced_by.is_certain
             ctx.report(
                 node,
@@ -142,6 +147,26 @@ class DevicePutInTraced(Rule):
                 confidence=Confidence.DEFINITE if is_certain else Confidence.LIKELY,
                 fix=None if operand is None else _plan(node, operand),
             )
+
+
+def _runs_as_python(node: cst.Call, ctx: Context) -> bool:
+    """Return whether a call runs as it is: when its function is traced, or since nothing is
+    compiled where that is defined, or where the file uses it.
+    """
+    if ctx.inside_with(node, *_AT_TRACE_TIME, *_UNCOMPILED):
+        return True
+    function = ctx.function(node)
+    while function is not None:
+        uses: list[cst.Name] = []
+        if isinstance(function, cst.FunctionDef):
+            scope = ctx.names.scope(function)
+            uses = [*ctx.names.uses(function.name.value, scope)]
+        if ctx.inside_with(function, *_UNCOMPILED) or (
+            uses and all(ctx.inside_with(use, *_UNCOMPILED) for use in uses)
+        ):
+            return True
+        function = ctx.function(function)
+    return False
 
 
 def _is_called_by_nothing(node: cst.Call, ctx: Context) -> bool:

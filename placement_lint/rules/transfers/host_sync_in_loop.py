@@ -132,8 +132,8 @@ class HostSyncInLoop(Rule):
     the loop does any of that. Loops that read a clock, or call a function that does, which have to
     wait for what they measure.
     Computations on the CPU: a function jitted for it, one that is passed an array committed to it,
-    a loop under its `jax.default_device`, a program that is pinned to it. Tests; functions that are
-    not certainly jitted.
+    a call or a loop under its `jax.default_device`, a program that is pinned to it. Tests;
+    functions that are not certainly jitted.
     `block_until_ready`, which is explicit, and other reads of the same step. Of several reads in
     one step, only the first is flagged, since the device has finished by then.
 
@@ -205,7 +205,7 @@ def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
             step = step_of(what, each, loop, steps, ctx)
             if step is None or not _is_read_as(passed_as, each, ctx):
                 continue
-            if _is_committed_to_host(step, ctx):
+            if _is_on_host(step, ctx):
                 continue
             if not is_kept(read, loop, ctx) and not _is_kept_by_callee(each, loop, ctx):
                 continue
@@ -219,10 +219,14 @@ def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
             break
 
 
-def _is_committed_to_host(call: cst.CSTNode, ctx: Context) -> bool:
-    """Return whether the result of a call is on the host, since one of its arguments is."""
+def _is_on_host(call: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether the result of a call is on the host: an argument of it is committed there, or
+    the call is in a block that has it as the default device.
+    """
+    if in_host_block(call, ctx):
+        return True
     found = [*arrays(ctx.flow.value(call))] if isinstance(call, cst.Call) else []
-    return bool(found) and all(each.committed and is_host(each.device) for each in found)
+    return bool(found) and all(is_host(each.device) for each in found)
 
 
 def _with_origins(tested: set[str], inside: tuple[cst.CSTNode, ...], ctx: Context) -> set[str]:

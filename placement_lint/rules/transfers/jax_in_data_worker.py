@@ -38,7 +38,8 @@ class JaxInDataWorker(Rule):
     Hugging Face dataset run in the processes of `num_proc=`. These are functions, objects and
     classes of the same file or of another file of the run, where it is reported, and what they
     call, also where an object of the program holds them, a dict of options (`**options`), or a
-    function of the loader's file returns them, alone or with others. `jnp.array`, `jnp.asarray` and
+    function of the loader's file returns them, alone or with others. How many workers there are may
+    be said in another file: `**LOADER`, `**config.options()`. `jnp.array`, `jnp.asarray` and
     `jax.device_put` count as computations, and so do the items of a dataset `with_format("jax")`,
     and operators, indices and methods of an array that the dataset holds (`self.images[index]`) or
     that the file made, where it is certainly one of JAX.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import libcst as cst
 
 from placement_lint.jaxmodel.donation import TREE_MAPS
+from placement_lint.jaxmodel.shapes import ALIKE, MOSTLY_ALIKE
 from placement_lint.semantic.donation.callables import parameters_of
 from placement_lint.semantic.donation.replaced_names import is_replaced
 from placement_lint.syntax.calls import Arguments, elements_or_self, updated_array
@@ -53,13 +54,7 @@ _REPLACING = {
 }  # fmt: skip
 """Functions that give a tree again, some of it replaced, and where they are given it."""
 _REDUCING = frozenset({"all", "any", "max", "mean", "min", "prod", "std", "sum", "var"})
-_ELEMENTWISE = frozenset({
-    "abs", "clip", "cos", "exp", "log", "log1p", "maximum", "minimum", "negative", "ones_like",
-    "relu", "sigmoid", "sign", "sin", "softmax", "sort", "sqrt", "square", "tanh", "zeros_like",
-    "celu", "conj", "elu", "expm1", "flip", "gelu", "leaky_relu", "log10", "log2", "log_sigmoid",
-    "log_softmax", "nan_to_num", "pmean", "psum", "relu6", "roll", "selu", "silu", "softplus",
-    "stop_gradient", "swish", "tril", "triu", "with_sharding_constraint",
-})  # fmt: skip
+_ALIKE = ALIKE | MOSTLY_ALIKE
 _OF_SIZE = {
     "cholesky": 0, "cho_solve": 1, "cumprod": 0, "cumsum": 0, "inv": 0, "matrix_power": 0,
     "solve": 1, "solve_triangular": 1,
@@ -329,7 +324,7 @@ class DonationOutputs:
             return self._replaced(kept, node.args[at + 1 :], function, depth)
         if name in TREE_MAPS:
             return dict.fromkeys(self._first(arguments, 1, function, depth), False)
-        if name.startswith("jax.") and last in _ELEMENTWISE:
+        if name.startswith("jax.") and last in _ALIKE:
             return self._first(arguments, 0, function, depth)
         if name.startswith("jax.") and last in _OF_SIZE:
             return dict.fromkeys(self._first(arguments, _OF_SIZE[last], function, depth), False)
