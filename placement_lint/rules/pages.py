@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from placement_lint.rules.base import Rule
 
 _FOLDER = os.path.dirname(__file__)
+_NEEDED = os.path.join(os.path.dirname(_FOLDER), "prefilter", "needed.txt")
+"""It begins each line with the code of a rule and the module that it is in."""
 _ONLY_AST = 0x400
 """`ast.PyCF_ONLY_AST`: the module `ast` itself, which gives it a name, is not needed."""
 
@@ -72,7 +74,20 @@ def pages_of(codes: Iterable[str]) -> dict[str, Page]:
 def find_page(word: str) -> Page | None:
     """Return the page of the rule with a code or a name, without regard to case."""
     quoted = [f'"{name}"'.encode("utf-8", "surrogatepass") for name in (word.upper(), word.lower())]
-    return next((page for page in _read(quoted) if page.is_called(word)), None)
+    pages = (page for read in (_kept, _read) for page in read(quoted))
+    return next((page for page in pages if page.is_called(word)), None)
+
+
+def _kept(words: list[bytes]) -> Iterator[Page]:
+    """Yield the page of the rule with the first of some words as its code, if it is known in which
+    file that is.
+    """
+    try:
+        _, _, line = (b"\n" + _bytes(_NEEDED)).partition(b"\n" + words[0].strip(b'"') + b"\t")
+        path = os.path.join(_FOLDER, *line.partition(b"\t")[0].decode().split(".")[2:]) + ".py"
+        yield from _in_source(_bytes(path), path) if line else ()
+    except OSError:
+        return
 
 
 def _read(words: list[bytes]) -> Iterator[Page]:

@@ -11,6 +11,7 @@ from placement_lint.rules import pages
 from placement_lint.rules.registry import all_rules, rule_by_code
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from placement_lint.rules.base import Rule
@@ -37,6 +38,19 @@ def test_a_rule_is_found_by_code_and_by_name(word: str) -> None:
     page = pages.find_page(word)
     assert page is not None
     assert facts(page) == facts_of(rule_by_code("JDP204"))
+
+
+def test_the_file_of_a_rule_is_known_by_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(_: list[bytes]) -> Iterator[pages.Page]:
+        return iter(())
+
+    monkeypatch.setattr(pages, "_read", nothing)
+    rule = rule_by_code("JDP204")
+    for word in ("JDP204", "jdp204"):
+        page = pages.find_page(word)
+        assert page is not None
+        assert facts(page) == facts_of(rule)
+    assert pages.find_page(rule.name) is None
 
 
 @pytest.mark.parametrize("word", ["JDP2", "JDP999", "", "safe", 'JDP204"', "\udc80"])
