@@ -26,7 +26,7 @@ from placement_lint.semantic.enclosing import (
 )
 from placement_lint.semantic.followed import assigned_value, followed
 from placement_lint.syntax.calls import Arguments, is_none, string_value
-from placement_lint.syntax.definitions import class_of_receiver, parameter_named
+from placement_lint.syntax.definitions import class_of_method, class_of_receiver, parameter_named
 from placement_lint.syntax.dotted import dotted, whole_of
 
 if TYPE_CHECKING:
@@ -234,6 +234,20 @@ def calls_by_name(name: str, ctx: Context) -> Iterator[tuple[cst.Call, Context]]
         if there is not None:
             for node in there.module.fact(_calls_by_last_name).get(name, ()):
                 yield node, there
+
+
+def called_for(function: cst.FunctionDef, ctx: Context) -> cst.FunctionDef | cst.ClassDef:
+    """Return what is called where a function runs: of an initializer, its class."""
+    is_initializer = function.name.value == "__init__"
+    cls = class_of_method(function, ctx.names) if is_initializer else None
+    return function if cls is None else cls
+
+
+def is_called(function: cst.FunctionDef, ctx: Context) -> bool:
+    """Return whether something in the program calls a function by its name, or makes an object
+    whose initializer it is.
+    """
+    return any(True for _ in calls_by_name(called_for(function, ctx).name.value, ctx))
 
 
 def _calls_by_last_name(facts: ModuleFacts) -> dict[str, list[cst.Call]]:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.rules.commitment.mixtures import calls_by_name
+from placement_lint.rules.commitment.mixtures import calls_by_name, is_called
 from placement_lint.rules.meshes.configured import field_given, fields_written
 from placement_lint.semantic.followed import assigned_value, bound_before
 from placement_lint.semantic.own_attributes import assigned_to
 from placement_lint.syntax.calls import Arguments, is_none, string_value
-from placement_lint.syntax.definitions import class_of_method, parameter_named, returns_of
+from placement_lint.syntax.definitions import parameter_named, returns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -357,10 +357,7 @@ def _is_shape_of_outside(shape: cst.BaseExpression | None, ctx: Context) -> bool
     function = ctx.tree.around(parameter, cst.FunctionDef)
     if function is None or ctx.parent(parameter) is not function.params:
         return False
-    owner = class_of_method(function, ctx.names)
-    is_made = owner is not None and function.name.value == "__init__"
-    name = owner.name.value if owner is not None and is_made else function.name.value
-    return not any(True for _ in calls_by_name(name, ctx))
+    return not is_called(function, ctx)
 
 
 def _has_items(held: Value) -> bool:

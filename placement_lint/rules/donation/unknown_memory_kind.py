@@ -10,12 +10,12 @@ import libcst as cst
 from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Jax
 from placement_lint.rules.base import FixPlan, Rule
-from placement_lint.rules.commitment.mixtures import calls_by_name
+from placement_lint.rules.commitment.mixtures import called_for, is_called
 from placement_lint.rules.donation.memory_kinds import KINDS, WORDS, may_fail, named_kind
 from placement_lint.rules.meshes.wrong_calls import passing, tests_before
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import string_value
-from placement_lint.syntax.definitions import class_of_method, parameter_named
+from placement_lint.syntax.definitions import parameter_named
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -157,12 +157,10 @@ def _default(given: cst.BaseExpression, ctx: Context) -> str | None:
     function = None if param is None or default is None else ctx.tree.around(param, cst.FunctionDef)
     if function is None or function is not ctx.function(given):
         return None
-    name = function.name.value
-    cls = class_of_method(function, ctx.names) if name == "__init__" else None
-    name = name if cls is None else cls.name.value
+    called = called_for(function, ctx)
     # What it is passed on to may call it with another one.
-    is_used = bool(ctx.names.uses(name, ctx.names.scope(function if cls is None else cls)))
-    return None if is_used or any(True for _ in calls_by_name(name, ctx)) else default
+    is_used = bool(ctx.names.uses(called.name.value, ctx.names.scope(called)))
+    return None if is_used or is_called(function, ctx) else default
 
 
 def _passed_on(facts: ModuleFacts) -> list[tuple[cst.CSTNode, str, WrongCall]]:

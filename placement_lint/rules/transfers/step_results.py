@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
@@ -16,7 +17,7 @@ from placement_lint.syntax.definitions import assigned_by
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
@@ -52,43 +53,121 @@ def branches_of(choice: cst.If) -> list[cst.BaseSuite]:
 
 
 def step_of(
-    what: cst.BaseExpression,
-    read: cst.CSTNode,
-    loop: cst.CSTNode,
-    steps: set[int],
-    ctx: Context,
-    names: int = _MOST_NAMES,
-    *,
-    keys: Keys = (),
+    what: cst.BaseExpression, read: cst.CSTNode, loop: cst.CSTNode, steps: set[int], ctx: Context
 ) -> cst.CSTNode | None:
     """Return the jitted call of the same iteration that an expression is a result of, or a
-    part of, or that it holds. `loop`: that, or a function. `keys`: of what is written out in
-    it, only this is asked for.
+    part of, or that it holds. `loop`: that, or a function.
     """
-    inner: cst.BaseExpression | None = what
-    while inner is not None:
-        what = inner
-        if isinstance(what, cst.Attribute) and what.attr.value in METADATA_ATTRIBUTES:
+    return _StepSearch(loop, steps, ctx).of(what, read, _MOST_NAMES)
+
+
+@dataclass(frozen=True)
+class _StepSearch:
+    """The search for the call of one iteration of which something is a result.
+
+    `names`: through how many names it goes on. `keys`: of what is written out, only this is
+    asked for.
+    """
+
+    loop: cst.CSTNode
+    """That, or a function."""
+    steps: set[int]
+    """The jitted calls in it, as `id`."""
+    ctx: Context
+
+    def of(
+        self, what: cst.BaseExpression, read: cst.CSTNode, names: int, keys: Keys = ()
+    ) -> cst.CSTNode | None:
+        """Return the call of which an expression is a result, which is read at a place."""
+        steps, ctx = self.steps, self.ctx
+        inner: cst.BaseExpression | None = what
+        while inner is not None:
+            what = inner
+            if isinstance(what, cst.Attribute) and what.attr.value in METADATA_ATTRIBUTES:
+                return None
+            if isinstance(what, cst.Attribute) and (kept := _assigned(what, read, self.loop, ctx)):
+                return kept if id(kept) in steps else None
+            if keys and _is_written(what, ctx):
+                inner, keys = _part_under(what, keys)
+                continue
+            operands = _operands(what, ctx)
+            if operands is not None:
+                return self._of_any(operands, read, names)
+            if isinstance(what, cst.Subscript | cst.Attribute):
+                keys = (*keys, _key(what))
+            elif isinstance(what, cst.DictComp | cst.ListComp):
+                keys = keys[:-1]
+            inner = _in_part_of(what, steps, ctx)
+        if isinstance(what, cst.Call):
+            return what if id(what) in steps else None
+        return self._of_name(what, read, names, keys) if isinstance(what, cst.Name) else None
+
+    def _of_any(
+        self, every: Iterable[cst.BaseExpression], read: cst.CSTNode, names: int
+    ) -> cst.CSTNode | None:
+        found = (self.of(each, read, names) for each in every)
+        return next((step for step in found if step is not None), None)
+
+    def _of_name(
+        self, what: cst.Name, read: cst.CSTNode, names: int, keys: Keys
+    ) -> cst.CSTNode | None:
+        """Return the jitted call that a name stands for, by what binds it last before it is read."""
+        ctx, loop = self.ctx, self.loop
+        bound = _bound_before(what, read, loop, ctx)
+        last = max(bound, key=ctx.tree.index, default=None)
+        drawn = last.iter if isinstance(last, cst.For | cst.CompFor) else None
+        of = None if drawn is None or last is loop else whose_items(drawn, ctx)
+        if of is not None and last is not None:
+            return self.of(of, last, names - 1) if names else None
+        value = last.value if isinstance(last, cst.Assign) else None
+        if value is not None and id(value) in self.steps:
+            return value if self._is_bound_either_way(last, read, bound) else None
+        if names == 0 or not isinstance(last, cst.Assign):
             return None
-        if isinstance(what, cst.Attribute) and (kept := _assigned(what, read, loop, ctx)):
-            return kept if id(kept) in steps else None
-        if keys and _is_written(what, ctx):
-            inner, keys = _part_under(what, keys)
-            continue
-        operands = _operands(what, ctx)
-        if operands is not None:
-            found = (step_of(each, read, loop, steps, ctx, names) for each in operands)
-            return next((step for step in found if step is not None), None)
-        if isinstance(what, cst.Subscript | cst.Attribute):
-            keys = (*keys, _key(what))
-        elif isinstance(what, cst.DictComp | cst.ListComp):
-            keys = keys[:-1]
-        inner = _in_part_of(what, steps, ctx)
-    if isinstance(what, cst.Call):
-        return what if id(what) in steps else None
-    if not isinstance(what, cst.Name):
-        return None
-    return _step_of_name(what, read, loop, steps, ctx, names, keys=keys)
+        if value is None or not is_looked_into(value):
+            return None
+        if not all(isinstance(each.target, cst.Name | cst.Tuple) for each in last.targets):
+            return None
+        if _is_written(value, ctx):
+            return self._of_written(what, last, read, names - 1, keys)
+        return self.of(value, last, names - 1, keys)
+
+    def _of_written(
+        self, what: cst.Name, made: cst.Assign, read: cst.CSTNode, names: int, keys: Keys
+    ) -> cst.CSTNode | None:
+        """Return the jitted call that something is a result of which a loop writes out under a
+        name, and then stores more in: `row = {"step": number}`, `row["loss"] = loss`.
+        """
+        stored = [*_stored(what, made, read, self.loop, self.ctx)]
+        if not keys:
+            values = [made.value, *(each.value for _, each in stored if each is not None)]
+            return self._of_any(values, read, names)
+        under = [each for key, each in stored if key is None or key == keys[-1]]
+        if not under:
+            return self.of(made.value, made, names, keys)
+        last = under[-1]
+        return None if last is None else self.of(last.value, last, names, keys[:-1])
+
+    def _is_bound_either_way(
+        self, binding: cst.CSTNode | None, read: cst.CSTNode, bound: list[cst.CSTNode]
+    ) -> bool:
+        """Return whether all branches of an `if` bind to a step what one of them does."""
+        tree = self.ctx.tree
+        for around in () if binding is None else self.ctx.ancestors(binding):
+            if around is self.loop or tree.is_inside(read, around):
+                break
+            if isinstance(around, cst.If):
+                assigned = [
+                    each
+                    for each in bound
+                    if isinstance(each, cst.Assign) and id(each.value) in self.steps
+                ]
+                if not all(
+                    any(tree.is_inside(each, branch) for each in assigned)
+                    for branch in branches_of(around)
+                ):
+                    return False
+        return True
 
 
 def _key(node: cst.Subscript | cst.Attribute) -> int | str | None:
@@ -173,65 +252,6 @@ def _in_part_of(
     return what.func.value if what.func.attr.value in _COMPUTING_METHODS else None
 
 
-def _step_of_name(
-    what: cst.Name,
-    read: cst.CSTNode,
-    loop: cst.CSTNode,
-    steps: set[int],
-    ctx: Context,
-    names: int,
-    *,
-    keys: Keys,
-) -> cst.CSTNode | None:
-    """Return the jitted call that a name stands for, by what binds it last before it is read."""
-    bound = _bound_before(what, read, loop, ctx)
-    last = max(bound, key=ctx.tree.index, default=None)
-    drawn = last.iter if isinstance(last, cst.For | cst.CompFor) else None
-    of = None if drawn is None or last is loop else whose_items(drawn, ctx)
-    if of is not None and last is not None:
-        return step_of(of, last, loop, steps, ctx, names - 1) if names else None
-    value = last.value if isinstance(last, cst.Assign) else None
-    if value is not None and id(value) in steps:
-        return value if _is_bound_either_way(last, read, loop, bound, steps, ctx) else None
-    if names == 0 or not isinstance(last, cst.Assign):
-        return None
-    if value is None or not is_looked_into(value):
-        return None
-    if not all(isinstance(each.target, cst.Name | cst.Tuple) for each in last.targets):
-        return None
-    if _is_written(value, ctx):
-        return _step_in_written(what, last, read, loop, steps, ctx, names - 1, keys=keys)
-    return step_of(value, last, loop, steps, ctx, names - 1, keys=keys)
-
-
-def _step_in_written(
-    what: cst.Name,
-    made: cst.Assign,
-    read: cst.CSTNode,
-    loop: cst.CSTNode,
-    steps: set[int],
-    ctx: Context,
-    names: int,
-    *,
-    keys: Keys,
-) -> cst.CSTNode | None:
-    """Return the jitted call that something is a result of which a loop writes out under a name,
-    and then stores more in: `row = {"step": number}`, `row["loss"] = loss`.
-    """
-    stored = [*_stored(what, made, read, loop, ctx)]
-    if not keys:
-        values = [made.value, *(each.value for _, each in stored if each is not None)]
-        found = (step_of(each, read, loop, steps, ctx, names) for each in values)
-        return next((step for step in found if step is not None), None)
-    under = [each for key, each in stored if key is None or key == keys[-1]]
-    if not under:
-        return step_of(made.value, made, loop, steps, ctx, names, keys=keys)
-    last = under[-1]
-    if last is None:
-        return None
-    return step_of(last.value, last, loop, steps, ctx, names, keys=keys[:-1])
-
-
 def _stored(
     what: cst.Name, made: cst.Assign, read: cst.CSTNode, loop: cst.CSTNode, ctx: Context
 ) -> Iterator[tuple[int | str | None, cst.Assign | None]]:
@@ -280,30 +300,6 @@ def _bound_before(
         for node in nodes
         if ctx.tree.contains(node) and ctx.tree.is_inside(node, loop) and is_before(node)
     ]
-
-
-def _is_bound_either_way(
-    binding: cst.CSTNode | None,
-    read: cst.CSTNode,
-    loop: cst.CSTNode,
-    bound: list[cst.CSTNode],
-    steps: set[int],
-    ctx: Context,
-) -> bool:
-    """Return whether all branches of an `if` bind to a step what one of them does."""
-    for around in () if binding is None else ctx.ancestors(binding):
-        if around is loop or ctx.tree.is_inside(read, around):
-            break
-        if isinstance(around, cst.If):
-            assigned = [
-                each for each in bound if isinstance(each, cst.Assign) and id(each.value) in steps
-            ]
-            if not all(
-                any(ctx.tree.is_inside(each, branch) for each in assigned)
-                for branch in branches_of(around)
-            ):
-                return False
-    return True
 
 
 def _assigned(

@@ -51,7 +51,8 @@ class DonationAssignments(DonationIteration):
 
     def bind(self, target: cst.BaseExpression, held: Things) -> None:
         """Assign to a target."""
-        held = self.restored(target, held) if self.given else held
+        if self.given:
+            held = self.restored(target, held, is_there=self._holds_still(target, held))
         self.keep(held)
         if isinstance(target, cst.Name):
             if self.tree.contains(target):
@@ -81,6 +82,13 @@ class DonationAssignments(DonationIteration):
                 self._store_somewhere(owners, held)
             else:
                 self.set_parts(owners, key, held)
+
+    def _holds_still(self, target: cst.BaseExpression, held: Things) -> bool:
+        """Return whether an attribute is what it is assigned already, of one object."""
+        if not self.state.dead or len(held) != 1 or not isinstance(target, cst.Attribute):
+            return False
+        owners = self.evaluate(target.value)
+        return len(owners) == 1 and self.attribute_of(owners, target.attr.value) == held
 
     def _from_front(self, owners: Things, at: int) -> str | None:
         """Return the key of an item that is counted from the end."""

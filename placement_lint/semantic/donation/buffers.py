@@ -486,6 +486,9 @@ class Buffers:
             surety = death.surety
             if is_decided_by(things, death.among):
                 surety = max(death.chosen, surety)
+                if surety > Surety.MAYBE:
+                    # Whichever it is was donated, whatever is asked where it is read.
+                    return Gone(death, min(surety, Surety.LIKELY))
             is_near = surety > Surety.MAYBE and is_within(death.under, under)
             if each not in rare and (is_near or (death.is_carried and death.where == under)):
                 return Gone(death, Surety.LIKELY)

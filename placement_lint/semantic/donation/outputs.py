@@ -7,6 +7,7 @@ only if the compiled function uses it at all.
 from __future__ import annotations
 
 import enum
+import itertools
 from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
@@ -115,9 +116,16 @@ class DonationOutputs:
                 free.remove(taker)
                 if taker == parameter:
                     return Takeover.SURE
-        if any(parameter in like for like in known):
+        if any(self._is_first(parameter, like, donated) for like in known):
             return Takeover.LIKELY
-        return Takeover.UNKNOWN if any("" in like for like in known) else Takeover.UNLIKELY
+        is_open = any("" in like or parameter in like for like in known)
+        return Takeover.UNKNOWN if is_open else Takeover.UNLIKELY
+
+    @staticmethod
+    def _is_first(parameter: str, like: _Like, donated: list[str]) -> bool:
+        """Return whether none that is donated before a parameter may take the same output."""
+        before = itertools.takewhile(lambda each: each != parameter, donated)
+        return parameter in like and not any(each in like for each in before)
 
     def combined(self, function: Function, parameter: str) -> frozenset[str]:
         """Return the parameters that outputs combine with one, item by item: `a + b`."""
@@ -323,7 +331,7 @@ class DonationOutputs:
             kept = arguments.get(at := _REPLACING[name])
             return self._replaced(kept, node.args[at + 1 :], function, depth)
         if name in TREE_MAPS:
-            return dict.fromkeys(self._first(arguments, 1, function, depth), False)
+            return self._mapped(arguments, function, depth)
         if name.startswith("jax.") and last in _ALIKE:
             return self._first(arguments, 0, function, depth)
         if name.startswith("jax.") and last in _OF_SIZE:
@@ -349,6 +357,17 @@ class DonationOutputs:
         if name.startswith("jax.numpy.") and last in _REDUCING and len(node.args) == 1:
             return {}
         return _ANY
+
+    def _mapped(self, given: Arguments, function: Function, depth: int) -> _Like:
+        """Return what the tree is like that a map over others makes: their leaves mostly meet."""
+        found: _Like = {}
+        for tree in given.positional[1:] or [None]:
+            like = _ANY if tree is None else self._like(tree, function, depth + 1)
+            if "" in like and found:
+                # Of the others it is not known what they are, and of the result what it is like.
+                continue
+            found.update(dict.fromkeys(like, False))
+        return found
 
     def _replaced(
         self,

@@ -302,16 +302,23 @@ class DonationReadings:
             surety = min(surety, gone.surety)
             self._note(node, gone.death, min(surety, Surety.LIKELY) if self.cautious else surety)
 
-    def restored(self, target: cst.BaseExpression, held: Things) -> Things:
+    def restored(
+        self, target: cst.BaseExpression, held: Things, *, is_there: bool = False
+    ) -> Things:
         """Note that what was donated comes back in the place of its successor: `state = old`.
 
+        `is_there`: the target stands for it already, and it was donated by the other name.
         Return what the target is bound to: something new there, for one place is enough to report.
         """
         given, text = self.given.get(id(target)), dotted(target)
         if given is None or not text:
             return held
         ways = [(given, held)] if not isinstance(given, cst.IfExp) else self._chosen(given)
-        back = [found for each in ways if (found := self._given_back(*each, text)) is not None]
+        back = [
+            found
+            for each in ways
+            if (found := self._given_back(*each, text, is_there=is_there)) is not None
+        ]
         if len(back) != 1:
             return held
         node, gone = back[0]
@@ -330,9 +337,12 @@ class DonationReadings:
         return found
 
     def _given_back(
-        self, node: cst.BaseExpression, held: Things, text: str
+        self, node: cst.BaseExpression, held: Things, text: str, *, is_there: bool
     ) -> tuple[cst.BaseExpression, Gone] | None:
-        """Return what is assigned to a name again that was donated by it, and how that is gone."""
+        """Return what is assigned to a name again that was donated by it, and how that is gone.
+
+        `is_there`: the name still stands for it, and it was donated by another one.
+        """
         if text_of(node) in {"", text}:
             return None
         found = (self.state.gone(held, self.where), *self._gone_inside(held))
@@ -340,7 +350,7 @@ class DonationReadings:
         if gone is None or gone.surety is Surety.MAYBE:
             return None
         death, count = gone.death, len(self.entered)
-        if self._donated_as(death) == text:
+        if self._donated_as(death) in ({text, text_of(node)} if is_there else {text}):
             return node, gone
         if death.text != text:
             return None

@@ -180,9 +180,9 @@ class DonationStatements(DonationLoops):
         function = self.tree.around(node, cst.FunctionDef)
         if gone is None or function is None:
             return
-        names = {text_of(node), dotted(node)}
-        if isinstance(node, cst.Attribute) and self._is_leaf(node):
-            names.add(dotted(node.value))
+        value = self.names.sole_value(node) if isinstance(node, cst.Name) else None
+        # `kept = state["kept"]`, behind the donation: what is returned is that.
+        names = {name for each in (node, value) if each is not None for name in self._wholes(each)}
         if gone.death.text not in names:
             return
         call = gone.death.call
@@ -191,6 +191,15 @@ class DonationStatements(DonationLoops):
         )
         if is_here and function.name.value not in self.facts.fact(_called):
             self.read(node, held, Surety.LIKELY)
+
+    def _wholes(self, node: cst.BaseExpression) -> set[str]:
+        """Return by which dotted names something may be donated of which an expression is a part,
+        or all.
+        """
+        names = {text_of(node), dotted(node)}
+        if isinstance(node, cst.Attribute) and self._is_leaf(node):
+            names.add(dotted(node.value))
+        return names - {""}
 
     def _is_leaf(self, node: cst.Attribute) -> bool:
         """Return whether an attribute is a field of the class that the text says."""
