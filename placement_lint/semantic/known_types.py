@@ -125,7 +125,7 @@ class KnownTypes:
         top, _, below = name.partition(".")
         inner = self._facts.fact(_inner_classes).classes.get(top) if below else None
         if inner is not None:
-            return self._member(inner, below, _STEPS, called=called)
+            return self.member(inner, below, _STEPS, called=called)
         bindings = self._names.module_scope.bindings.get(top, [])
         if not bindings or below.count("."):
             return None
@@ -135,7 +135,7 @@ class KnownTypes:
             return self._elsewhere(onward or "", called=called)
         if isinstance(bound.node, cst.ClassDef) and len(bindings) == 1:
             if below:
-                return self._member(bound.node, below, _STEPS, called=called)
+                return self.member(bound.node, below, _STEPS, called=called)
             return self._class(bound.node) if called else None
         if isinstance(bound.node, cst.FunctionDef) and len(bindings) == 1:
             if called or below:
@@ -160,12 +160,13 @@ class KnownTypes:
         for binding in bindings:
             if binding.value is not None and is_none(binding.value):
                 continue
-            found.add(self._of_binding(binding, name, steps - 1))
+            found.add(self.of_binding(binding, name, steps - 1))
             if None in found or len(found) > 1:
                 return None
         return found.pop() if found else None
 
-    def _of_binding(self, binding: Binding, name: str, steps: int) -> KnownType | None:
+    def of_binding(self, binding: Binding, name: str = "", steps: int = _STEPS) -> KnownType | None:
+        """Return the type of what a binding gives a name, which may be one of several."""
         bound = binding.node
         if binding.kind is BindingKind.IMPORT:
             return self._elsewhere(binding.target or "", called=False)
@@ -179,7 +180,7 @@ class KnownTypes:
         if isinstance(bound, cst.FunctionDef):
             return self._of_function(bound)
         if isinstance(bound, cst.AnnAssign):
-            said = self._annotated(bound.annotation.annotation, steps)
+            said = self.annotated(bound.annotation.annotation, steps)
             if said is not None:
                 return said
         if binding.kind is BindingKind.ASSIGNMENT and binding.value is not None:
@@ -204,7 +205,7 @@ class KnownTypes:
 
     def _of_parameter(self, param: cst.Param, steps: int) -> KnownType | None:
         if param.annotation is not None:
-            said = self._annotated(param.annotation.annotation, steps)
+            said = self.annotated(param.annotation.annotation, steps)
             if said is not None:
                 return said
         parameters = self._tree.parent(param)
@@ -343,7 +344,7 @@ class KnownTypes:
         """Return the type of an attribute, or of what calling it gives."""
         cls = self._class_named(node.value) or class_of_receiver(node.value, self._names)
         if cls is not None:
-            return self._member(cls, node.attr.value, steps - 1, called=called)
+            return self.member(cls, node.attr.value, steps - 1, called=called)
         qualified = self._names.qualified(node)
         if qualified is not None:
             return self._elsewhere(qualified, called=called)
@@ -362,7 +363,7 @@ class KnownTypes:
                 self._facts.path, f"{owner.name}.{name}", called=called, file=owner.path
             )
         cls = self.class_here(owner)
-        return None if cls is None else self._member(cls, name, steps, called=called)
+        return None if cls is None else self.member(cls, name, steps, called=called)
 
     def class_here(self, known: KnownType) -> cst.ClassDef | None:
         """Return the class of this file that a type is."""
@@ -431,7 +432,7 @@ class KnownTypes:
         if steps <= 0 or function.asynchronous is not None or not decorators <= _METHOD_DECORATORS:
             return None
         if function.returns is not None:
-            said = self._annotated(function.returns.annotation, steps - 1)
+            said = self.annotated(function.returns.annotation, steps - 1)
             if said is not None and (not said.items or None not in said.items):
                 return said
         if is_generator(function, self._names):
@@ -465,16 +466,15 @@ class KnownTypes:
         cls = None if block is None else self._tree.parent(block)
         return cls if isinstance(cls, cst.ClassDef) and block is cls.body else None
 
-    def _member(
-        self, cls: cst.ClassDef, name: str, steps: int, *, called: bool
+    def member(
+        self, cls: cst.ClassDef, name: str, steps: int = _STEPS, *, called: bool = False
     ) -> KnownType | None:
         """Return the type of an attribute of the objects of a class, or of what a method gives."""
         if steps <= 0:
             return None
-        known = self._attributes.get(id(cls))
-        if known is None:
-            known = self._attributes[id(cls)] = _attributes_of(cls, self._facts)
-        places = known.get(name)
+        if id(cls) not in self._attributes:
+            self._attributes[id(cls)] = _attributes_of(cls, self._facts)
+        places = self._attributes[id(cls)].get(name)
         if places is not None:
             found = self._of_places(name, places, steps, called=called)
             if called or not isinstance(places[0], cst.Annotation) or not keeps_fields(cls):
@@ -513,23 +513,22 @@ class KnownTypes:
         if len(places) > _MOST_PLACES or None in places:
             return None
         annotations = [each for each in places if isinstance(each, cst.Annotation)]
-        said = {self._annotated(each.annotation, steps - 1) for each in annotations} - {None}
+        said = {self.annotated(each.annotation, steps - 1) for each in annotations} - {None}
         if said:
             return None if called or len(said) > 1 else said.pop()
         classes = [each for each in places if isinstance(each, cst.ClassDef)]
         if classes:
             return self._class(classes[0]) if called and len(places) == 1 else None
         functions = [each for each in places if isinstance(each, cst.FunctionDef)]
-        if functions and not called and len(places) == 1:
-            made = self._of_function(functions[0])
-            if made is not None:
-                return made
+        is_only = len(places) == 1
+        if functions and is_only and not called and (made := self._of_function(functions[0])):
+            return made
         if functions:
             is_property = any(
                 self._names.qualified(each.decorator) in PROPERTIES
                 for each in functions[0].decorators
             )
-            is_one = len(places) == 1 and is_property is not called
+            is_one = is_only and is_property is not called
             return self._returned(functions[0], steps - 1) if is_one else None
         if called:
             return None
@@ -543,7 +542,7 @@ class KnownTypes:
 
     # -- annotations ------------------------------------------------------------------------------
 
-    def _annotated(self, node: cst.BaseExpression, steps: int) -> KnownType | None:
+    def annotated(self, node: cst.BaseExpression, steps: int = _STEPS) -> KnownType | None:
         """Return what an annotation says that is not None."""
         found = {
             self._of_annotation(each, steps)
@@ -572,7 +571,7 @@ class KnownTypes:
             if self._names.qualified(node.value) not in _TUPLES:
                 return None
             parts = [x.slice.value for x in node.slice if isinstance(x.slice, cst.Index)]
-            items = tuple(self._annotated(each, steps - 1) for each in parts)
+            items = tuple(self.annotated(each, steps - 1) for each in parts)
             return KnownType("builtins.tuple", items=items)
         if not isinstance(node, cst.Name | cst.Attribute):
             return None

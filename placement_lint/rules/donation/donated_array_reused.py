@@ -33,7 +33,8 @@ class DonatedArrayReused(Rule):
     computation, printed, indexed, or passed to another call; or returned, alone or with others, by
     a function that nothing in the file calls. It also finds a loop that donates and does not assign
     the result to the donated name. The compiled function may come from another file: imported,
-    returned by a function there, or an attribute of an object or a base class. It may be wrapped by
+    returned by a function there, or an attribute of an object or a base class; what an attribute or
+    a parameter is an object of may be said by an annotation. It may be wrapped by
     a function or an object of the program that passes its arguments on. Functions that `jax.lax`
     or `jax.tree.map` calls at once read it as well: `jax.lax.cond(ok, lambda: new, lambda: old)`.
 

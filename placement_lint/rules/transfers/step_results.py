@@ -111,7 +111,7 @@ class _StepSearch:
     def _of_name(
         self, what: cst.Name, read: cst.CSTNode, names: int, keys: Keys
     ) -> cst.CSTNode | None:
-        """Return the jitted call that a name stands for, by what binds it last before it is read."""
+        """Return the jitted call that a name stands for, by what binds it last before it."""
         ctx, loop = self.ctx, self.loop
         bound = _bound_before(what, read, loop, ctx)
         last = max(bound, key=ctx.tree.index, default=None)

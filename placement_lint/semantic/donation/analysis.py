@@ -13,11 +13,13 @@ import libcst as cst
 from placement_lint.jaxmodel.tracing import TraceKind
 from placement_lint.placement.facts.annotations import is_plain
 from placement_lint.semantic.donation.buffers import Buffers, Nature, Surety
-from placement_lint.semantic.donation.expressions import MOST_FILES, OutOfStepsError
+from placement_lint.semantic.donation.expressions import OutOfStepsError
 from placement_lint.semantic.donation.leading import leading, owners
 from placement_lint.semantic.donation.left_gone import left_gone, readers
+from placement_lint.semantic.donation.objects import MOST_FILES
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.semantic.donation.statements import DonationStatements
+from placement_lint.semantic.known_types import KnownTypes
 from placement_lint.semantic.own_attributes import derived_classes, derived_from
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.definitions import (
@@ -100,8 +102,11 @@ class Donations:
         self._run.may_interpret = is_executed and facts.fact(_donates_by_itself)
         self._setting: dict[int, dict[str, list[_Setting]]] = {}
         self._aliases: Aliases = {} if aliases is None else aliases
+        self._is_executed = is_executed
         if not is_executed:
             return
+        leads = self._leading
+        self._run.may_follow = lambda cls: self._may_lead(cls, leads)
         try:
             self._execute()
         except OutOfStepsError:
@@ -351,6 +356,8 @@ class Donations:
         named = None if param.annotation is None else param.annotation.annotation
         cls = class_named(named, run.names)
         is_base = cls is not None and id(cls) in run.facts.fact(derived_classes)
+        if cls is None and named is not None:
+            cls = run.class_said(run.facts.fact(KnownTypes).annotated(named))
         return run.root(cls=None if is_base else cls)
 
     def _heirs(self, function: cst.FunctionDef) -> list[cst.ClassDef]:
@@ -373,6 +380,12 @@ class Donations:
             if not called.isdisjoint(self._set_by(each))
             and method_of_class(each, function.name.value, self._facts.names) is function
         ]
+
+    def _may_lead(self, cls: cst.ClassDef, own: set[int]) -> bool:
+        """Return whether a method of a class may lead to a donation. `own`: those of this file."""
+        facts = self._run.facts_of(cls)
+        found = own if facts is self._facts else facts.fact(_leading_of)
+        return any(id(each) in found for each in facts.tree.every(cst.FunctionDef, below=cls))
 
     def _owner(
         self, function: cst.FunctionDef, of: cst.ClassDef | None = None
@@ -483,7 +496,13 @@ class Donations:
     def _leading(self) -> set[int]:
         """Return the functions that may lead to a donation, and the module, as `id`."""
         run = self._run
-        return leading(self._facts, self._owners, donating=run.donating, carried=run.carried)
+        return leading(
+            self._facts,
+            self._owners,
+            donating=run.donating,
+            carried=run.carried,
+            methods=_methods_beside(self._facts) if self._is_executed else frozenset(),
+        )
 
     @cached_property
     def _owners(self) -> list[int]:
@@ -496,6 +515,29 @@ def _donates_by_itself(facts: ModuleFacts) -> bool:
     A library's own wrappers hand it on, and to execute those takes long.
     """
     return _WRITTEN_OUT.search(facts.text) is not None
+
+
+def _leading_of(facts: ModuleFacts) -> set[int]:
+    """Return what may lead to a donation in a file, as far as that file is asked alone."""
+    return Donations(facts, is_executed=False)._leading
+
+
+def _methods_beside(facts: ModuleFacts) -> frozenset[str]:
+    """Return the names of methods of other files of a small program that may lead to a donation."""
+    siblings = facts.siblings
+    others = [each for each in siblings.values() if each is not facts]
+    if not 1 < len(siblings) <= MOST_FILES:
+        return frozenset()
+    return frozenset[str]().union(*(each.fact(_leading_methods) for each in others))
+
+
+def _leading_methods(facts: ModuleFacts) -> frozenset[str]:
+    worth_it = facts.fact(_leading_of)
+    return frozenset(
+        each.name.value
+        for each in facts.tree.every(cst.FunctionDef)
+        if id(each) in worth_it and isinstance(facts.names.scope(each).node, cst.ClassDef)
+    ) - {"__init__"}
 
 
 def _entries(facts: ModuleFacts) -> list[cst.FunctionDef | cst.Module]:

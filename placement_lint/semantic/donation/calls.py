@@ -72,7 +72,7 @@ class DonationCalls(DonationsTaken):
         if name == "functools.partial":
             return self._partial(node)
         if name is not None:
-            donating = self.elsewhere(name) or self.carried(node)
+            donating = self.elsewhere(name) or self.carried(node) or self._of_imported(node)
             if not donating:
                 self._read_in_functions(node, name)
                 return self._library(node, name)
@@ -99,13 +99,25 @@ class DonationCalls(DonationsTaken):
         self._may_change(changed)
         return made
 
+    def _of_imported(self, node: cst.Call) -> Things:
+        """Return what a call runs of an object that another file has: `trainer.step(batch)`."""
+        owner = node.func.value if isinstance(node.func, cst.Attribute) else node.func
+        held = self.name(owner) if isinstance(owner, cst.Name) else NOTHING
+        only = next(iter(held)) if len(held) == 1 else None
+        if not isinstance(only, BufferPart) or self.class_of(only) is None:
+            return NOTHING
+        found = self._as_called(held)
+        if isinstance(node.func, cst.Attribute):
+            found = self.attribute_of(held, node.func.attr.value)
+        return NOTHING if any(isinstance(each, BufferPart) for each in found) else found
+
     def _as_called(self, callee: Things) -> Things:
         """Return what a call runs: of an object its `__call__`, else the thing itself."""
         only = next(iter(callee)) if len(callee) == 1 else None
-        if not isinstance(only, BufferPart) or only.keys:
+        if not isinstance(only, BufferPart):
             return callee
-        root = self.roots[only.root]
-        if root.cls is None and not root.elsewhere:
+        made_by = "" if only.keys else self.roots[only.root].elsewhere
+        if not made_by and self.class_of(only) is None:
             return callee
         method = self.attribute_of(callee, "__call__")
         is_known = not any(isinstance(each, BufferPart) for each in method)

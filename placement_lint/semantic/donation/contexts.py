@@ -10,7 +10,8 @@ from placement_lint.semantic.beside import definition_beside
 from placement_lint.semantic.donation.assignments import DonationAssignments
 from placement_lint.semantic.donation.callables import Donor, parameters_of
 from placement_lint.semantic.donation.choices import NOTHING
-from placement_lint.semantic.donation.expressions import DATA, MOST_FILES
+from placement_lint.semantic.donation.expressions import DATA
+from placement_lint.semantic.donation.objects import MOST_FILES
 from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import function_of, is_static, parameter_named

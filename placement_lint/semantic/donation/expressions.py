@@ -23,8 +23,8 @@ from placement_lint.semantic.donation.callables import (
 )
 from placement_lint.semantic.donation.choices import NOTHING, Choice, either, part_of, unlikely
 from placement_lint.semantic.donation.meetings import joined
+from placement_lint.semantic.donation.objects import MOST_FILES, DonationObjects
 from placement_lint.semantic.donation.parts import BufferPart, item_of, may_be_row
-from placement_lint.semantic.donation.readings import DonationReadings
 from placement_lint.syntax.calls import integer_value, string_value
 from placement_lint.syntax.tree import children
 
@@ -43,8 +43,6 @@ DATA = frozenset({BufferPart(0)})
 _MOST_STEPS = 60
 """For each node of a file, how many are executed at most: functions are executed once a call."""
 _FEWEST_STEPS = 20_000
-MOST_FILES = 24
-"""Of a program, in all of which code is executed that has to do with donation."""
 
 
 def _fields(facts: ModuleFacts) -> tuple[frozenset[str], frozenset[str]]:
@@ -64,7 +62,7 @@ class OutOfStepsError(Exception):
     """A file whose functions call one another too often."""
 
 
-class DonationExpressions(DonationReadings, ABC):
+class DonationExpressions(DonationObjects, ABC):
     """The evaluation of expressions, in the functions of one file."""
 
     def __init__(self, facts: ModuleFacts) -> None:
@@ -99,9 +97,14 @@ class DonationExpressions(DonationReadings, ABC):
             if key in self._resolving:
                 return NOTHING
             self._resolving.add(key)
-            self._outer[key] = self._bound(name, owner) or self.fresh()
+            self._outer[key] = self._bound(name, owner) or self._variable(name, owner)
             self._resolving.discard(key)
         return self._outer[key]
+
+    def _variable(self, name: str, owner: Scope) -> Things:
+        part = self.root()
+        self.remember_binding(part, name, owner)
+        return frozenset({part})
 
     def _bound(self, name: str, owner: Scope) -> Things:
         """Return what can be called by a name, where all that binds it says so."""
@@ -301,7 +304,7 @@ class DonationExpressions(DonationReadings, ABC):
             return DATA
         own = part.at(f".{name}")
         held = self.state.load(own, self.roots)
-        cls = self.roots[part.root].cls if not part.keys else None
+        cls = self.class_of(part)
         if cls is not None and not self.is_assigned(own):
             known = self.class_attribute(cls, name, part)
             if known:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import libcst as cst
 
 from placement_lint.semantic.donation.callables import OfClassElsewhere
-from placement_lint.semantic.donation.expressions import MOST_FILES
+from placement_lint.semantic.donation.objects import MOST_FILES
+from placement_lint.semantic.known_types import KnownTypes
 from placement_lint.syntax.names import ScopeKind
 
 if TYPE_CHECKING:
@@ -42,14 +43,20 @@ class _Carried(Protocol):
 
 
 def leading(
-    facts: ModuleFacts, around: list[int], *, donating: _Donating, carried: _Carried
+    facts: ModuleFacts,
+    around: list[int],
+    *,
+    donating: _Donating,
+    carried: _Carried,
+    methods: frozenset[str] = frozenset(),
 ) -> set[int]:
     """Return the functions of a file that may lead to a donation, and the module, as `id`.
 
     `around`: what `owners` gives. `donating`: what another file has by a qualified name, `carried`:
-    what a call runs as the interpreter knows it.
+    what a call runs as the interpreter knows it. `methods`: those of classes of other files that
+    may lead to one, by name.
     """
-    return _Leads(facts, around).found(donating, carried)
+    return _Leads(facts, around).found(donating, carried, methods)
 
 
 def owners(tree: Tree) -> list[int]:
@@ -72,12 +79,13 @@ class _Leads:
 
     def __init__(self, facts: ModuleFacts, around: list[int]) -> None:
         self._names = facts.names
+        self._types = facts.fact(KnownTypes)
         self._tree = facts.tree
         self._owners = around
         # A function of a class in another file may make an object of it, and is executed.
         self._is_followed_beside = 1 < len(facts.siblings) <= MOST_FILES
 
-    def found(self, donating: _Donating, carried: _Carried) -> set[int]:
+    def found(self, donating: _Donating, carried: _Carried, methods: frozenset[str]) -> set[int]:
         pending: list[_Key] = []
         fresh: set[int] = set()
         index = self._tree.index
@@ -85,7 +93,7 @@ class _Leads:
             if any(each.keyword is not None and each.keyword.value in _WORDS for each in call.args):
                 fresh.add(self._owners[index(call)])
                 pending += self._bound_to(call)
-            elif carried(call):
+            elif carried(call) or self._is_of_object(call, methods):
                 fresh.add(self._owners[index(call)])
         for node in self._tree.every(cst.Name, cst.Attribute):
             things = donating(self._names.qualified(node))
@@ -94,6 +102,15 @@ class _Leads:
                 pending += self._bound_to(node)
                 fresh.update(self._heirs_of(node))
         return self._spread(pending, fresh) if fresh else fresh
+
+    def _is_of_object(self, call: cst.Call, methods: frozenset[str]) -> bool:
+        """Return whether a call may be of a method of an object of another file's class."""
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value in methods:
+            return True
+        if "__call__" not in methods or not isinstance(call.func, cst.Attribute | cst.Name):
+            return False
+        known = self._types.of(call.func)
+        return known is not None and bool(known.path)
 
     def _spread(self, pending: list[_Key], fresh: set[int]) -> set[int]:
         """Return who uses what those are called by that use something, in any number of steps."""

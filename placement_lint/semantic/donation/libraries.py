@@ -460,6 +460,9 @@ class DonationLibraries(DonationExpressions):
             or (root.elsewhere and self.elsewhere(f"{root.elsewhere}.{method}"))
         ):
             return True
+        cls = self.class_of(part)
+        if cls is not None and self.class_attribute(cls, method, None):
+            return True
         return self.is_assigned(part.at(f".{method}"))
 
     def _copied(self, receiver: cst.BaseExpression, held: Things, nature: Nature) -> Things:

@@ -360,14 +360,12 @@ class DonationOutputs:
 
     def _mapped(self, given: Arguments, function: Function, depth: int) -> _Like:
         """Return what the tree is like that a map over others makes: their leaves mostly meet."""
-        found: _Like = {}
-        for tree in given.positional[1:] or [None]:
-            like = _ANY if tree is None else self._like(tree, function, depth + 1)
-            if "" in like and found:
-                # Of the others it is not known what they are, and of the result what it is like.
-                continue
-            found.update(dict.fromkeys(like, False))
-        return found
+        found = self._first(given, 1, function, depth)
+        for tree in given.positional[2:]:
+            like = self._like(tree, function, depth + 1)
+            # Of another one it may not be known what it is: that says nothing of the result.
+            found = found | {name: False for name in like if name}
+        return dict.fromkeys(found, False)
 
     def _replaced(
         self,
