@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -42,6 +42,9 @@ class FileFacts:
     """Whether it does so in no function, once `pins` is known."""
     offers: frozenset[str] = frozenset()
     """The names of functions that do so where another file calls them, once `pins` is known."""
+    takes: dict[tuple[str, ...], tuple[bool, frozenset[str]]] = field(default_factory=dict)
+    """By names that another file offers so: whether the file surely calls one, and the names of its
+    own functions that do."""
     statements: list[TopStatement] | None = None
     """What its statements use, as far as anyone asked who uses what donates."""
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from placement_lint.files.test_paths import is_test_path
 from placement_lint.syntax.deep_stack import run_deep
 from placement_lint.syntax.parse import names_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from placement_lint.files.store import FileStore
     from placement_lint.project.modules import Modules
@@ -48,7 +48,7 @@ def pinned_files(choosing: Iterable[str], project: Project) -> frozenset[str]:
     for importer, target, _ in project.imports:
         imported.setdefault(importer, set()).add(target)
         importers.setdefault(target, set()).add(importer)
-    takers = _Takers(offered, importers, project.store)
+    takers = _Takers(offered, importers, project.store, functools.partial(_takes, project))
     pinned |= {path for path in offered if takers.take(path)}
     if not pinned:
         return frozenset()
@@ -77,43 +77,92 @@ def _tests_below(conftest: str, paths: Iterable[str]) -> Iterator[str]:
             yield path
 
 
+Takes: TypeAlias = "Callable[[str, frozenset[str]], tuple[bool, frozenset[str]]]"
+"""Whether a file surely calls a function of some names, and which of its own do so."""
+
+
 class _Takers:
-    """Which files say names that others of which they import offer; each is read once."""
+    """Which files call functions that others of which they import offer; each text is read once."""
 
     def __init__(
         self,
         offered: dict[str, frozenset[str]],
         importers: dict[str, set[str]],
         store: FileStore,
+        takes: Takes,
     ) -> None:
         """Take the names that files offer, and the files that import each file."""
         self._offered = offered
         self._importers = importers
         self._store = store
+        self._takes = takes
         every = sorted(frozenset().union(*offered.values()))
         self._words = re.compile(rf"\b(?:{'|'.join(map(re.escape, every))})\b")
         self._said: dict[str, frozenset[str]] = {}
         self._left = _MOST_LOOKED_AT
 
     def take(self, path: str) -> bool:
-        """Return whether a file that imports another, by way of others too, has a name of it.
+        """Return whether a file that imports another, by way of others too, surely calls what it
+        offers, or what the others offer that do so.
 
         One is taken to, where very many files have been looked at for all.
         """
-        names, seen, found = self._offered[path], {path}, [path]
+        names = self._offered[path]
+        while True:
+            more = self._offered_further(path, names)
+            if more is None:
+                return True
+            if more <= names:
+                return False
+            names |= more
+
+    def _offered_further(self, path: str, names: frozenset[str]) -> frozenset[str] | None:
+        """Return the functions of importing files that call those of some names; None where one of
+        the files surely calls one.
+        """
+        seen, found = {path}, [path]
+        further: frozenset[str] = frozenset()
         while found:
             more = self._importers.get(found.pop(), set()) - seen
             self._left -= len(more)
-            if self._left < 0 or any(not names.isdisjoint(self._says(each)) for each in more):
-                return True
+            if self._left < 0:
+                return None
+            for each in sorted(more):
+                said = names & self._says(each, names)
+                is_taken, offered = self._takes(each, said) if said else (False, frozenset())
+                if is_taken:
+                    return None
+                further |= offered
             seen |= more
             found += more
-        return False
+        return further
 
-    def _says(self, path: str) -> frozenset[str]:
+    def _says(self, path: str, names: frozenset[str]) -> frozenset[str]:
+        """Return the names that a file says, of those that files offer and, perhaps, of others."""
         if path not in self._said:
             self._said[path] = frozenset(self._words.findall(self._store.text(path)))
-        return self._said[path]
+        later = names.difference(*self._offered.values())
+        text = self._store.text(path) if later else ""
+        return self._said[path].union(name for name in later if name in text)
+
+
+def _takes(project: Modules, path: str, names: frozenset[str]) -> tuple[bool, frozenset[str]]:
+    """Return whether a file surely calls a function of some names, and which of its own do."""
+    known, key = project.facts_by_file[path].takes, tuple(sorted(names))
+    if key not in known:
+        find = functools.partial(_found_to_take, path, names, project.store)
+        found = run_deep(project.expenses.of, path, find, None)
+        known[key] = (True, frozenset()) if found is None else found
+    return known[key]
+
+
+def _found_to_take(
+    path: str, offered: frozenset[str], store: FileStore
+) -> tuple[bool, frozenset[str]]:
+    from placement_lint.placement.facts.cpu_pin import takes_offered
+
+    names = names_of(path, store)
+    return (True, frozenset()) if names is None else takes_offered(names.tree, names, offered)
 
 
 def _has_pinned_users(

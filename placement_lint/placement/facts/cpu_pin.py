@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import functools
 import itertools
-import re
-from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
 from placement_lint.jaxmodel.backend_start import starts_backend
+from placement_lint.placement.facts.pin_callers import PinCallers, is_conditional
 from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.environ import settings
-from placement_lint.syntax.guards import is_main_guard
 from placement_lint.syntax.import_statements import modules_named
 from placement_lint.syntax.pytest_fixtures import contexts_held, pytest_fixture
 
@@ -26,13 +24,6 @@ if TYPE_CHECKING:
 _OPTIONS = frozenset({"jax_platforms", "jax_platform_name"})
 _LISTS = frozenset({"jax.devices", "jax.local_devices"})
 _VARIABLES = frozenset({"JAX_PLATFORMS", "JAX_PLATFORM_NAME"})
-_CALLED_BY_OTHERS = re.compile(r"(?:\w+_)?main\b|__|(?i:pytest_|test|setup|teardown)")
-"""What begins the name of a function that a launcher, or what runs tests, calls."""
-_CONFIGURING = ("builtins.", "jax.config.", "logging.", "os.", "warnings.")
-_LOGGING = frozenset({"debug", "error", "info", "warning"})
-_READING_NAMES = ("getattr", "globals", "vars", "locals", "eval", "exec", "Fire")
-"""What gets at functions without their names: `fire.Fire()` makes commands of them all."""
-
 
 IsLate: TypeAlias = "Callable[[cst.CSTNode, bool], bool]"
 """Whether something surely runs after the start of the backend; where asked for a variable (True),
@@ -49,16 +40,17 @@ def pins_cpu(
     """Return whether the module sets the platform to the CPU, unconditionally.
 
     So does a fixture that holds `jax.default_device` of the CPU for every test. What only a
-    function does that the module never names counts where another one calls it (`offers_cpu`).
+    function does that nothing in the module surely calls counts where another file calls it
+    (`offers_cpu`).
 
     A variable that is set below `import jax` has no effect (JDP501), nor has an option below what
     surely starts the backend (JDP502). They count only `by_intent`: that of a `conftest.py` says
     what its tests are meant for. `is_late` tells what comes too late otherwise: in a function that
     is called below such a place.
     """
-    is_named = _named_elsewhere(tree)
+    callers = PinCallers(tree, names)
     return any(
-        by_intent or _unused_function(node, tree, names, is_named) is None
+        by_intent or callers.unreached_around(node) is None
         for node in _pins(tree, names, by_intent=by_intent, is_late=is_late)
     ) or any(
         _tests_on_cpu(node, tree, names, by_intent=by_intent)
@@ -93,77 +85,30 @@ def _may_start_above(node: cst.CSTNode, tree: Tree, names: Names) -> bool:
 def offers_cpu(tree: Tree, names: Names, *, is_late: IsLate = _is_never_known) -> frozenset[str]:
     """Return the names of the functions that set the platform to the CPU once they are called.
 
-    They are those that the module itself never names.
+    They are those that the module itself never calls, but perhaps under a condition.
     """
     pins = _pins(tree, names, by_intent=False, is_late=is_late)
-    is_named = _named_elsewhere(tree)
-    found = (_unused_function(node, tree, names, is_named) for node in pins)
-    return frozenset(each.name.value for each in found if each is not None)
+    callers = PinCallers(tree, names)
+    found = [callers.unreached_around(node) for node in pins]
+    return frozenset(name for each in found if each is not None for name in callers.offering(each))
+
+
+def takes_offered(tree: Tree, names: Names, offered: frozenset[str]) -> tuple[bool, frozenset[str]]:
+    """Return whether a file surely calls a function of another one that sets the platform, and the
+    names of its own functions that do so once they are called.
+    """
+    return PinCallers(tree, names, offered).of_given()
 
 
 def _pins(tree: Tree, names: Names, *, by_intent: bool, is_late: IsLate) -> Iterator[cst.CSTNode]:
     starts = functools.partial(_starts_backend, tree=tree, names=names)
     for node in tree.every(cst.Call, cst.Assign, cst.AugAssign):
         is_variable = _exports_cpu(node, names)
-        if not (is_variable or _configures_cpu(node, names)) or _is_conditional(node, tree):
+        if not (is_variable or _configures_cpu(node, names)) or is_conditional(node, tree):
             continue
         does = _imports_jax if is_variable else starts
         if by_intent or not (_is_below(node, tree, does) or is_late(node, is_variable)):
             yield node
-
-
-def _unused_function(
-    node: cst.CSTNode, tree: Tree, names: Names, is_named: Callable[[cst.FunctionDef], bool]
-) -> cst.FunctionDef | None:
-    """Return a function around a node that nothing in the module calls by its name.
-
-    What it computes itself, or by what it calls, would run on the CPU. Commands, tests, and methods
-    that a base class may call, are called from outside.
-    """
-    for ancestor in tree.ancestors(node):
-        if (
-            isinstance(ancestor, cst.FunctionDef)
-            and not ancestor.decorators
-            and not _CALLED_BY_OTHERS.match(ancestor.name.value)
-            and not _has_bases(ancestor, tree)
-            and _only_configures(ancestor, tree, names)
-            and not is_named(ancestor)
-        ):
-            return ancestor
-    return None
-
-
-def _only_configures(function: cst.FunctionDef, tree: Tree, names: Names) -> bool:
-    """Return whether a function calls nothing that may compute."""
-    return all(
-        (names.qualified(call.func) or "").startswith(_CONFIGURING)
-        or (isinstance(call.func, cst.Attribute) and call.func.attr.value in _LOGGING)
-        for call in tree.every(cst.Call, below=function)
-    )
-
-
-def _has_bases(function: cst.FunctionDef, tree: Tree) -> bool:
-    cls = tree.around(function, cst.ClassDef)
-    return cls is not None and bool(cls.bases or cls.keywords or cls.decorators)
-
-
-def _named_elsewhere(tree: Tree) -> Callable[[cst.FunctionDef], bool]:
-    """Return what tells whether a module has the name of a function elsewhere, or reads names by a
-    text.
-    """
-
-    @functools.cache
-    def said() -> tuple[Counter[str], str]:
-        # The tree does not lead into the name of a function that is defined.
-        names = [*tree.every(cst.Name), *(each.name for each in tree.every(cst.FunctionDef))]
-        texts = (each.value for each in tree.every(cst.SimpleString))
-        return Counter(each.value for each in names), "\n".join(texts)
-
-    def is_named(function: cst.FunctionDef) -> bool:
-        (counts, texts), name = said(), function.name.value
-        return counts[name] > 1 or name in texts or any(each in counts for each in _READING_NAMES)
-
-    return is_named
 
 
 def _tests_on_cpu(node: cst.CSTNode, tree: Tree, names: Names, *, by_intent: bool) -> bool:
@@ -179,7 +124,7 @@ def _tests_on_cpu(node: cst.CSTNode, tree: Tree, names: Names, *, by_intent: boo
         return False
     around = [each for each in tree.ancestors(node) if isinstance(each, cst.FunctionDef)]
     fixtures = [pytest_fixture(each, names) for each in around]
-    return not _is_conditional(node, tree) and all(
+    return not is_conditional(node, tree) and all(
         each.name.value.startswith("pytest_") or (fixture is not None and fixture.is_automatic)
         for each, fixture in zip(around, fixtures, strict=True)
     )
@@ -264,16 +209,3 @@ def _imports_jax(statement: cst.CSTNode) -> bool:
 
 def _is_cpu(text: str | None) -> bool:
     return text is not None and text.split(",")[0].strip() == "cpu"
-
-
-def _is_conditional(node: cst.CSTNode, tree: Tree) -> bool:
-    return any(
-        isinstance(ancestor, cst.IfExp | cst.Match | cst.ExceptHandler | cst.While)
-        or (isinstance(ancestor, cst.If) and not _is_always_true(ancestor.test))
-        for ancestor in tree.ancestors(node)
-    )
-
-
-def _is_always_true(test: cst.BaseExpression) -> bool:
-    """Return whether a condition holds whenever the file is run as a program."""
-    return is_main_guard(test) or (isinstance(test, cst.Name) and test.value == "True")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
-from placement_lint.placement.facts.cpu_pin import offers_cpu, pins_cpu
+from placement_lint.placement.facts.cpu_pin import offers_cpu, pins_cpu, takes_offered
 from placement_lint.syntax.names import Names
 from placement_lint.syntax.tree import Tree
 
@@ -41,12 +41,36 @@ PINNED = [
     "@command\ndef pin():\n    os.environ['JAX_PLATFORMS'] = 'cpu'",
     "def setup_module():\n    os.environ['JAX_PLATFORMS'] = 'cpu'",
     "class A(B):\n    def pin(self):\n        os.environ['JAX_PLATFORMS'] = 'cpu'",
+    "class A:\n    def pin(self):\n        os.environ['JAX_PLATFORMS'] = 'cpu'\nA().pin()",
+    "def pin():\n    os.environ['JAX_PLATFORMS'] = 'cpu'\nstart = {'cpu': pin}",
+    "def pin():\n    os.environ['JAX_PLATFORMS'] = 'cpu'\nrun('tools:pin')",
+    "def pin():\n    os.environ['JAX_PLATFORMS'] = 'cpu'\ndef more():\n    pin()\nmore()",
+    "def pin():\n    os.environ['JAX_PLATFORMS'] = 'cpu'\ndef main():\n    pin()",
+    "def pin():\n    os.environ['JAX_PLATFORMS'] = 'cpu'\nTHREAD = Thread(target=lambda: pin())",
+    "def main():\n    def pin():\n        os.environ['JAX_PLATFORMS'] = 'cpu'\n    pin()",
 ]
 UNUSED = [
     "def pin():\n    os.environ['JAX_PLATFORMS'] = 'cpu'",
     "def pin():\n    jax.config.update('jax_platforms', 'cpu')\n    print('on the CPU')",
     "def pin():\n    log.info('CPU only')\n    os.environ['JAX_PLATFORMS'] = 'cpu'",
     "class A:\n    def pin(self):\n        os.environ['JAX_PLATFORMS'] = 'cpu'",
+    "class A:\n    @staticmethod\n    def pin():\n        os.environ['JAX_PLATFORMS'] = 'cpu'",
+    "'Call pin() first.'\ndef pin():\n    os.environ['JAX_PLATFORMS'] = 'cpu'",
+    "__all__ = ['pin']\ndef pin():\n    os.environ['JAX_PLATFORMS'] = 'cpu'",
+    "def pin():\n    jax.config.update('jax_platforms', 'cpu')\n    jax.clear_caches()",
+    "def pin():\n    os.environ['JAX_PLATFORMS'] = 'cpu'\n    pin()",
+    "def pin():\n    os.environ['JAX_PLATFORMS'] = 'cpu'\nif args.cpu:\n    pin()",
+    "def pin():\n    os.environ['JAX_PLATFORMS'] = 'cpu'\nargs.cpu and pin()",
+    "def pin():\n    os.environ['JAX_PLATFORMS'] = 'cpu'\nstart = pin if args.cpu else other",
+    "def pin():\n    os.environ['JAX_PLATFORMS'] = 'cpu'\n{'cpu': pin, 'gpu': other}[name]()",
+    "def pin():\n    os.environ['JAX_PLATFORMS'] = 'cpu'\ndef main(pin):\n    print(pin)",
+    "def pin():\n    os.environ['JAX_PLATFORMS'] = 'cpu'\nclass A:\n    pin = 3\nA.pin()",
+]
+OFFERED_BY_CALLERS = [
+    "def pin():\n    os.environ['JAX_PLATFORMS'] = 'cpu'\ndef more():\n    pin()",
+    "class A:\n    def pin(self):\n        os.environ['JAX_PLATFORMS'] = 'cpu'\n"
+    "    def more(self):\n        self.pin()",
+    "def pin():\n    os.environ['JAX_PLATFORMS'] = 'cpu'\n    more()\ndef more():\n    pin()",
 ]
 FREE = [
     "jax.config.update('jax_platforms', 'cuda,cpu')",
@@ -159,6 +183,50 @@ def test_a_function_that_nothing_calls_is_only_offered(text: str) -> None:
     assert not pinned(text)
     tree = Tree(cst.parse_module(f"{HEAD}{text}\n"))
     assert offers_cpu(tree, Names(tree)) == {"pin"}
+
+
+@pytest.mark.parametrize("text", OFFERED_BY_CALLERS)
+def test_so_is_what_calls_it_and_nothing_calls(text: str) -> None:
+    assert not pinned(text)
+    tree = Tree(cst.parse_module(f"{HEAD}{text}\n"))
+    assert offers_cpu(tree, Names(tree)) == {"pin", "more"}
+
+
+TAKEN = [
+    "from tools import pin\npin()",
+    "import tools\ntools.pin()",
+    "import tools\ndef main():\n    tools.pin()",
+    "from tools import pin as chosen\nchosen()",
+    "from tools import pin\n@command\ndef go():\n    pin()",
+    "import tools\ngetattr(tools, 'pin')()",
+    "from tools import pin\ndef go():\n    pin()\n    train()",
+]
+NOT_TAKEN = [
+    ("from tools import pin", set()),
+    ("from tools import pin\n__all__ = ['pin']", set()),
+    ("from tools import pin\nif args.cpu:\n    pin()", set()),
+    ("import tools\ndef main(cpu):\n    if cpu:\n        tools.pin()", set()),
+    ("from tools import pin\ndef go():\n    pin()", {"go"}),
+    ("import tools\ndef go():\n    tools.pin()\ndef more():\n    go()", {"go", "more"}),
+    ("def main(pin):\n    pin()", set()),
+]
+
+
+def takes(text: str) -> tuple[bool, frozenset[str]]:
+    tree = Tree(cst.parse_module(f"{text}\n"))
+    return takes_offered(tree, Names(tree), frozenset({"pin"}))
+
+
+@pytest.mark.parametrize("text", TAKEN)
+def test_a_file_calls_what_another_one_offers(text: str) -> None:
+    assert takes(text) == (True, frozenset())
+
+
+@pytest.mark.parametrize(("text", "offered"), NOT_TAKEN)
+def test_what_is_called_under_a_condition_or_by_nothing_is_not_taken(
+    text: str, offered: set[str]
+) -> None:
+    assert takes(text) == (False, frozenset(offered))
 
 
 @pytest.mark.parametrize("text", PINNED)
