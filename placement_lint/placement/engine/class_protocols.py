@@ -29,6 +29,8 @@ class CollectionClassesProtocol(Protocol):
 
     def kind(self, cls: Place) -> tuple[str, Container] | None: ...
 
+    def making_missing(self, held: Value) -> frozenset[Instance]: ...
+
     def reads_items(self, instance: Instance, state: State) -> bool: ...
 
     def sets_items(self, instance: Instance, state: State) -> bool: ...
@@ -42,8 +44,17 @@ class CollectionClassesProtocol(Protocol):
     def as_dicts(self, held: Value, method: str, state: State) -> Value: ...
 
 
+class MetaclassesProtocol(Protocol):
+    """The metaclasses of the program."""
+
+    def maker(self, cls: Place) -> Place | None: ...
+
+
 class ClassesProtocol(Protocol):
     """The classes of the program."""
+
+    @property
+    def metaclasses(self) -> MetaclassesProtocol: ...
 
     @property
     def collections(self) -> CollectionClassesProtocol: ...

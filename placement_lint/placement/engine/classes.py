@@ -44,6 +44,7 @@ from placement_lint.placement.engine.abstract_classes import AbstractClasses
 from placement_lint.placement.engine.arguments import CallArguments, device_or_none
 from placement_lint.placement.engine.collection_classes import CollectionClasses
 from placement_lint.placement.engine.meshes import mesh_attribute
+from placement_lint.placement.engine.metaclasses import Metaclasses
 from placement_lint.placement.engine.narrowing import is_known
 from placement_lint.placement.engine.placed_results import of_decorators
 from placement_lint.placement.facts.annotations import (
@@ -99,6 +100,7 @@ class Classes:
         self._program = program
         self.collections = CollectionClasses(program)
         self.abstract = AbstractClasses(program)
+        self.metaclasses = Metaclasses(program)
         self._bases: dict[Place, list[Place]] = {}
         self._named: dict[Place, list[Place]] = {}
         """The bases that classes name themselves."""
@@ -493,9 +495,15 @@ class Classes:
         return not _MODELS.isdisjoint(self.base_names(cls))
 
     def library_class(self, cls: Place) -> str | None:
-        """Return the class of a library that a class derives from, of which methods are known."""
+        """Return the class of a library that a class derives from, of which methods are known.
+
+        Or, of an object that a library's class makes, that class.
+        """
         if cls not in self._library:
-            known = map(library_class_named, self.base_names(cls))
+            node, names = self._program.node(cls), self._program.module_of(cls).names
+            made_by = names.qualified(node.func) if isinstance(node, cst.Call) else None
+            own = () if made_by is None else (made_by,)
+            known = map(library_class_named, (*own, *self.base_names(cls)))
             self._library[cls] = next((each for each in known if each is not None), None)
         return self._library[cls]
 

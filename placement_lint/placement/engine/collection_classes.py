@@ -127,6 +127,15 @@ class CollectionClasses:
             and self._program.classes.method(atom.cls, method) is None
         )
 
+    def making_missing(self, held: Value) -> frozenset[Instance]:
+        """Return the dicts of a value that make the items which they do not have."""
+        return frozenset(
+            atom
+            for atom in self.inheriting(held, "__getitem__")
+            if isinstance((self.kind(atom.cls) or (_DATA, _LIST))[1], Mapping)
+            and self._program.classes.method(atom.cls, "__missing__") is not None
+        )
+
     def items(self, instances: frozenset[Instance], state: State) -> Value:
         """Return the lists and dicts that objects are."""
         found: list[Value] = []

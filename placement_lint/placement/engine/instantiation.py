@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.libraries import method_of
+from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.ordering import in_order
 from placement_lint.placement.domain.program_values import Class, Instance
 from placement_lint.placement.domain.values import (
@@ -88,6 +89,21 @@ class Instantiation:
             if isinstance(atom, Instance):
                 self._initialize(atom, node, passed, state, earlier)
         return made
+
+    def instances(
+        self, node: cst.CSTNode, classes: Value, passed: CallArguments, state: State
+    ) -> Value | None:
+        """Make objects as `type.__call__(cls)` does, of all classes of a value; None where it may
+        be something else.
+        """
+        if not classes or not all(isinstance(atom, Class) for atom in classes):
+            return None
+        made = (
+            self._instantiated(node, atom.place, passed, state)
+            for atom in in_order(classes)
+            if isinstance(atom, Class)
+        )
+        return join(*made)
 
     def new_objects(self, node: cst.CSTNode, classes: Value, state: State) -> Value:
         """Make objects without their initializers: `object.__new__(cls)`."""
@@ -222,9 +238,12 @@ class Instantiation:
         if factory is None:
             given = arguments.get(None, "default")
             return UNKNOWN if given is None else self._field_default(cls, given, state)
-        made = _EMPTY.get(there.names.qualified(factory) or "")
+        named = there.names.qualified(factory) or ""
+        made = _EMPTY.get(named)
         if made is not None:
             return value(replace(made, site=there.targets.made(factory)))
+        if named in _LISTS:
+            return value(_LISTS[named])
         held = there.evaluate(factory, state)
         return there.calls.objects.called_with(factory, held, CallArguments([]), state)
 
@@ -290,6 +309,10 @@ _EMPTY: dict[str, Mapping | Sequence] = {
     "builtins.list": Sequence((), NOTHING),
 }
 """What the usual factories of a field make."""
+_LISTS = {
+    "jax.devices": DeviceList(None),
+    "jax.local_devices": DeviceList(None, is_local=True),
+}
 
 
 def _is_constant(node: cst.BaseExpression) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.program_values import Class, External, Function, Instance
 from placement_lint.placement.domain.values import (
     Anything,
@@ -36,6 +37,10 @@ _ARRAY_TYPES = frozenset({"jax.Array", "jax.numpy.ndarray"})
 _PLAIN_TYPES = frozenset({
     "builtins.bool", "builtins.bytes", "builtins.complex", "builtins.float", "builtins.int",
     "builtins.str",
+})  # fmt: skip
+_DEVICE_TYPES = frozenset({
+    "jax.Device", "jax.lib.xla_client.Device", "jaxlib._jax.Device", "jaxlib.xla_client.Device",
+    "jaxlib.xla_extension.Device",
 })  # fmt: skip
 _SEQUENCE_TYPES = frozenset({"builtins.list", "builtins.tuple", "builtins.set"})
 _EQUALITIES = (cst.Equal, cst.NotEqual, cst.Is, cst.IsNot)
@@ -372,8 +377,17 @@ def is_instance(atom: Atom, kind: _Type, names: TestedNames) -> bool | None:
 
 def _is_of_library(atom: Atom, kind: str) -> bool | None:
     """Return whether a thing is of a type that is not of the program, by its qualified name."""
-    if isinstance(atom, Plain) and atom.text is not None:
-        return kind == "builtins.str" if kind in _KNOWN_TYPES else None
+    if isinstance(atom, Plain) and (atom.text is not None or atom.is_none):
+        is_text = kind == "builtins.str" and not atom.is_none
+        return is_text if kind in _KNOWN_TYPES or kind in _DEVICE_TYPES else None
+    if isinstance(atom, TheDevice) and kind in _DEVICE_TYPES:
+        return True
+    if isinstance(atom, TheDevice):
+        return False if kind in _KNOWN_TYPES else None
+    if kind in _DEVICE_TYPES:
+        return False if isinstance(atom, Array | DeviceList | Host | Mapping | Sequence) else None
+    if isinstance(atom, DeviceList):
+        return kind == "builtins.list" if kind in _KNOWN_TYPES else None
     if isinstance(atom, Array):
         return True if kind in _ARRAY_TYPES else (None if kind not in _KNOWN_TYPES else False)
     if isinstance(atom, Host):

@@ -18,6 +18,7 @@ from placement_lint.placement.domain.contents import arrays, element_of, is_file
 from placement_lint.placement.domain.keys import Key, Member
 from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.mesh_devices import MeshDevices
+from placement_lint.placement.domain.ordering import in_order
 from placement_lint.placement.domain.program_values import Class, External, Instance
 from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.sharding import DeviceGrid
@@ -92,8 +93,11 @@ class Subscripts:
         # Nothing comes of indexing None.
         held = self.on.evaluate(node.value, state)
         held = without_variables(held - NONE or held)
-        held = self.on.program.classes.collections.with_items(held, "__getitem__", state)
         indices = self._indices(node, state)
+        made = self._made_if_missing(node, held, indices, state)
+        if made is not None:
+            return made
+        held = self.on.program.classes.collections.with_items(held, "__getitem__", state)
         trees = frozenset(atom for atom in held if isinstance(atom, AnyTree))
         if trees and (is_of_array(node) or any(_is_array(index) for _, index in indices)):
             held = (held - trees).union(DOUBTFUL, *(_arrays_of(tree) for tree in trees))
@@ -104,6 +108,31 @@ class Subscripts:
                 self.on.escapes(given, state)
         part = self._part_of_one_kind(node, held, key, state)
         return self._items(node, held, key, indices, state) if part is None else part
+
+    def _made_if_missing(
+        self, node: cst.Subscript, held: Value, indices: list[Operand], state: State
+    ) -> Value | None:
+        """Return what dicts give of whose classes the program says what a missing item is; None for
+        all else: `def __missing__(self, key)`.
+        """
+        collections = self.on.program.classes.collections
+        making = collections.making_missing(held) if held else NOTHING
+        if not making or making != held:
+            return None
+        key = self.key_of(node, state)
+        argument = join(*(part for _, part in indices)) if indices else UNKNOWN
+        found: list[Value] = []
+        for atom in in_order(making):
+            if not isinstance(atom, Instance):
+                continue
+            there = collections.items(frozenset({atom}), state)
+            kept = {_kept_under(key, each) for each in there}
+            if kept != {True}:
+                special = self.on.calls.objects.special
+                found.append(special(atom, "__missing__", [argument], state))
+            if kept != {False}:
+                found.append(element_of(there, key))
+        return join(*found) or UNKNOWN
 
     def _indices(self, node: cst.Subscript, state: State) -> list[Operand]:
         """Return what is in the brackets, each with its place."""
@@ -484,6 +513,16 @@ def _is_array(index: Value) -> bool:
     """Return whether an index is an array, which lists do not take, and dicts hardly ever."""
     sure = frozenset(atom for atom in index if atom != DOUBT)
     return bool(sure) and all(isinstance(atom, Array | Host) for atom in sure)
+
+
+def _kept_under(key: Key | None, container: Atom) -> bool | None:
+    """Return whether a dict has an item of a key; None where that is not known."""
+    if not isinstance(container, Mapping):
+        return None
+    if key is not None and key in dict(container.items):
+        return True
+    is_absent = not container.element and (key is not None or not container.items)
+    return False if is_absent else None
 
 
 def _is_whole(node: cst.Subscript) -> bool:

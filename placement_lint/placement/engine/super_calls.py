@@ -60,6 +60,11 @@ class SuperCalls(Instantiation):
             return NONE
         if method is None and name == "__new__" and passed.positional:
             return self.new_objects(node, passed.positional[0], state)
+        if method is None and name == "__call__" and known and known == receivers:
+            # Of a class, it is that of its metaclass.
+            made = self.instances(node, known, passed, state)
+            if made is not None:
+                return made
         if method is None:
             return self._library_super(node, name, known, passed, state)
         if not known:

@@ -89,6 +89,16 @@ class Module:
         return found
 
     @cached_property
+    def setting_calls(self) -> dict[str, list[cst.Call]]:
+        """The calls `name.set(x)` and `module.name.set(x)`, by the name."""
+        found: dict[str, list[cst.Call]] = {}
+        for call in self.tree.every(cst.Call):
+            if isinstance(call.func, cst.Attribute) and call.func.attr.value == "set":
+                name = dotted(call.func.value).rpartition(".")[2]
+                found.setdefault(name, []).append(call)
+        return found
+
+    @cached_property
     def reads_through(self) -> frozenset[str]:
         """The qualified names in functions that import through DLPack.
 

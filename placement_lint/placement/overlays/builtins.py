@@ -479,6 +479,17 @@ def default_dict(call: LibraryCall) -> Value:
     return value(Mapping((), made))
 
 
+@models("builtins.type.__call__")
+def made_of_class(call: LibraryCall) -> Value:
+    """`type.__call__(cls, …)`, as a metaclass calls it: an object, which is initialized."""
+    passed = call.passed()
+    if not passed.positional:
+        return UNKNOWN
+    cls, *given = passed.positional
+    inner = replace(passed, positional=given)
+    return call.on.calls.objects.instances(call.node, cls, inner, call.state) or UNKNOWN
+
+
 @models("builtins.object.__new__")
 def new_object(call: LibraryCall) -> Value:
     """`object.__new__(cls)`: an object without its initializer."""

@@ -211,7 +211,13 @@ class MethodCalls:
     def _namespaces(self, held: Value) -> Value:
         """Return the objects that are only attributes, which methods of theirs may set."""
         classes = self.on.program.classes
-        return frozenset(a for a in held if isinstance(a, Instance) and classes.is_namespace(a))
+        return frozenset(
+            atom
+            for atom in held
+            if isinstance(atom, Instance)
+            and classes.is_namespace(atom)
+            and classes.library_class(atom.cls) is None
+        )
 
     def _has_replace(self, atom: Atom) -> bool:
         """Return whether a library gives an object its method `replace`."""
