@@ -454,13 +454,16 @@ class Modules:
     def _named_below(
         self, path: str, packages: dict[str, list[str]]
     ) -> Iterator[tuple[str, str, str]]:
-        """Return what a file names in the modules of packages that its own names stand for."""
+        """Return what a file names in the modules of packages that its own names stand for.
+
+        What a text names is a type, not a module: that is run as a program, by `python -m`.
+        """
         heads = "|".join(map(re.escape, packages))
-        named = re.compile(rf"(?<![\w.])({heads})((?:[ \t]*\.[ \t]*[^\W\d]\w*)+)")
-        for head, rest in sorted(set(named.findall(self.store.text(path)))):
+        named = re.compile(rf"(?<![\w.])([\"']?)({heads})((?:[ \t]*\.[ \t]*[^\W\d]\w*)+)")
+        for quote, head, rest in sorted(set(named.findall(self.store.text(path)))):
             for target in packages[head]:
                 found = self.module_of(path, target + "".join(rest.split()))
-                if found is not None and found[0] != path:
+                if found is not None and found[0] != path and (found[1] or not quote):
                     yield path, *found
 
     def imported_by(self, path: str) -> list[str]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from placement_lint.semantic.model import ModuleFacts
 
 _GENERATORS = frozenset({"contextlib.asynccontextmanager", "contextlib.contextmanager"})
+_STACKS = ("contextlib.AsyncExitStack", "contextlib.ExitStack")
 _PLAIN: list[list[str]] = [[], ["builtins.staticmethod"], ["builtins.classmethod"]]
 """The decorators of functions that give what their body returns."""
 _GETTERS = [[each] for each in PROPERTIES]
@@ -317,7 +318,43 @@ def _held_at(
         if isinstance(node, cst.With) and held is None:
             entered = _entered_by(node, view, managers)
             held = None if entered is None else entered[1]
+            held = held or _held_by_stack(node, suspension, view, managers)
     return held
+
+
+def _held_by_stack(
+    block: cst.With, suspension: cst.Yield, view: FileView, managers: int
+) -> EnteredContext | None:
+    """Return the context that was entered on the stack of a `with ExitStack() as stack:` before a
+    place in it, on every way there.
+    """
+    names = {
+        item.asname.name.value
+        for item in block.items
+        if item.asname is not None
+        and isinstance(item.asname.name, cst.Name)
+        and view.is_call(item.item, *_STACKS)
+    }
+    end = view.tree.index(suspension)
+    for call in view.tree.every(cst.Call, below=block.body) if names else ():
+        entered = _entered_on(call, names)
+        if entered is None or view.tree.index(call) > end:
+            continue
+        below = itertools.takewhile(lambda each: each is not block, view.ancestors(call))
+        if all(map(_is_always_executed, below)):
+            context = _context_of(entered, view, managers)
+            if context is not None:
+                return context
+    return None
+
+
+def _entered_on(call: cst.Call, stacks: set[str]) -> cst.BaseExpression | None:
+    """Return what a call enters on one of some stacks: `stack.enter_context(cm)`."""
+    method = call.func
+    if not isinstance(method, cst.Attribute) or method.attr.value != "enter_context":
+        return None
+    is_ours = isinstance(method.value, cst.Name) and method.value.value in stacks
+    return Arguments(call).get(0, "cm") if is_ours else None
 
 
 def _entered_by_object(cls: cst.ClassDef, view: FileView, managers: int) -> EnteredContext | None:

@@ -124,14 +124,18 @@ def names_given(function: cst.FunctionDef, parameter: str) -> list[str]:
     return []
 
 
-def used_by_marks(tree: Tree) -> frozenset[str]:
-    """Return the fixtures that tests of a file use by a mark, without being given their values."""
-    return frozenset(
-        string_value(argument.value) or ""
-        for call, name in _marks(tree)
-        if name == "usefixtures"
-        for argument in call.args
-    )
+def used_by_marks(tree: Tree) -> list[tuple[cst.CSTNode | None, frozenset[str]]]:
+    """Return the fixtures that tests of a file use by a mark, without being given their values.
+
+    With the function or the class that each mark decorates; None: all of the file may have it.
+    """
+    found: list[tuple[cst.CSTNode | None, frozenset[str]]] = []
+    for call, name in _marks(tree):
+        if name == "usefixtures":
+            decorator = tree.around(call, cst.Decorator)
+            used = frozenset(string_value(argument.value) or "" for argument in call.args)
+            found.append((None if decorator is None else tree.parent(decorator), used))
+    return found
 
 
 def _marks(tree: Tree) -> Iterator[tuple[cst.Call, str]]:

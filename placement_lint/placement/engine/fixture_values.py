@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.facts.module import Module
     from placement_lint.syntax.pytest_fixtures import PytestFixture
 
+_Marks: TypeAlias = "tuple[frozenset[str], list[tuple[cst.CSTNode | None, frozenset[str]]]]"
 _CONSTANTS = frozenset({"False", "None", "True"})
 _BEFORE_EACH_TEST = ("setUp", "setup_method")
 """Methods that unittest and pytest call on the object of each test before they call that."""
@@ -61,7 +62,7 @@ class FixtureValues:
         self.typed = TypedObjects(program)
         self._visible = VisibleFixtures(program)
         self._values: dict[tuple[str, object, Place, DefaultDevice], Value] = {}
-        self._elsewhere: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+        self._elsewhere: dict[str, _Marks] = {}
         self._holding: dict[cst.FunctionDef, bool] = {}
 
     def given(
@@ -148,7 +149,7 @@ class FixtureValues:
         found: list[Value] = []
         for name in names:
             provider = None if name is None else self._provider(asking, name, test)
-            used = self._marks(asking.module)[1]
+            used = self._used(asking, test)
             if provider is None or self._meets_contexts(asking, provider[1].node, used):
                 return UNKNOWN
             found.append(self._value(asking, *provider, state, _MOST_NESTED))
@@ -166,7 +167,7 @@ class FixtureValues:
         )
         if not any(every) or not is_served:
             return {}
-        if self._meets_contexts(asking, node, self._marks(asking.module)[1]):
+        if self._meets_contexts(asking, node, self._used(asking, node)):
             state.base = DefaultDevice(ANY_DEVICE)
         return self._given(asking, node, state, _MOST_NESTED)
 
@@ -248,7 +249,20 @@ class FixtureValues:
                     pending.append((provider[0], provider[1].node))
         return False
 
-    def _marks(self, module: Module) -> tuple[frozenset[str], frozenset[str]]:
+    def _used(self, asking: _Asking, test: cst.FunctionDef | None) -> frozenset[str]:
+        """Return the fixtures that a test uses without being given their values.
+
+        A class that derives from another one may have the marks of that.
+        """
+        cls, found = asking.cls, frozenset[str]()
+        for decorated, used in self._marks(asking.module)[1]:
+            is_own = decorated is None or decorated is test or decorated is cls
+            is_base = cls is not None and bool(cls.bases) and isinstance(decorated, cst.ClassDef)
+            if is_own or is_base:
+                found |= used
+        return found
+
+    def _marks(self, module: Module) -> _Marks:
         """Return the names of parameters that tests of a file are given in another way, and the
         fixtures that they use without being given their values.
         """

@@ -6,7 +6,7 @@ tests.new_overlay NAME` begins a new one.
 - JAX: `jax_transfer` (the transfer table), `jax_devices`, `jax_sharding`, `jax_control_flow`,
   `like_creators`, `trees_of_shardings`.
 - Python: `builtins` (and NumPy), `stdlib`, `heaps`, `higher_order`, `namespaces`, `records`,
-  `copies`, `files`.
+  `copies`, `files`, `context_variables`.
 - Other libraries: `equinox`, `flax`, `nnx`, `haiku`, `optax`, `torch`, `loaders`, `parameters`.
 - Methods, of whatever object: `methods`, `tree_methods`; of lists and dicts: `container_methods`;
   of contexts: `context_methods`; of NumPy arrays: `host_arrays`.

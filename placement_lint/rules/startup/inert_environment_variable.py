@@ -12,7 +12,7 @@ from placement_lint.jaxmodel.startup import DEAD_VARIABLES
 from placement_lint.prefilter.conditions import SETS_VARIABLES, AllOf, AnyOf, Jax
 from placement_lint.rules.base import Rule
 from placement_lint.rules.startup.inert_settings import problem_of, problem_of_platforms
-from placement_lint.rules.startup.late_settings import too_late
+from placement_lint.rules.startup.late_settings import is_without_effect
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.environ import settings
@@ -128,5 +128,5 @@ def _check_variables(node: cst.Assign | cst.AugAssign | cst.Call, ctx: Context) 
         if problem is None or failure_is_expected(node, ctx):
             continue
         # What is set too late to be read does no harm: that it is too late is JDP501.
-        if setting.name in DEAD_VARIABLES or too_late(node, setting.name, ctx) is None:
+        if setting.name in DEAD_VARIABLES or not is_without_effect(node, setting.name, ctx):
             ctx.report(node, problem)

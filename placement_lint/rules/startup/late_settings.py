@@ -31,6 +31,22 @@ class Late(NamedTuple):
 
 def too_late(node: cst.CSTNode, name: str, ctx: Context) -> Late | None:
     """Return what has read a variable before a node sets it; None where it may not be too late."""
+    late = _read_before(node, name, ctx)
+    return None if late is None or is_excused(node, name, ctx) else late
+
+
+def is_without_effect(node: cst.CSTNode, name: str, ctx: Context) -> bool:
+    """Return whether a variable is set too late to be read, by what starts no other processes.
+
+    Its option may be set too, in time, so that nothing comes of it.
+    """
+    if _read_before(node, name, ctx) is None:
+        return False
+    is_alone = not ctx.module.fact(starts_processes)
+    return (is_alone and _is_configured(name, ctx)) or not is_excused(node, name, ctx)
+
+
+def _read_before(node: cst.CSTNode, name: str, ctx: Context) -> Late | None:
     variable = VARIABLES.get(name)
     if variable is None or not ctx.target.meets(variable.since, variable.until):
         return None
@@ -40,7 +56,7 @@ def too_late(node: cst.CSTNode, name: str, ctx: Context) -> Late | None:
     else:
         event = timeline(ctx.module).before(node, Kind.STARTS)
         reason = "it is read when the backend starts"
-    return None if event is None or is_excused(node, name, ctx) else Late(event, reason)
+    return None if event is None else Late(event, reason)
 
 
 def is_excused(node: cst.CSTNode, variable: str, ctx: Context) -> bool:
@@ -50,7 +66,7 @@ def is_excused(node: cst.CSTNode, variable: str, ctx: Context) -> bool:
         or (_is_of_workers(variable) and ctx.module.fact(starts_data_workers))
         or is_asserted_to_fail(node, ctx)
         or (is_in_test(node, ctx) and not _is_program(ctx) and _is_in_one_test(node, ctx))
-        or any(_configures(call, variable, ctx) for call in ctx.calls_of("jax.config.update"))
+        or _is_configured(variable, ctx)
         or bool(ctx.calls_of("importlib.reload"))
         or any(
             isinstance(ancestor, cst.If) and _mentions_modules(ancestor.test, ctx)
@@ -62,6 +78,10 @@ def is_excused(node: cst.CSTNode, variable: str, ctx: Context) -> bool:
 def _is_of_workers(variable: str) -> bool:
     """Return whether a variable may be meant to keep data workers off the accelerator."""
     return variable.startswith(("JAX_PLATFORM", "CUDA_", "XLA_PYTHON_CLIENT_"))
+
+
+def _is_configured(variable: str, ctx: Context) -> bool:
+    return any(_configures(call, variable, ctx) for call in ctx.calls_of("jax.config.update"))
 
 
 def _configures(call: cst.Call, variable: str, ctx: Context) -> bool:
