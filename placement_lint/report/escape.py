@@ -27,7 +27,7 @@ def escape(text: str) -> str:
 
 def escape_characters(text: str) -> str:
     """Write out every character that is not to be printed as it is on a terminal."""
-    return _UNSAFE.sub(_escaped, text)
+    return text if text.isprintable() else _UNSAFE.sub(_escaped, text)
 
 
 def escape_path(path: str) -> str:

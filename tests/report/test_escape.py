@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 
 import pytest
 
 from placement_lint.report.escape import (
     escape,
+    escape_characters,
     escape_line,
     escape_path,
     inert_json,
@@ -83,6 +85,16 @@ def test_what_programs_read_says_the_same() -> None:
     assert inert_xml("<a b='##vso[c]'/>") == "<a b='&#35;#vso[c]'/>"
     toml = inert_toml('a = "\u202e##[b]"\n')
     assert toml == 'a = "\\U0000202e\\u0023#[b]"\n'
+
+
+def test_no_character_is_shown_that_is_not_to_be_seen() -> None:
+    every = map(chr, range(0x110000))
+    hidden = [char for char in every if unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"}]
+    assert len(hidden) > 2_000
+    assert [char for char in hidden if char in escape_characters(f"a{char}b")] == []
+    assert [
+        char for char in "\xad\u200b\u202e\ufeff\U000e0041" if char in escape_characters(char)
+    ] == []
 
 
 def test_what_nobody_would_read_is_left_out() -> None:

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from placement_lint.findings import Finding
     from placement_lint.syntax.edits import Editor
 
+_WORDS = ("noqa", "placement-lint", "ruff")
+"""In small letters: what silences something has one of these."""
 _NOQA = re.compile(r"#\s*noqa(?::\s?(?P<codes>(?:[A-Z]+[0-9]+[,\s]*)+))?", re.IGNORECASE)
 _FILE_NOQA = re.compile(
     r"#\s*(?:flake8|ruff)\s*[:=]\s*noqa\s*:\s*(?P<codes>(?:[A-Z]+[0-9]+[,\s]*)+)", re.IGNORECASE
@@ -190,6 +192,9 @@ class Suppressions:
         alone = not source.line_text(line)[: column - 1].strip()
         if alone:
             self._comment_lines.add(line)
+        small = text.lower()
+        if not any(word in small for word in _WORDS):
+            return
         for noqa in _NOQA.finditer(text):
             directive = _directive(noqa, start, "codes", _NOQA_CODE, is_noqa=True)
             self._at_end.setdefault(line, []).append(directive)
