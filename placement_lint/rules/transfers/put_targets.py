@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.placement.domain import values
-from placement_lint.placement.domain.devices import differ
+from placement_lint.placement.domain.devices import differ, is_host
 from placement_lint.placement.domain.sharding import Sharding, Spec
 from placement_lint.semantic.enclosing import ancestors_in_function
 from placement_lint.semantic.followed import followed
@@ -41,7 +41,8 @@ _MOST_BINDINGS = 8
 def is_elsewhere(
     target: cst.BaseExpression, made: cst.Call, ctx: Context, there: Context | None = None
 ) -> bool:
-    """Return whether a target surely is not the default device where an array is made.
+    """Return whether a target surely is not the default device where an array is made, and that is
+    not the host: what is made there to be put elsewhere takes no memory of another device.
 
     `there`: the file in which it is made, if that is another one.
     """
@@ -55,8 +56,15 @@ def is_elsewhere(
         is_split = not any(_is_whole(each) for each in held)
         return is_split and there.flow.runs_on_system_default(made)
     devices = [atom.device for atom in held if isinstance(atom, values.TheDevice)]
-    is_device = bool(devices) and len(devices) == len(held)
-    return is_device and differ_from_default(devices, made, there)
+    if not devices or len(devices) != len(held) or _is_made_on_host(made, there):
+        return False
+    return differ_from_default(devices, made, there)
+
+
+def _is_made_on_host(made: cst.Call, ctx: Context) -> bool:
+    """Return whether somebody has an array made on the host: then it is staged there on purpose."""
+    defaults = ctx.flow.default_devices(made)
+    return bool(defaults) and all(map(is_host, defaults))
 
 
 def is_host_sometimes(

@@ -155,11 +155,11 @@ class StagedThroughDefaultDevice(Rule):
     Arrays that are known to have fewer than 65,536 elements, or one for each of what there are few
     (`jnp.zeros((batch_size,))`); scalars; in tests, arrays of fewer
     than 16,777,216 elements or of an unknown size. Arrays made under `jax.default_device` of the
-    same device; devices that may be the default one; functions that JAX traces. Operands that may
-    already be arrays, that are read between being made and being put, or that are made in another
-    block. `jnp.linspace`, `array` and `asarray` with `device=`, which make
-    the array on that device. `jnp.zeros`, `ones` and `full` with a sharding, which make only one
-    part on the default device. A sharding that splits nothing, such as `NamedSharding(mesh,
+    same device, or of the host; devices that may be the default one; functions that JAX traces.
+    Operands that may already be arrays, that are read between being made and being put, or that are
+    made in another block. `jnp.linspace`, `array` and `asarray` with `device=`, which make the
+    array on that device. `jnp.zeros`, `ones` and `full` with a sharding, which make only one part
+    on the default device. A sharding that splits nothing, such as `NamedSharding(mesh,
     PartitionSpec())`: the first device holds the whole array in any case.
 
     ## Verified by
