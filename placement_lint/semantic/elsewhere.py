@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.semantic.object_classes import class_of_object
+from placement_lint.semantic.object_classes import SUPER, class_of_object
 from placement_lint.semantic.program_queries import ANY_KEY, GIVEN_BY_CALL, IN_TABLE
 from placement_lint.semantic.returned import given_by
 from placement_lint.semantic.written_tables import key_of, taken_from
@@ -61,7 +61,10 @@ def method_effects(
     made: cst.BaseExpression, method: str, ctx: FileView, files: int = 1
 ) -> FunctionEffects | None:
     """Return what a method does of an object that a class of another file makes."""
-    owner = class_of_receiver(made, ctx.names)
+    is_super = ctx.is_call(made, SUPER)
+    owner = ctx.tree.around(made, cst.ClassDef) if is_super else class_of_receiver(made, ctx.names)
+    if owner is not None and is_super:
+        return _of_bases(owner, method, ctx, files)
     if owner is not None:
         return _inherited(owner, method, ctx, files)
     cls = class_of_object(made, ctx)
@@ -113,6 +116,10 @@ def _inherited(cls: cst.ClassDef, method: str, ctx: FileView, files: int) -> Fun
     """Return what a method does that a class has from a base of another file."""
     if method in ctx.names.scope(cls.body).bindings:
         return None
+    return _of_bases(cls, method, ctx, files)
+
+
+def _of_bases(cls: cst.ClassDef, method: str, ctx: FileView, files: int) -> FunctionEffects | None:
     for base in cls.bases:
         name = ctx.name(base.value)
         found = None if name is None else _called(f"{name}.{method}", ctx, files)

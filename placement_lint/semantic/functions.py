@@ -9,7 +9,11 @@ import libcst as cst
 
 from placement_lint.semantic.enclosing import runs_only_while_traced
 from placement_lint.semantic.followed import followed
-from placement_lint.semantic.object_classes import called_method, overriding_method
+from placement_lint.semantic.object_classes import (
+    called_method,
+    method_of_super,
+    overriding_method,
+)
 from placement_lint.semantic.returned import only_return
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import function_of, is_as_written, is_static, only_caches
@@ -184,5 +188,6 @@ class _Run:
     def _called(self, node: cst.BaseExpression, *, is_given: bool) -> Function | None:
         """Return the function of the file that is called, or given to what may call it."""
         ctx = self._ctx
-        found = overriding_method(node, self._of, ctx) or function_of(node, ctx.names)
+        found = overriding_method(node, self._of, ctx) or method_of_super(node, ctx)
+        found = found or function_of(node, ctx.names)
         return called_method(node, ctx) if found is None and not is_given else found

@@ -22,7 +22,7 @@ from placement_lint.semantic.elsewhere import effects_of, method_effects
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.semantic.followed import bound_before, followed
 from placement_lint.semantic.functions import made_function, nodes_inside
-from placement_lint.semantic.object_classes import called_method, class_called
+from placement_lint.semantic.object_classes import SUPER, called_method, class_called
 from placement_lint.semantic.program_queries import (
     GIVING,
     EffectOrigin,
@@ -273,7 +273,7 @@ def _derived_loader(call: cst.Call, view: FileView) -> cst.ClassDef | None:
         not isinstance(function, cst.Attribute)
         or function.attr.value != "__init__"
         or not isinstance(function.value, cst.Call)
-        or view.called(function.value) != "builtins.super"
+        or view.called(function.value) != SUPER
     ):
         return None
     return view.tree.around(call, cst.ClassDef)

@@ -10,6 +10,7 @@ from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.semantic.returned import given_by
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import (
+    BARE_BASES,
     PARTIAL,
     class_named,
     class_of_receiver,
@@ -19,6 +20,8 @@ from placement_lint.syntax.definitions import (
 
 if TYPE_CHECKING:
     from placement_lint.semantic.file_view import FileView
+
+SUPER = "builtins.super"
 
 _STEPS = 6
 """Names and attributes that lead to the call that makes an object."""
@@ -138,6 +141,16 @@ def overriding_method(
             return method_of_class(cls, node.attr.value, view.names)
         above = bases[0] if bases else None
     return None
+
+
+def method_of_super(node: cst.BaseExpression, view: FileView) -> cst.FunctionDef | None:
+    """Return the method that `super().name` is, where the first base has it in this file."""
+    if not isinstance(node, cst.Attribute) or not view.is_call(node.value, SUPER):
+        return None
+    cls = view.tree.around(node, cst.ClassDef)
+    bases = () if cls is None else (each.value for each in cls.bases)
+    first = next((each for each in bases if view.name(each) not in BARE_BASES), None)
+    return _method(first, node.attr.value, view)
 
 
 def _method(made: cst.BaseExpression | None, name: str, view: FileView) -> cst.FunctionDef | None:
