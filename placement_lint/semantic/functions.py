@@ -188,6 +188,6 @@ class _Run:
     def _called(self, node: cst.BaseExpression, *, is_given: bool) -> Function | None:
         """Return the function of the file that is called, or given to what may call it."""
         ctx = self._ctx
-        found = overriding_method(node, self._of, ctx) or method_of_super(node, ctx)
-        found = found or function_of(node, ctx.names)
+        own = overriding_method(node, self._of, ctx) or method_of_super(node, ctx)
+        found = own or function_of(node, ctx.names)
         return called_method(node, ctx) if found is None and not is_given else found

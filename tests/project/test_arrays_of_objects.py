@@ -175,12 +175,38 @@ def rebound(state, batches, rows):
     return state
 """
 
+DERIVED = """
+import jax
+
+from data import Growing, Store, step
+
+
+class Reader(Store):
+    def run(self, state, batches):
+        for batch in batches:
+            state = step(state, self.table)  # sent
+            state = step(state, self.noise)  # sent
+            state = step(state, self.few)
+            state = step(state, self.filled)
+            state = step(state, self.replaced)
+            state = step(state, self.given)
+        return state
+
+
+class Renewed(Growing):
+    def run(self, state, batches):
+        for batch in batches:
+            state = step(state, self.noise)
+        return state
+"""
+
 RUN = """
 import functools
 
 import jax
 import numpy as np
 
+import derived
 from loops import (
     Loop, rebound, repeated, repeated_as_it_is_given, repeated_by_default, repeated_for_some,
     repeated_while_it_changes,
@@ -275,6 +301,7 @@ def make_with(store: Store):
 @pytest.mark.parametrize("alone", [True, False])
 def test_what_other_files_hold(tmp_path: Path, code: str, *, alone: bool) -> None:
     files = {"data.py": DATA, "loops.py": LOOPS, "run.py": RUN, "model.py": MODEL}
+    files["derived.py"] = DERIVED
     due = {
         (name, number)
         for name, text in files.items()

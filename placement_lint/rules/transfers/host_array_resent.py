@@ -19,7 +19,7 @@ from placement_lint.rules.transfers.numpy_values import makes_numpy_array, only_
 from placement_lint.rules.transfers.object_arrays import (
     kept_by_module,
     kept_by_object,
-    uses_of_attribute,
+    uses_of_object,
     uses_of_variable,
 )
 from placement_lint.rules.transfers.program_callees import Callee, program_callees
@@ -50,7 +50,8 @@ class HostArrayResent(Rule):
     ## What it does
     Finds a NumPy array that is made before a loop, is never changed, and is passed to a jitted
     function on every iteration of the loop. It is bound to a name, perhaps one of another file, or
-    to an attribute that the class assigns once, of the object or of one that it holds; or it is
+    to an attribute that the class assigns once, or a base of it, of the object or of one that it
+    holds; or it is
     what all calls of the function around pass for a parameter. It may also be a dict of such arrays
     that is written out, or `dict(np.load(path))`. The call may be one of a function or a method of
     the program, of any file, that only hands the array on to a jitted one.
@@ -328,7 +329,7 @@ def _uses(node: cst.CSTNode, ctx: Context) -> Iterator[tuple[cst.CSTNode, Contex
     elif isinstance(node, cst.Name):
         found = ((each, ctx) for each in ctx.names.uses(node.value, ctx.names.scope(node)))
     elif isinstance(node, cst.Attribute):
-        found = uses_of_attribute(node.attr.value, ctx)
+        found = uses_of_object(node, ctx)
     yield from ((each, there) for each, there in found if _is_read(each, there))
 
 
