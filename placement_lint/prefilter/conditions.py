@@ -439,7 +439,7 @@ class Without(Needs):
 
 class AtImport(Needs):
     """The file calls one of these functions outside of function bodies, or in one that it calls
-    there.
+    there, which may be one of another file.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -451,7 +451,7 @@ class AtImport(Needs):
         if not text.jax:
             return False
         mentions = text.mentions
-        if self._is_among(mentions.called_at_import, mentions):
+        if self._is_among(mentions.called_at_import, mentions) or mentions.calls_imported_at_import:
             return True
         return mentions.calls_own_function_at_import and self._is_among(mentions.called, mentions)
 

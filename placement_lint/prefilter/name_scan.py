@@ -10,6 +10,7 @@ import copy
 import functools
 import keyword
 import re
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -56,7 +57,15 @@ _PART_OF_NAME = re.compile(r"[\w.]*")
 _BY_TEXT = ("import_module", "importorskip")
 """Functions that import what a string names."""
 
+_OTHER_PACKAGES = frozenset(sys.stdlib_module_names) | {
+    "absl", "builtins", "chex", "einops", "equinox", "flax", "from", "haiku", "jax", "jaxlib",
+    "jaxtyping", "ml_collections", "numpy", "optax", "orbax", "pytest", "scipy", "tensorflow",
+    "torch", "typing_extensions",
+}  # fmt: skip
+"""What is in them is of no file of the run, or is known by its name."""
+
 _FROM_EXPORTS = (
+    "calls_imported_at_import",
     "_bound",
     "_meant_by_called",
     "_meant_by_loose",
@@ -170,6 +179,16 @@ class Mentions:
             return bool(defined)
         # A decorator may call what it decorates at once.
         return not defined.isdisjoint(_DECORATORS.findall(outside))
+
+    @functools.cached_property
+    def calls_imported_at_import(self) -> bool:
+        """Whether what is called outside of the bodies of functions may be of another file of the
+        run: it comes of an import, and not of Python's own library or a package that is known.
+        """
+        return any(
+            "." in name and name.partition(".")[0] not in _OTHER_PACKAGES
+            for name in self.called_at_import & (self.imported or frozenset())
+        )
 
     def called_in(self, part: str) -> set[str]:
         together = (chain for chain, bracket in set(_CALLED.findall(part)) if bracket)

@@ -421,8 +421,11 @@ class Timeline:
     def _starts(self, node: cst.CSTNode) -> Iterator[Event]:
         """Yield the first start in what is executed of a statement: one finding is enough."""
         for step in self._steps(node):
-            if isinstance(step, Event) and step.kind is Kind.STARTS:
-                yield step
+            done = step
+            if isinstance(step, CallElsewhere):
+                done = next(self._done_elsewhere(step), step)
+            if isinstance(done, Event) and done.kind is Kind.STARTS:
+                yield done
                 return
         if self._depth >= _CALL_DEPTH:
             return

@@ -128,6 +128,22 @@ def test_what_an_import_calls_where_names_are_open() -> None:
     assert not needs.met_by(said(opened + "def f():\n    x.devices()"))
 
 
+@pytest.mark.parametrize(
+    ("text", "met"),
+    [
+        ("from pkg import nodes\nTABLE = nodes.table(3)", True),
+        ("from .nodes import table\nTABLE = table(3)", True),
+        ("from .nodes import table\ndef f(x=table(3)):\n    pass", True),
+        ("from .nodes import table\ndef f():\n    table(3)", False),
+        ("import logging\nlog = logging.getLogger()", False),
+        ("import numpy as np\nTABLE = np.ones(3)", False),
+        ("from .nodes import SIZE\nlarge = str(SIZE)", False),
+    ],
+)
+def test_what_an_import_calls_of_another_file(text: str, met: bool) -> None:
+    assert AtImport(["jax.devices"]).met_by(said(f"import jax\n{text}")) is met
+
+
 def test_the_path_counts_where_it_is_known() -> None:
     needs = Placed(lambda path: path.endswith("_test.py"))
     assert needs.met_by(said(""))

@@ -22,6 +22,7 @@ from placement_lint.rules.commitment.writing import (
     put_back,
     written,
 )
+from placement_lint.rules.devices.queries import is_pinned_to_cpu
 from placement_lint.rules.journey import MADE_HERE, journey
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count, size_text
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_in_test
@@ -60,7 +61,9 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
         name = ""
     often = " each time" if use.in_loop else ""
     arrays = sorted(use.moved, key=lambda array: array.order)
-    if is_asserted_to_fail(node, ctx) or (is_in_test(node, ctx) and _are_small(arrays, ctx)):
+    if is_asserted_to_fail(node, ctx) or (
+        is_in_test(node, ctx) and (is_pinned_to_cpu(ctx.module) or _are_small(arrays, ctx))
+    ):
         return
     origins = _origins(use)
     if all(each.created.module == ctx.flow.module.name for each in origins) and _are_compiled(

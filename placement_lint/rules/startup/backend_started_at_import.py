@@ -28,8 +28,9 @@ class BackendStartedAtImport(Rule):
     ## What it does
     Finds arrays, keys and device queries that run while a module of a package is imported: at the
     top level, in a class body, in a decorator, in the default value of a parameter, or in a
-    function of the module that is called at the top level. There is one finding for each module, at
-    the first of them, with the next ones as related places.
+    function that is called at the top level, also one of another file if the module imports JAX
+    itself. There is one finding for each module, at the first of them, with the next ones as
+    related places.
 
     ## Why is this bad?
     Importing the module, directly or through other packages, starts the backend. JAX then chooses
@@ -115,5 +116,5 @@ class BackendStartedAtImport(Rule):
 def _what(event: Event) -> str:
     """Return what starts the backend, with the function of this file that is called for it."""
     if event.is_direct or not isinstance(event.node, cst.Call):
-        return event.what
-    return f"{event.what}, which {called(event.node)} calls,"
+        return event.where
+    return f"{event.where}, which {called(event.node)} calls,"
