@@ -1,4 +1,4 @@
-"""Methods of Python's containers, by what they do to the container, and what copies one."""
+"""Methods of Python's containers and texts, by what they do, and what copies a container."""
 
 from __future__ import annotations
 
@@ -18,3 +18,5 @@ CHANGING = (
     | {"__delitem__", "__setitem__", "clear", "get_nowait", "pop", "popitem"}
 )
 """All methods that change the container. `get` of a queue does so, but that of a dict does not."""
+TEXT_METHODS = frozenset({"capitalize", "casefold", "lower", "strip", "title", "upper"})
+"""Methods of a text that give a text like it, without an argument."""

@@ -49,5 +49,5 @@ def test_the_libraries_are_those_of_the_tables_and_models() -> None:
     known = {*TABLE, *models_by_name(), *models_of_objects()}
     packages = {name.partition(".")[0] for name in known}
     others = {"numpy", "cloudpickle", "grain", "h5py", "joblib", "torch", *sys.stdlib_module_names}
-    others |= {"ml_collections", "omegaconf", "typing_extensions"}
+    others |= {"attr", "attrs", "ml_collections", "omegaconf", "typing_extensions"}
     assert packages - others == ARRAY_LIBRARIES

@@ -7,7 +7,7 @@ from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
 AtomT = TypeVar("AtomT")
 _WORDS = frozenset({bool, int, str, type(None)})
@@ -59,3 +59,16 @@ def _order_of_parts(thing: object) -> str:
 def in_order(atoms: Collection[AtomT]) -> Collection[AtomT]:
     """Return things in the order of `order_of`, which is not asked of the only one there is."""
     return atoms if len(atoms) < 2 else sorted(atoms, key=order_of)
+
+
+def linearized(orders: list[list[AtomT]]) -> Iterator[AtomT]:
+    """Yield classes in Python's order of resolution (C3), given that of each base and the bases.
+
+    Where there is none Python refuses the class: then in the order in which they are met.
+    """
+    rest = [order for order in orders if order]
+    while rest:
+        later = {place for order in rest for place in order[1:]}
+        first = next((order[0] for order in rest if order[0] not in later), rest[0][0])
+        yield first
+        rest = [left for order in rest if (left := [each for each in order if each != first])]

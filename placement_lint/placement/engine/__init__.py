@@ -15,9 +15,9 @@ is in it. `protocols` and `class_protocols` say what each part needs of the othe
   `closures` (functions that calls give),
   `traced_calls` (what JAX traces), `jit_options`, `super_calls`, `visible_fixtures` and
   `fixture_values` (what pytest passes to tests), `typed_objects`.
-- Classes and objects: `classes`, `abstract_classes`, `metaclasses`, `instantiation`,
-  `objects`, `attribute_dicts`, `collection_classes`, `lifted_classes`, `pytrees` and
-  `pytree_classes`.
+- Classes and objects: `classes`, `abstract_classes`, `metaclasses`, `instantiation`, `objects`,
+  `attribute_dicts`, `attribute_hooks` (what the program does where one is read),
+  `collection_classes`, `lifted_classes`, `pytrees` and `pytree_classes`.
 - The program around: `linking` (names of other modules), `reach` (where placements get to),
   `supposition` (an execution with a fix supposed).
 """

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from placement_lint.placement.domain.keys import Key
     from placement_lint.placement.domain.places import Place
-    from placement_lint.placement.domain.program_values import Instance
+    from placement_lint.placement.domain.program_values import Class, Instance
     from placement_lint.placement.domain.state import State, Variable
     from placement_lint.placement.domain.values import Atom, Container, Value
     from placement_lint.placement.engine.arguments import CallArguments
@@ -47,7 +47,11 @@ class CollectionClassesProtocol(Protocol):
 class MetaclassesProtocol(Protocol):
     """The metaclasses of the program."""
 
-    def maker(self, cls: Place) -> Place | None: ...
+    def method(self, cls: Place, name: str) -> Place | None: ...
+
+    def new(self, metaclass: Place) -> Class | None: ...
+
+    def subclasses(self, cls: Place) -> list[Place]: ...
 
 
 class ClassesProtocol(Protocol):
@@ -68,6 +72,8 @@ class ClassesProtocol(Protocol):
     def variable(self, cls: Place, name: str) -> Variable: ...
 
     def fields(self, cls: Place) -> list[tuple[str, cst.BaseExpression | None]] | None: ...
+
+    def generates_initializer(self, cls: Place) -> bool: ...
 
     def is_namespace(self, instance: Instance) -> bool: ...
 
@@ -98,6 +104,8 @@ class ClassesProtocol(Protocol):
     def library_class(self, cls: Place) -> str | None: ...
 
     def method(self, cls: Place, name: str) -> Place | None: ...
+
+    def named_bases(self, cls: Place) -> list[Place]: ...
 
     def setter(self, cls: Place, name: str) -> Place | None: ...
 

@@ -10,7 +10,8 @@ import libcst as cst
 from placement_lint.jaxmodel.libraries import library_class_named, method_of
 from placement_lint.placement.domain.contents import element_of
 from placement_lint.placement.domain.keys import Member
-from placement_lint.placement.domain.library_values import Optimizer
+from placement_lint.placement.domain.library_values import LibraryFunction, Optimizer
+from placement_lint.placement.domain.ordering import linearized
 from placement_lint.placement.domain.platform_names import PlatformName
 from placement_lint.placement.domain.program_values import Class, External, Function, Instance
 from placement_lint.placement.domain.sharding import Mesh, Sharding, Spec
@@ -42,6 +43,7 @@ from placement_lint.placement.domain.values import (
 )
 from placement_lint.placement.engine.abstract_classes import AbstractClasses
 from placement_lint.placement.engine.arguments import CallArguments, device_or_none
+from placement_lint.placement.engine.attribute_hooks import AttributeHooks
 from placement_lint.placement.engine.collection_classes import CollectionClasses
 from placement_lint.placement.engine.meshes import mesh_attribute
 from placement_lint.placement.engine.metaclasses import Metaclasses
@@ -58,12 +60,14 @@ from placement_lint.placement.facts.decorators import (
     accessor_kind,
     decorator_name,
     generates_initializer,
+    generates_initializers_below,
     is_enumeration,
     is_enumeration_of_strings,
     is_property,
     keeps_signature,
     method_kind,
 )
+from placement_lint.placement.facts.generated_fields import members, own_fields
 from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:
@@ -101,6 +105,7 @@ class Classes:
         self.collections = CollectionClasses(program)
         self.abstract = AbstractClasses(program)
         self.metaclasses = Metaclasses(program)
+        self._hooks = AttributeHooks(program)
         self._bases: dict[Place, list[Place]] = {}
         self._named: dict[Place, list[Place]] = {}
         """The bases that classes name themselves."""
@@ -128,32 +133,41 @@ class Classes:
             level = [cls]
             while level and len(found) < _MAX_BASES:
                 found.update(dict.fromkeys(level))
-                below = (base for place in level for base in self._named_bases(place))
+                below = (base for place in level for base in self.named_bases(place))
                 level = [place for place in dict.fromkeys(below) if place not in found]
             if len(found) < _MAX_BASES:
-                named = self._named_bases(cls)
-                found = dict.fromkeys([cls, *_merged([*map(self.bases, named), named])])
+                named = self.named_bases(cls)
+                found = dict.fromkeys([cls, *linearized([*map(self.bases, named), named])])
             self._bases[cls] = [*found][:_MAX_BASES]
         return self._bases[cls]
 
-    def _named_bases(self, cls: Place) -> list[Place]:
+    def named_bases(self, cls: Place) -> list[Place]:
         """Return the classes that a class names as its bases."""
         found = self._named.get(cls)
         if found is None:
-            module, node = self._program.module_of(cls), self._program.node(cls)
-            held: list[Value] = []
-            state = initial_state()
-            for base in node.bases if isinstance(node, cst.ClassDef) else ():
-                named = self._program.expressions(module).evaluate(_generic(base.value), state)
-                read = (
-                    self._program.linking.loaded(atom, state)
-                    for atom in named
-                    if isinstance(atom, External)
-                )
-                held += [named, *read]
-            found = [atom.place for each in held for atom in each if isinstance(atom, Class)]
-            self._named[cls] = found
+            found = self._named[cls] = self._bases_in(cls, initial_state())
         return found
+
+    def _bases_in(self, cls: Place, state: State) -> list[Place]:
+        module, node = self._program.module_of(cls), self._program.node(cls)
+        held: list[Value] = []
+        for base in node.bases if isinstance(node, cst.ClassDef) else ():
+            named = self._program.expressions(module).evaluate(_generic(base.value), state)
+            read = (
+                self._program.linking.loaded(atom, state)
+                for atom in named
+                if isinstance(atom, External)
+            )
+            held += [named, *read]
+        return [atom.place for each in held for atom in each if isinstance(atom, Class)]
+
+    def _see_bases(self, cls: Place, state: State) -> None:
+        """Note the bases of a class where it is made: what decorates them has been called."""
+        if not self._has_plain_bases(cls):
+            known = self._bases_in(cls, state)
+            if known != self._named.get(cls):
+                self._named[cls] = known
+                self._bases.pop(cls, None)
 
     def method(self, cls: Place, name: str) -> Place | None:
         """Return the method of a class, or of its bases in the program, with a name."""
@@ -166,7 +180,12 @@ class Classes:
         return None
 
     def registered(self, cls: Place, state: State) -> None:
-        """Call the `__init_subclass__` of a base in the program, as Python does for a new class."""
+        """Call the `__init_subclass__` of a base in the program, as Python does for a new class.
+
+        Before that, it calls the functions of its metaclass.
+        """
+        self._see_bases(cls, state)
+        self.metaclasses.made(cls, state)
         module, node = self._program.module_of(cls), self._program.node(cls)
         bases = self.bases(cls)[1:] if isinstance(node, cst.ClassDef) and node.bases else []
         found = (self._methods_of(place).get("__init_subclass__") for place in bases)
@@ -183,15 +202,15 @@ class Classes:
     def _methods_of(self, cls: Place) -> dict[str, Place]:
         if cls not in self._methods:
             module, node = self._program.module_of(cls), self._program.node(cls)
-            members = _members(node) if isinstance(node, cst.ClassDef) else []
+            body = [*members(node)] if isinstance(node, cst.ClassDef) else []
             self._methods[cls] = {
                 child.name.value: module.place(child)
-                for child in members
+                for child in body
                 if isinstance(child, cst.FunctionDef) and not accessor_kind(child)
             }
             self._setters[cls] = {
                 child.name.value: module.place(child)
-                for child in members
+                for child in body
                 if isinstance(child, cst.FunctionDef) and accessor_kind(child) == "setter"
             }
         return self._methods[cls]
@@ -295,7 +314,7 @@ class Classes:
         function = self.method(cls.place, name)
         if function is None:
             held = self.class_variable(cls.place, name, state)
-            return self._library_method(cls, name) if held == UNKNOWN else held
+            return self._of_type(cls, name, state) if held == UNKNOWN else held
         module, node = self._program.module_of(function), self._program.node(function)
         if isinstance(node, cst.FunctionDef):
             kind = method_kind(module, node)
@@ -305,14 +324,30 @@ class Classes:
                     replace(closure, receiver=value(cls)) if kind == "classmethod" else closure
                 )
             if closure is not None:
-                return UNKNOWN
+                return self._hooks.got(closure, NONE, cls.place, name, state) or UNKNOWN
             if kind == "classmethod":
                 return value(Method(function, cls))
             if module.traced.computation(node) is not None:
                 return self._program.linking.defined(module, node)
         return value(Function(function))
 
+    def _of_type(self, cls: Class, name: str, state: State) -> Value:
+        """Return what a class has by a name of its type, or of a library."""
+        by_metaclass = self.metaclasses.attribute(cls, name, state)
+        if by_metaclass is not None:
+            return by_metaclass
+        node = self._program.node(cls.place)
+        if name == "__name__" and isinstance(node, cst.ClassDef):
+            return value(Plain(node.name.value))
+        if name == "__new__" and self.tuple_fields(cls.place) is None:
+            return value(LibraryFunction("builtins.object.__new__"))
+        if name == "__subclasses__":
+            return value(LibraryMethod("builtins.type.__subclasses__", cls))
+        return self._library_method(cls, name)
+
     def _instance_attribute(self, instance: Instance, name: str, state: State) -> Value:
+        if (hooked := self._hooks.by_hook(instance, name, state)) is not None:
+            return hooked
         if name == "__class__" and not self.is_namespace(instance):
             return value(Class(instance.cls))
         key: Variable = (instance, name)
@@ -330,6 +365,8 @@ class Classes:
             described = self._described(instance, name, inherited, state)
             if described is not None:
                 return described
+            if inherited == UNKNOWN and (made := self._hooks.made_property(instance, name, state)):
+                return made
             if inherited == UNKNOWN:
                 inherited = self._library_method(instance, name)
             if inherited == UNKNOWN:
@@ -345,12 +382,9 @@ class Classes:
                 return decorators.call(module, node, held, CallArguments([value(instance)]), state)
             return self._program.functions.call(function, {0: value(instance)}, state, bound=True)
         closure = self._decorated(function, state)
-        if isinstance(closure, Instance):
-            getter = self.method(closure.cls, "__get__")
-            given = (value(closure), value(instance), value(Class(instance.cls)))
-            arguments: dict[int | str, Value] = dict(enumerate(given))
-            if getter is not None:
-                return self._program.functions.call(getter, arguments, state, bound=True)
+        by_descriptor = self._hooks.got(closure, value(instance), instance.cls, name, state)
+        if by_descriptor is not None:
+            return by_descriptor
         if isinstance(closure, Closure) and isinstance(node, cst.FunctionDef):
             receiver = {"staticmethod": NOTHING, "classmethod": value(Class(instance.cls))}.get(
                 method_kind(module, node), value(instance)
@@ -396,11 +430,7 @@ class Classes:
         function = self.method(only.cls, method) if isinstance(only, Instance) else None
         if function is None or not isinstance(only, Instance):
             return None
-        named = self.method(only.cls, "__set_name__")
-        if named is not None:
-            given = (held, value(Class(instance.cls)), value(Plain(text=name)))
-            arguments: dict[int | str, Value] = dict(enumerate(given))
-            self._program.functions.call(named, arguments, state, bound=True)
+        self._hooks.name(only, instance.cls, name, state)
         return function
 
     def _described(
@@ -568,7 +598,7 @@ class Classes:
             return False
         bases = (module.names.qualified(_generic(base.value)) for base in node.bases)
         others = [name for name in bases if name not in _PLAIN_BASES]
-        return len(others) == len(self._named_bases(cls)) and (
+        return len(others) == len(self.named_bases(cls)) and (
             "__subclasshook__" not in self._methods_of(cls)
         )
 
@@ -614,18 +644,24 @@ class Classes:
         found: dict[str, cst.BaseExpression | None] = {}
         generated = False
         for place in reversed(self.bases(cls)):
-            module, node = self._program.module_of(place), self._program.node(place)
-            if not isinstance(node, cst.ClassDef) or not generates_initializer(module, node):
-                continue
-            generated = True
-            for child in _members(node):
-                if (
-                    isinstance(child, cst.AnnAssign)
-                    and isinstance(child.target, cst.Name)
-                    and not _is_class_variable(module, child.annotation.annotation)
-                ):
-                    found[child.target.value] = child.value
+            node = self._program.node(place)
+            if isinstance(node, cst.ClassDef) and self.generates_initializer(place):
+                generated = True
+                found.update(own_fields(self._program.module_of(place), node))
         return list(found.items()) if generated else None
+
+    def generates_initializer(self, cls: Place) -> bool:
+        """Return whether a class gets its `__init__` from its annotated fields."""
+        module, node = self._program.module_of(cls), self._program.node(cls)
+        if not isinstance(node, cst.ClassDef):
+            return False
+        if generates_initializer(module, node):
+            return True
+        above = ((self._program.module_of(p), self._program.node(p)) for p in self.bases(cls))
+        return any(
+            isinstance(base, cst.ClassDef) and generates_initializers_below(there, base)
+            for there, base in above
+        )
 
 
 def _generic(base: cst.BaseExpression) -> cst.BaseExpression:
@@ -654,29 +690,3 @@ def _bound(held: Value, instance: Instance, *, is_field: bool) -> Value:
         else:
             bound.add(atom)
     return frozenset(bound)
-
-
-def _members(node: cst.ClassDef) -> list[cst.CSTNode]:
-    found: list[cst.CSTNode] = []
-    for child in node.body.body:
-        found += child.body if isinstance(child, cst.SimpleStatementLine) else [child]
-    return found
-
-
-def _is_class_variable(module: Module, annotation: cst.BaseExpression) -> bool:
-    """Return whether an annotation is `ClassVar[…]`."""
-    node = annotation.value if isinstance(annotation, cst.Subscript) else annotation
-    return module.names.qualified(node) == "typing.ClassVar"
-
-
-def _merged(orders: list[list[Place]]) -> Iterator[Place]:
-    """Yield classes in Python's order of resolution (C3), given that of each base and the bases.
-
-    Where there is none Python refuses the class: then in the order in which they are met.
-    """
-    rest = [order for order in orders if order]
-    while rest:
-        later = {place for order in rest for place in order[1:]}
-        first = next((order[0] for order in rest if order[0] not in later), rest[0][0])
-        yield first
-        rest = [left for order in rest if (left := [each for each in order if each != first])]

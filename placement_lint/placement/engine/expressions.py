@@ -418,8 +418,12 @@ class Expressions:
                 or linking.reexports_module(self.module, owner)
             ):
                 return linking.imported(self.module, qualified, state)
-        held = self.evaluate(node.value, state)
         name = node.attr.value
+        if isinstance(node.value, cst.Call) and (
+            self.names.qualified(node.value.func) == "builtins.super"
+        ):
+            return self.calls.objects.super_attribute(node.value, name, state)
+        held = self.evaluate(node.value, state)
         found: set[Atom] = set()
         if any(isinstance(atom, Array) for atom in held):
             if name in transfer.COMPUTING_ATTRIBUTES:

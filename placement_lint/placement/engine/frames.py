@@ -34,6 +34,8 @@ class Frame:
     """The scopes, by id, of the function and of what is defined in it."""
     around: int
     """How many blocks are around its body."""
+    bindings: dict[str, Value] = field(default_factory=dict)
+    """What its parameters hold."""
     builds: Atom | None = None
     """The object of which it is the initializer: others see it once that is left."""
     reads: dict[Variable, Value | None] = field(default_factory=dict)

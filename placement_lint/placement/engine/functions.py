@@ -281,7 +281,12 @@ class Functions:
         self._bind_locals(module, scope, bindings, inner)
         own = _scopes_inside(module, node)
         frame = Frame(
-            place, Variables(entered), own, len(inner.blocks), _object_made(node, bindings)
+            place,
+            Variables(entered),
+            own,
+            len(inner.blocks),
+            bindings,
+            _object_made(node, bindings),
         )
         self._program.reach.enter(frame, bindings, state)
         frame.touches |= is_decorated
@@ -359,6 +364,7 @@ class Functions:
     ) -> State | None:
         """Execute a body; give the state in which its caller goes on."""
         self._frames.append(frame)
+        is_nested = frame.place in self._program.now.running
         self._program.now.running.add(frame.place)
         self._program.now.executed.add(frame.place)
         try:
@@ -369,7 +375,8 @@ class Functions:
             end = statements.function_body(node, state, frame)
             return statements.raised() if end is None else end
         finally:
-            self._program.now.running.discard(frame.place)
+            if not is_nested:
+                self._program.now.running.discard(frame.place)
             self._frames.pop()
 
     def _bind_locals(

@@ -25,6 +25,16 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.arguments import CallArguments, sort_arguments
+from placement_lint.placement.facts.generated_fields import (
+    FIELDS,
+    converter,
+    default_method,
+    is_model,
+    is_not_passed,
+    last_step,
+    may_change_fields,
+    only_initial,
+)
 from placement_lint.syntax.calls import Arguments
 
 if TYPE_CHECKING:
@@ -52,6 +62,22 @@ class Instantiation:
                 held = self.on.program.functions.consumed(held, state)
             given.append((argument, held))
         return sort_arguments(given)
+
+    def called_class(
+        self, node: cst.CSTNode, cls: Place, passed: CallArguments, state: State
+    ) -> Value:
+        """Call a class, by its metaclass if that says what a call does."""
+        classes = self.on.program.classes
+        function = classes.metaclasses.method(cls, "__call__")
+        if function is None:
+            return self._instantiated(node, cls, passed, state)
+        given = self._method_called(function, value(Class(cls)), passed, state, node)
+        # What is kept for each of several classes: a class gives its own objects.
+        own = frozenset(
+            atom for atom in given if isinstance(atom, Instance) and cls in classes.bases(atom.cls)
+        )
+        others = frozenset(atom for atom in given - own if not isinstance(atom, Instance))
+        return own | others if own else given
 
     def _instantiated(
         self, node: cst.CSTNode, cls: Place, passed: CallArguments, state: State
@@ -113,6 +139,10 @@ class Instantiation:
             if not isinstance(atom, Class) or program.classes.library_class(atom.place):
                 found.add(ANYTHING)
                 continue
+            made_now = program.classes.metaclasses.new(atom.place)
+            if made_now is not None:
+                found.add(made_now)
+                continue
             instance = Instance(atom.place, self.on.module.place(node), nth=program.nth)
             program.objects.made(instance)
             program.classes.collections.make(instance, state, again=self.on.repeats)
@@ -168,13 +198,54 @@ class Instantiation:
         self, instance: Instance, fields: Fields, passed: CallArguments, state: State
     ) -> None:
         program = self.on.program
-        for name, given in self._fields(instance.cls, fields, passed, state).items():
+        made_by = self._generated(instance.cls)
+        found = self._fields(instance.cls, fields, passed, state)
+        if any(map(self._may_change_fields, program.classes.bases(instance.cls))):
+            found = dict.fromkeys(found, UNKNOWN)
+        for name, given in found.items():
             held = program.containers.owned(given, instance, again=self.on.repeats)
             program.bind((instance, name), held, state)
             program.objects.named_attribute(instance, name)
-        after = program.classes.method(instance.cls, "__post_init__")
-        if after is not None:
-            self._method_called(after, value(instance), CallArguments([]), state)
+        self._set_by_methods(instance, fields, passed, state)
+        after = made_by and program.classes.method(instance.cls, last_step(made_by))
+        if after:
+            initial = [name for each in reversed(made_by) for name in only_initial(*each)]
+            given_once = CallArguments([found.get(name, UNKNOWN) for name in initial])
+            self._method_called(after, value(instance), given_once, state)
+
+    def _generated(self, cls: Place) -> list[tuple[Module, cst.ClassDef]]:
+        """Return a class and its bases, as far as their initializers are generated."""
+        program = self.on.program
+        return [
+            (program.module_of(place), node)
+            for place in program.classes.bases(cls)
+            if program.classes.generates_initializer(place)
+            and isinstance(node := program.node(place), cst.ClassDef)
+        ]
+
+    def _may_change_fields(self, cls: Place) -> bool:
+        node = self.on.program.node(cls)
+        module = self.on.program.module_of(cls)
+        return isinstance(node, cst.ClassDef) and may_change_fields(module, node)
+
+    def _set_by_methods(
+        self, instance: Instance, fields: Fields, passed: CallArguments, state: State
+    ) -> None:
+        """Set the fields that nobody passes and whose defaults methods give: `@name.default`."""
+        program = self.on.program
+        if passed.rest is not None or passed.more is not None:
+            return
+        for name, default in fields[len(passed.positional) :]:
+            if not isinstance(default, cst.Call) or _passed_as(name, passed) is not None:
+                continue
+            for place in program.classes.bases(instance.cls):
+                module, node = program.module_of(place), program.node(place)
+                method = default_method(node, name) if isinstance(node, cst.ClassDef) else None
+                if method is not None:
+                    function, given = module.place(method), CallArguments([])
+                    held = self._method_called(function, value(instance), given, state)
+                    program.bind((instance, name), held, state)
+                    break
 
     def _fields(
         self, cls: Place | None, fields: Fields, passed: CallArguments, state: State
@@ -182,12 +253,13 @@ class Instantiation:
         found: dict[str, Value] = {}
         position = -1
         for name, default in fields:
-            if self._is_not_passed(cls, default):
+            if self._is_not_passed(cls, name, default):
                 found[name] = self._field_default(cls, default, state)
                 continue
             position += 1
-            if name in passed.keywords:
-                held = passed.keywords[name]
+            by_name = _passed_as(name, passed)
+            if by_name is not None:
+                held = by_name
             elif position < len(passed.positional):
                 held = passed.positional[position]
             elif passed.rest is not None or passed.more is not None:
@@ -197,20 +269,33 @@ class Instantiation:
                 held = join(*given)
             else:
                 held = self._field_default(cls, default, state)
-            found[name] = held
+            found[name] = self._converted(cls, default, held, state)
         return found
 
-    def _is_not_passed(self, cls: Place | None, default: cst.BaseExpression | None) -> bool:
-        """Return whether a field is no argument: `field(init=False)`."""
-        if cls is None or not isinstance(default, cst.Call):
+    def _converted(
+        self, cls: Place | None, default: cst.BaseExpression | None, held: Value, state: State
+    ) -> Value:
+        """Return what a field holds that is converted: `field(converter=…)`."""
+        if cls is None or default is None:
+            return held
+        there = self.on.program.expressions(self._module_of(cls, default))
+        by = converter(there.module, default)
+        if by is None:
+            return held
+        given = CallArguments([held])
+        name = there.names.qualified(by)
+        if name is not None and name.startswith(_LIBRARIES):
+            return there.calls.with_given(default, name, given, state)
+        return there.calls.objects.called_with(by, there.evaluate(by, state), given, state)
+
+    def _is_not_passed(
+        self, cls: Place | None, name: str, default: cst.BaseExpression | None
+    ) -> bool:
+        if cls is None:
             return False
-        names = self._module_of(cls, default).names
-        init = Arguments(default).get(None, "init")
-        return (
-            names.qualified(default.func) in _FIELDS
-            and isinstance(init, cst.Name)
-            and init.value == "False"
-        )
+        if name.startswith("_") and any(is_model(*each) for each in self._generated(cls)):
+            return True
+        return default is not None and is_not_passed(self._module_of(cls, default), default)
 
     def _module_of(self, cls: Place, default: cst.BaseExpression) -> Module:
         """Return the file in which the default of a field is written: that of a base, perhaps."""
@@ -230,7 +315,7 @@ class Instantiation:
         if _is_constant(default):
             return there.evaluate(default, state)
         name = there.names.qualified(default.func) if isinstance(default, cst.Call) else None
-        if not isinstance(default, cst.Call) or name not in {*_FIELDS, *_FACTORIES}:
+        if not isinstance(default, cst.Call) or name not in {*FIELDS, *_FACTORIES}:
             # One for all objects: what the class's body found.
             return there.record.values.get(there.index(default), UNKNOWN)
         arguments = Arguments(default)
@@ -298,10 +383,8 @@ class Instantiation:
         return None if method is None else LibraryMethod(method, instance)
 
 
-_FIELDS = frozenset({
-    "attr.field", "attr.ib", "attrs.field", "dataclasses.field", "equinox.field",
-    "flax.struct.field",
-})  # fmt: skip
+_LIBRARIES = ("builtins.", "jax.", "numpy.")
+"""Converters of fields that are evaluated as calls are."""
 _FACTORIES = frozenset({"attr.Factory", "attrs.Factory"})
 """What a default is that a call makes for each object."""
 _EMPTY: dict[str, Mapping | Sequence] = {
@@ -313,6 +396,12 @@ _LISTS = {
     "jax.devices": DeviceList(None),
     "jax.local_devices": DeviceList(None, is_local=True),
 }
+
+
+def _passed_as(name: str, passed: CallArguments) -> Value | None:
+    """Return what is passed for a field by its name; attrs drops the underscores before that."""
+    held = passed.keywords.get(name)
+    return passed.keywords.get(name.lstrip("_")) if held is None else held
 
 
 def _is_constant(node: cst.BaseExpression) -> bool:

@@ -9,7 +9,7 @@ import libcst as cst
 from placement_lint.placement.domain.containers import anonymous, forget, loosened, sites
 from placement_lint.placement.domain.contents import arrays, is_data, is_placed, leaves_of
 from placement_lint.placement.domain.mesh_contexts import ANY_MESHES
-from placement_lint.placement.domain.program_values import Instance
+from placement_lint.placement.domain.program_values import Function, Instance
 from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.state import (
     ANY_DEVICE,
@@ -24,8 +24,10 @@ from placement_lint.placement.domain.values import (
     UNKNOWN,
     AnyTree,
     Array,
+    Closure,
     Container,
     Host,
+    Method,
     Value,
     join,
     sole,
@@ -59,9 +61,15 @@ _MAX_REPETITIONS = 3
 """How often a function is executed again for what it gave to the calls from inside of itself."""
 _MAX_FORGOTTEN = 64
 """Functions by way of which others call themselves that are executed once more for these."""
+_MAX_NESTED = 3
+"""Executions of one function inside of one another, each for an object or a function of its own."""
 _MAX_RECURSIONS = 64
 """How often a function is executed again for what it calls itself with. A list that grows in such
 a call makes each call new, and two calls in one body twice as many: there would be no end."""
+
+
+_SUBJECTS = (Closure, Function, Instance, Method)
+"""What a call may be for: an object whose method is called, or a function that is passed."""
 
 
 class Memo:
@@ -81,9 +89,10 @@ class Memo:
 
         What such an inner call gives is unknown, and so is what it does to its arguments, where no
         placed array comes of it: else the function is executed once more, for what these give.
+        For another object or function it is executed at once: the method of a part, say.
         """
         now = self._program.now
-        if place in now.running:
+        if place in now.running and not self._is_for_another(place, bindings):
             now.recursed.setdefault(place, []).append((bindings, state.copy()))
             between = now.recursed_through.setdefault(place, {})
             for around in reversed(self._program.functions.frames):
@@ -136,6 +145,17 @@ class Memo:
         if frame is not None:
             frame.made.update(site for site in sites(renamed) if site[0] == call)
         return renamed
+
+    def _is_for_another(self, place: Place, bindings: dict[str, Value]) -> bool:
+        """Return whether a call is for an object or a function that no call around it is for."""
+        if place in self._program.now.repeated:
+            return False
+        around = [each for each in self._program.functions.frames if each.place == place]
+        return 0 < len(around) < _MAX_NESTED and any(
+            isinstance(only := sole(held), _SUBJECTS)
+            and all(sole(each.bindings.get(name, UNKNOWN)) not in {None, only} for each in around)
+            for name, held in bindings.items()
+        )
 
     def _recursed(self, place: Place) -> list[Execution]:
         """Execute a function for what it calls itself with, and return these executions."""

@@ -183,10 +183,7 @@ class ObjectCalls(SuperCalls):
         if isinstance(atom, LibraryFunction):
             return self.on.calls.with_given(node, atom.name, passed, state)
         if isinstance(atom, Class):
-            maker = program.classes.metaclasses.maker(atom.place)
-            if maker is not None:
-                return self._method_called(maker, value(atom), passed, state, node)
-            return self._instantiated(node, atom.place, passed, state)
+            return self.called_class(node, atom.place, passed, state)
         if isinstance(atom, NamedTupleType):
             fields: Fields = [(name, None) for name in atom.names]
             return self.named_tuple(None, fields, with_defaults(atom, passed), state)

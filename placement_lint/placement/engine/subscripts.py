@@ -47,6 +47,7 @@ from placement_lint.placement.engine.pytrees import without_variables
 from placement_lint.placement.facts.annotations import is_bound_as_text
 from placement_lint.placement.facts.array_indices import is_of_array
 from placement_lint.syntax.calls import integer_value
+from placement_lint.syntax.collection_methods import TEXT_METHODS
 from placement_lint.syntax.definitions import is_key, texts_of
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.tree import children
@@ -65,6 +66,15 @@ _ORDERS = frozenset({"arange", "permutation"})
 """What makes an index for each item: of NumPy, of a generator of random numbers, of JAX."""
 
 
+_TEXTS = (
+    cst.Attribute,
+    cst.BooleanOperation,
+    cst.ConcatenatedString,
+    cst.IfExp,
+    cst.Name,
+    cst.SimpleString,
+)
+"""What an index may be that is a text."""
 _GIVING_ITEMS = frozenset({"__call__", "__getitem__", "__next__", "get", "get_item"})
 """Methods that give one item by its key."""
 
@@ -426,9 +436,19 @@ class Subscripts:
         if len(node.slice) != 1 or not isinstance(node.slice[0].slice, cst.Index):
             return None
         index = node.slice[0].slice.value
-        if isinstance(index, cst.Name | cst.Attribute | cst.SimpleString | cst.ConcatenatedString):
+        if isinstance(index, _TEXTS) or _is_text_method(index):
             return self.key(index, self.on.evaluate(index, state))
         return integer_value(index)
+
+
+def _is_text_method(index: cst.BaseExpression) -> bool:
+    """Return whether an index is a text in other letters: `table[name.lower()]`."""
+    return (
+        isinstance(index, cst.Call)
+        and not index.args
+        and isinstance(index.func, cst.Attribute)
+        and index.func.attr.value in TEXT_METHODS
+    )
 
 
 def _items_of_rows(rows: Value) -> Value:

@@ -15,18 +15,20 @@ from placement_lint.placement.domain.values import (
     NOTHING,
     UNKNOWN,
     LibraryMethod,
+    Method,
     Plain,
     Value,
     join,
     sole,
 )
+from placement_lint.placement.engine.arguments import CallArguments
 from placement_lint.placement.engine.instantiation import Instantiation
+from placement_lint.placement.facts.decorators import is_property
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.state import State
     from placement_lint.placement.domain.values import Atom
-    from placement_lint.placement.engine.arguments import CallArguments
 
 
 _Way: TypeAlias = "tuple[Value, list[Place]]"
@@ -65,6 +67,11 @@ class SuperCalls(Instantiation):
             made = self.instances(node, known, passed, state)
             if made is not None:
                 return made
+        if method is None and name == "__getattribute__" and len(passed.positional) == 1:
+            key = sole(passed.positional[0])
+            asked = key.text if isinstance(key, Plain) else None
+            classes = self.on.program.classes
+            return UNKNOWN if asked is None else classes.attribute(known, asked, state)
         if method is None:
             return self._library_super(node, name, known, passed, state)
         if not known:
@@ -72,6 +79,23 @@ class SuperCalls(Instantiation):
         # Once for all of them: each of the methods in a row would otherwise double the calls.
         found = self._method_called(method, known, passed, state)
         return found if known == receivers else found | UNKNOWN
+
+    def super_attribute(self, node: cst.Call, name: str, state: State) -> Value:
+        """Read `super().name`: a property, or a method that is bound to the same object."""
+        program = self.on.program
+        found: list[Value] = []
+        for receivers, after in self._ways(node, name, state):
+            method = self._first_method(after, name)
+            known = {atom for atom in receivers if isinstance(atom, Instance)}
+            if method is None or known != receivers or not known:
+                return UNKNOWN
+            module, function = program.module_of(method), program.node(method)
+            if isinstance(function, cst.FunctionDef) and is_property(module, function):
+                given = CallArguments([])
+                found.append(self._method_called(method, frozenset(known), given, state))
+            else:
+                found.append(frozenset(Method(method, atom) for atom in known))
+        return join(*found) if found else UNKNOWN
 
     def _ways(self, node: cst.Call, name: str, state: State) -> list[_Way]:
         """Return the objects of `super().name`, by which classes have their next method.

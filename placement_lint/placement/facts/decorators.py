@@ -21,11 +21,14 @@ _TRANSPARENT_DECORATORS = frozenset({
 _WITHOUT_END = ("contextlib.", "jax.")
 """Contexts of these do nothing at their end that is followed."""
 _DATACLASSES = frozenset({
-    "chex.dataclass", "dataclasses.dataclass", "flax.struct.dataclass", "attr.s", "attrs.define",
-    "attrs.frozen", "tree_math.struct",
+    "attr.attributes", "attr.attrs", "attr.dataclass", "attr.define", "attr.frozen",
+    "attr.mutable", "attr.s", "attrs.define", "attrs.frozen", "attrs.mutable", "chex.dataclass",
+    "dataclasses.dataclass", "flax.struct.dataclass", "pydantic.dataclasses.dataclass",
+    "tree_math.struct",
 })  # fmt: skip
 _DATACLASS_BASES = frozenset({
-    "equinox.Module", "typing.NamedTuple", "flax.struct.PyTreeNode", "flax.linen.Module",
+    "equinox.Module", "flax.linen.Module", "flax.struct.PyTreeNode", "pydantic.BaseModel",
+    "typing.NamedTuple",
 })  # fmt: skip
 
 
@@ -145,6 +148,12 @@ def generates_initializer(module: Module, node: cst.ClassDef) -> bool:
     return any(
         decorator_name(module, decorator) in _DATACLASSES for decorator in node.decorators
     ) or any(module.names.qualified(base.value) in _DATACLASS_BASES for base in node.bases)
+
+
+def generates_initializers_below(module: Module, node: cst.ClassDef) -> bool:
+    """Return whether each class that derives from a class gets its `__init__` from its fields."""
+    names = {module.names.qualified(base.value) for base in node.bases} - {"typing.NamedTuple"}
+    return not names.isdisjoint(_DATACLASS_BASES)
 
 
 def is_enumeration(module: Module, node: cst.ClassDef) -> bool:

@@ -54,7 +54,7 @@ from placement_lint.placement.overlays.jax_sharding import (
     devices_reshaped,
     saw_bound_specs,
 )
-from placement_lint.placement.overlays.registry import LibraryCall, models
+from placement_lint.placement.overlays.registry import LibraryCall, ObjectCall, models, objects
 from placement_lint.syntax.calls import text_at_end
 from placement_lint.syntax.collection_methods import COPYING
 
@@ -513,7 +513,17 @@ def deque(call: LibraryCall) -> Value:
     return value(Sequence(None, call.iterated(first, operands[0])))
 
 
-@models("builtins.getattr")
+@objects("builtins.type.__subclasses__")
+def subclasses(call: ObjectCall) -> Value:
+    """`cls.__subclasses__()`: the classes of the program that derive from one."""
+    operands = call.operands
+    cls = call.receiver or (sole(operands[0][1]) if operands else None)
+    found = call.program.classes.metaclasses.subclasses(cls.place) if isinstance(cls, Class) else []
+    items = tuple(value(Class(place)) for place in found)
+    return value(Sequence(items, join(*items))) if items else UNKNOWN
+
+
+@models("builtins.getattr", "builtins.object.__getattribute__")
 def getattr_(call: LibraryCall) -> Value:
     operands = call.values()
     name = _text_of(operands)

@@ -77,6 +77,7 @@ from placement_lint.placement.overlays.tree_methods import (
     walks_down,
 )
 from placement_lint.syntax.calls import Arguments, updated_array
+from placement_lint.syntax.collection_methods import TEXT_METHODS
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -255,6 +256,10 @@ class MethodCalls:
             return UNKNOWN
         if isinstance(atom, Plain) and atom.text is not None and name == "split":
             return words_of(atom.text, operands, self.on.targets.made(node))
+        if name in TEXT_METHODS and isinstance(atom, Plain) and atom.text is not None:
+            if operands:
+                return PLAIN
+            return value(Plain(getattr(atom.text, name)()))
         if isinstance(atom, Host) and atom.is_tensor:
             return tensor_method(node, name)
         if isinstance(atom, Host):

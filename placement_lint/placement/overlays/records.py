@@ -74,7 +74,7 @@ def transformation(call: LibraryCall) -> Value:
     return call.on.calls.objects.named_tuple(None, fields, passed, call.state)
 
 
-@models("dataclasses.replace")
+@models("attr.evolve", "attrs.evolve", "dataclasses.replace")
 def replaced(call: LibraryCall) -> Value:
     """`dataclasses.replace(x, name=value)`: another object, with some fields changed."""
     passed = call.passed()

@@ -137,10 +137,12 @@ def report_possible_uses(kind: UseKind, ctx: Context, action: str) -> None:
 
 
 def _condition(origins: list[ArrayOrigin], ctx: Context) -> str:
-    """Return under which condition arrays were made there, where all are made by one choice."""
+    """Return under which condition arrays were made there, where all are made by choices."""
     choices = {origin.device for origin in origins if origin.is_chosen}
-    if len(choices) != 1 or not all(origin.is_chosen for origin in origins):
+    if not choices or not all(origin.is_chosen for origin in origins):
         return ""
+    if len(choices) > 1:
+        return " on one way"
     (place,) = choices
     choice, there = ctx.node_at(place) or (None, ctx)
     if not isinstance(choice, cst.If | cst.IfExp):
