@@ -81,13 +81,16 @@ class ItemsInLoops:
 def _rebound(use: Use, ctx: Context) -> set[Array]:
     """Return the arrays from outside of a loop whose name is bound to something else in it.
 
-    Or the name of the tree that they are of: `s` of `s["w"]` and `s.w`.
+    Or the name of the tree that they are of: `s` of `s["w"]` and `s.w`. A loop that binds the name
+    itself, `for x in arrays: x = f(x)`, goes on with the next array, wherever that is.
     """
     names = set(_names(ctx.tree.nodes[use.node]))
     if use.always or not names:
         return set()
     found: set[Array] = set()
     for loop in loops_around(ctx.tree.nodes[use.node], ctx):
+        if isinstance(loop, cst.For) and names & {*map(dotted, elements_of([loop.target]))}:
+            break
         stored = [ctx.flow.value(bound) for name in names for bound in _stored_in(loop, name, ctx)]
         if stored and not any(map(_has_other, stored)):
             inside = {array for array in use.moved if is_made_in(array, loop, ctx)}

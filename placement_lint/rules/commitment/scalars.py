@@ -22,7 +22,10 @@ _REDUCING = frozenset(
 _REDUCING_FUNCTIONS = frozenset({
     *(f"jax.numpy.{name}" for name in _REDUCING),
     "jax.nn.logsumexp", "jax.numpy.linalg.norm", "jax.scipy.special.logsumexp",
-    "optax.global_norm", "optax.tree_utils.tree_l2_norm",
+    "optax.global_norm",
+    *(f"optax.tree.{name}" for name in ("allclose", "max", "min", "norm", "sum")),
+    *(f"optax.tree_utils.tree_{name}" for name in ("allclose", "l1_norm", "l2_norm", "linf_norm")),
+    *(f"optax.tree_utils.tree_{name}" for name in ("max", "min", "norm", "sum")),
 })  # fmt: skip
 _TO_NUMBERS = frozenset({
     "builtins.bool", "builtins.complex", "builtins.float", "builtins.int", "builtins.range",
@@ -80,23 +83,43 @@ def is_made_as_number(array: Array, ctx: Context) -> bool:
     return made is not None and _is_number(*made)
 
 
-def _is_number(node: cst.CSTNode, ctx: Context, depth: int = _MAX_DEPTH) -> bool:
+def _is_number(
+    node: cst.CSTNode,
+    ctx: Context,
+    depth: int = _MAX_DEPTH,
+    above: frozenset[cst.CSTNode] = frozenset(),
+) -> bool:
+    """Return whether an expression is a number, or an array of one element.
+
+    `above`: the expressions that are numbers if this is one, as a total is of the one before it.
+    """
     if depth == 0 or not isinstance(node, cst.BaseExpression):
         return False
     node = followed(node, ctx)
+    if node in above:
+        return True
     if isinstance(node, cst.BinaryOperation):
-        return _is_elementwise(node) and all(
-            _is_number(side, ctx, depth - 1) for side in (node.left, node.right)
-        )
-    if isinstance(node, cst.UnaryOperation):
-        return _is_number(node.expression, ctx, depth - 1)
-    if isinstance(node, cst.Comparison):
-        sides = (node.left, *(target.comparator for target in node.comparisons))
-        return all(_is_number(side, ctx, depth - 1) for side in sides)
-    if isinstance(node, cst.Call):
+        sides = [node.left, node.right] if _is_elementwise(node) else []
+    elif isinstance(node, cst.UnaryOperation):
+        sides = [node.expression]
+    elif isinstance(node, cst.Comparison):
+        sides = [node.left, *(target.comparator for target in node.comparisons)]
+    elif isinstance(node, cst.Call):
         return _reduces(node, ctx)
-    held = ctx.flow.value(node)
-    return bool(held) and all(isinstance(atom, values.Plain) for atom in held)
+    else:
+        held = ctx.flow.value(node)
+        above |= {node}
+        return bool(held) and all(_is_one(atom, ctx, depth - 1, above) for atom in held)
+    above |= {node}
+    return bool(sides) and all(_is_number(side, ctx, depth - 1, above) for side in sides)
+
+
+def _is_one(atom: values.Atom, ctx: Context, depth: int, above: frozenset[cst.CSTNode]) -> bool:
+    """Return whether one thing that a name may be is a number."""
+    if not isinstance(atom, values.Array):
+        return isinstance(atom, values.Plain)
+    made = ctx.node_at(None if atom.origin is None else atom.origin.created)
+    return made is not None and _is_number(*made, depth, above)
 
 
 def _reduces(call: cst.Call, ctx: Context) -> bool:

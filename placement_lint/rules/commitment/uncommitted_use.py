@@ -12,6 +12,7 @@ import libcst as cst
 from placement_lint.findings import Applicability, Confidence
 from placement_lint.jaxmodel.tracing import COMPILING
 from placement_lint.placement.domain.record import UseKind
+from placement_lint.placement.domain.values import AnyTree
 from placement_lint.rules.base import FixPlan
 from placement_lint.rules.commitment.writing import (
     Around,
@@ -57,7 +58,7 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
     what = f"`{name}`" if name else "this array"
     around = ctx.parent(node)
     if isinstance(around, cst.Call) and around.func is node:
-        what = f"what `functools.partial` bound for `{name}`" if name else "an argument bound here"
+        what = _what_is_bound(node, name, ctx)
         name = ""
     often = " each time" if use.in_loop else ""
     arrays = sorted(use.moved, key=lambda array: array.order)
@@ -81,6 +82,13 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
         fix=None if use.is_from_outside else lambda: _commit(arrays, ctx),
         advice=_advice(name or "x", devices[0], indexed=use.kind is UseKind.INDEXED),
     )
+
+
+def _what_is_bound(called: cst.CSTNode, name: str, ctx: Context) -> str:
+    """Return what the arrays are called that belong to what is called."""
+    if any(isinstance(atom, AnyTree) for atom in ctx.flow.value(called)):
+        return f"what `{name}` holds" if name else "what this holds"
+    return f"what `functools.partial` bound for `{name}`" if name else "an argument bound here"
 
 
 def _are_compiled(nodes: Iterable[cst.CSTNode], ctx: Context) -> bool:
