@@ -141,6 +141,10 @@ class Library:
     """Its classes, with the names of the methods of which there are models."""
     aliases: dict[str, str] = field(default_factory=dict)
     """Other names of these classes."""
+    array_attributes: dict[str, dict[str, str]] = field(default_factory=dict)
+    """By class, the attributes that are an array, each with the class of what holds it, or ""."""
+    without_others: frozenset[str] = frozenset()
+    """The classes of which no other attribute is an array."""
     taking_apart: frozenset[str] = frozenset()
     """Functions that give the arrays of an object, or others, of which the program then makes
     another one."""

@@ -41,6 +41,24 @@ def method_of(cls: str, name: str) -> str | None:
     return f"{cls}.{name}" if name in _classes().get(cls, ()) else None
 
 
+@functools.cache
+def _array_attributes() -> dict[str, dict[str, str]]:
+    return {name: held for each in libraries() for name, held in each.array_attributes.items()}
+
+
+def array_attribute_of(cls: str, name: str) -> str | None:
+    """Return the class of what holds the array that an attribute of an object is, "" where that is
+    the array itself; None: of what the attribute is, nothing is known.
+    """
+    return _array_attributes().get(cls, {}).get(name)
+
+
+@functools.cache
+def classes_without_other_arrays() -> frozenset[str]:
+    """Return the classes of which all attributes that are arrays are known."""
+    return frozenset().union(*(each.without_others for each in libraries()))
+
+
 def methods() -> frozenset[str]:
     """Return the qualified names of all methods that must have a model."""
     return frozenset(f"{cls}.{name}" for cls, names in _classes().items() for name in names)

@@ -31,5 +31,10 @@ LIBRARY = Library(
         *rows("equinox.nn", "Linear", Effect.INITIALISE, gives=Gives.ARRAYS),
     ],
     classes={"equinox.Module": frozenset({"__call__"})},
+    # As of 0.13.8: all fields of its layers that are arrays.
+    array_attributes={
+        "equinox.Module": dict.fromkeys(("bias", "bias_n", "weight", "weight_hh", "weight_ih"), "")
+    },
+    without_others=frozenset({"equinox.Module"}),
     taking_apart=frozenset({"equinox.filter_shard"}),
 )

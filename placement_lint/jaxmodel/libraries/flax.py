@@ -30,7 +30,7 @@ NNX_LAYERS = tuple(
     """.split()
 )
 """Modules of nnx."""
-NNX_VARIABLES = tuple("BatchStat Cache Intermediate Param Variable".split())
+NNX_VARIABLES = tuple("BatchStat Cache Intermediate LoRAParam Param Perturbation Variable".split())
 VARIABLE = "flax.nnx.Variable"
 VARIABLE_VALUES = frozenset({"raw_value", "value"})
 """Attributes of a variable that give the array it holds."""
@@ -73,17 +73,20 @@ LIBRARY = Library(
         "flax.linen.Module": frozenset(
             {"__call__", "apply", "bind", "init", "init_with_output", "lazy_init"}
         ),
-        "flax.nnx.Module": frozenset({"__call__"}),
+        "flax.nnx.Module": frozenset({"__call__", "eval", "set_attributes", "train"}),
         "flax.nnx.Optimizer": frozenset({"update"}),
         "flax.nnx.Rngs": frozenset({"__call__"}),
+        "flax.nnx.State": frozenset({"flat_state", "to_pure_dict"}),
         VARIABLE: frozenset({"get_raw_value", "get_value"}),
         "flax.training.train_state.TrainState": frozenset({"apply_gradients", "create", "replace"}),
     },
-    aliases={"flax.linen.module.Module": "flax.linen.Module"},
-    taking_apart=frozenset(
-        {
-            "flax.jax_utils.replicate",
-            "flax.serialization.to_state_dict",
-        }
-    ),
+    aliases={
+        "flax.linen.module.Module": "flax.linen.Module",
+        **{f"flax.nnx.{name}": VARIABLE for name in NNX_VARIABLES},
+    },
+    array_attributes={
+        "flax.nnx.Module": {"bias": VARIABLE, "kernel": VARIABLE},
+        "flax.nnx.State": dict.fromkeys(VARIABLE_VALUES, ""),
+    },
+    taking_apart=frozenset({"flax.jax_utils.replicate"}),
 )

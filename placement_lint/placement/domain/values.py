@@ -264,6 +264,8 @@ class AnyTree(_Holder):
     leaf: Value
     cls: str = ""
     """The class of a library that it is an object of, which says what its methods do."""
+    is_named: bool = False
+    """Whether what is no array in it is a dict of names: parameters, as libraries make them."""
 
 
 @dataclass(frozen=True)

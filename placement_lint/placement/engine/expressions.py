@@ -46,7 +46,7 @@ from placement_lint.placement.engine.literals import Literals
 from placement_lint.placement.engine.meshes import constant, described_by, shardings_of
 from placement_lint.placement.engine.operations import Operations
 from placement_lint.placement.engine.operators import Operators
-from placement_lint.placement.engine.pytrees import without_variables
+from placement_lint.placement.engine.pytrees import array_of, without_variables
 from placement_lint.placement.engine.subscripts import Subscripts
 from placement_lint.placement.engine.targets import Targets
 
@@ -445,6 +445,8 @@ class Expressions:
         for atom in held:
             if isinstance(atom, AnyTree) and name in transfer.METADATA_ATTRIBUTES:
                 found |= PLAIN
+            elif isinstance(atom, AnyTree) and (array := array_of(atom, name)):
+                found |= array
             elif isinstance(atom, AnyTree):
                 computes = name in transfer.COMPUTING_ATTRIBUTES
                 part = self.iteration.part(node, atom, state) if computes else value(atom)

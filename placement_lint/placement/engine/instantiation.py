@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.libraries import method_of
+from placement_lint.jaxmodel.libraries.flax import VARIABLE
 from placement_lint.placement.domain.library_values import DeviceList
 from placement_lint.placement.domain.ordering import in_order
 from placement_lint.placement.domain.program_values import Class, Instance
@@ -19,6 +20,7 @@ from placement_lint.placement.domain.values import (
     Atom,
     LibraryMethod,
     Mapping,
+    Plain,
     Sequence,
     Value,
     join,
@@ -85,6 +87,11 @@ class Instantiation:
         """Make an object: run its initializer, or set the fields of a dataclass."""
         program = self.on.program
         fields = program.classes.tuple_fields(cls)
+        if program.classes.library_class(cls) == VARIABLE and not program.classes.method(
+            cls, "__init__"
+        ):
+            variable = LibraryMethod(VARIABLE, Plain())
+            return self.on.calls.library_method(node, variable, passed, state)
         typed = program.classes.collections.typed_dict(cls, passed)
         if typed is not None:
             return value(replace(typed, site=self.on.targets.made(node)))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.libraries import classes_without_other_arrays
 from placement_lint.placement.domain.containers import of_site, view_of
 from placement_lint.placement.domain.contents import (
     arrays,
@@ -544,6 +545,9 @@ class Iteration:
 
     def part(self, node: cst.CSTNode, tree: AnyTree, state: State) -> Value:
         """Return what a part of a tree is, or what is computed of it, if it is an array."""
+        if tree.cls in classes_without_other_arrays():
+            # Of layers in a list.
+            return value(tree)
         if any(array.sharding is not None for array in arrays(tree.leaf)):
             # If it is an array, its rows are on the mesh, or all on one device.
             rows = map_arrays(tree.leaf, lambda array: replace(array, sharding=None))

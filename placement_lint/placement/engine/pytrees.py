@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from placement_lint.jaxmodel.libraries import array_attribute_of
 from placement_lint.jaxmodel.libraries.flax import VARIABLE
-from placement_lint.placement.domain.contents import MAX_DEPTH, map_atoms
+from placement_lint.placement.domain.contents import MAX_DEPTH, arrays, map_atoms
 from placement_lint.placement.domain.library_values import AbstractArray
 from placement_lint.placement.domain.ordering import in_order
 from placement_lint.placement.domain.program_values import External, Instance
@@ -265,11 +266,16 @@ def tree_of(leaf: Value) -> Value:
 
 
 def tree_like(tree: AnyTree, leaf: Value) -> Value:
-    """Return a tree of another leaf that is an object of the same class of a library."""
-    made = tree_of(leaf)
+    """Return a tree of another leaf, as far as is known of the same structure."""
     return frozenset(
-        replace(atom, cls=tree.cls) if isinstance(atom, AnyTree) else atom for atom in made
+        replace(tree, leaf=atom.leaf) if isinstance(atom, AnyTree) else atom
+        for atom in tree_of(leaf)
     )
+
+
+def named_tree_of(leaf: Value) -> Value:
+    """Return parameters as libraries make them, of what each may be: dicts of names in dicts."""
+    return tree_like(AnyTree(NOTHING, is_named=True), leaf)
 
 
 def without_variables(held: Value) -> Value:
@@ -278,6 +284,25 @@ def without_variables(held: Value) -> Value:
     if not variables:
         return held
     return limited(held.difference(variables).union(*(each.leaf for each in variables)))
+
+
+def array_of(tree: AnyTree, name: str) -> Value:
+    """Return the array that an attribute of an object of a library is, or what holds it; nothing
+    where that is not known.
+
+    Of arrays in several places, it is not known which one it is.
+    """
+    cls = array_attribute_of(tree.cls, name)
+    if cls is None:
+        return NOTHING
+    if tree.leaf and not are_in_one_place(tree.leaf):
+        return UNKNOWN
+    return value(AnyTree(tree.leaf, cls)) if cls and tree.leaf else tree.leaf
+
+
+def are_in_one_place(leaves: Value) -> bool:
+    """Return whether the arrays of a tree are all in the same place, whichever of them is meant."""
+    return len({(array.device, array.committed) for array in arrays(leaves)}) == 1
 
 
 def is_leaf(atom: Atom) -> bool:

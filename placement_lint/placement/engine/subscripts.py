@@ -43,10 +43,10 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.meshes import number_of, rows_of
-from placement_lint.placement.engine.pytrees import without_variables
+from placement_lint.placement.engine.pytrees import are_in_one_place, without_variables
 from placement_lint.placement.facts.annotations import is_bound_as_text
 from placement_lint.placement.facts.array_indices import is_of_array
-from placement_lint.syntax.calls import integer_value
+from placement_lint.syntax.calls import integer_value, string_value
 from placement_lint.syntax.collection_methods import TEXT_METHODS
 from placement_lint.syntax.definitions import is_key, texts_of
 from placement_lint.syntax.dotted import dotted
@@ -78,6 +78,8 @@ _TEXTS = (
 _GIVING_ITEMS = frozenset({"__call__", "__getitem__", "__next__", "get", "get_item"})
 """Methods that give one item by its key."""
 
+_PARAMETERS = frozenset({"bias", "kernel"})
+"""Names of arrays among the parameters of a layer."""
 _GRIDS = frozenset({"jax.numpy.mgrid", "jax.numpy.ogrid"})
 """What makes an array, or a list of arrays, of the slices in the brackets: `jnp.mgrid[:3, :3]`."""
 
@@ -109,7 +111,15 @@ class Subscripts:
             return made
         held = self.on.program.classes.collections.with_items(held, "__getitem__", state)
         trees = frozenset(atom for atom in held if isinstance(atom, AnyTree))
-        if trees and (is_of_array(node) or any(_is_array(index) for _, index in indices)):
+        if not is_of_array(node) and not any(_is_array(index) for _, index in indices):
+            is_no_name = self._is_no_name(node)
+            is_one = is_no_name and self._is_parameter(node.value)
+            trees = frozenset(
+                each
+                for each in trees
+                if is_no_name and (is_one or each.is_named) and are_in_one_place(each.leaf)
+            )
+        if trees:
             held = (held - trees).union(DOUBTFUL, *(_arrays_of(tree) for tree in trees))
         key = self.key_of(node, state)
         if any(isinstance(atom, Anything | External) for atom in held):
@@ -143,6 +153,24 @@ class Subscripts:
             if kept != {False}:
                 found.append(element_of(there, key))
         return join(*found) or UNKNOWN
+
+    def _is_no_name(self, node: cst.Subscript) -> bool:
+        """Return whether an index is a slice or a number, which dicts of names do not have."""
+        part = node.slice[0].slice
+        if not isinstance(part, cst.Index) or integer_value(part.value) is not None:
+            return True
+        names = self.on.names
+        bound = names.sole_definition(part.value) if isinstance(part.value, cst.Name) else None
+        if not isinstance(bound, cst.For | cst.CompFor) or not isinstance(bound.target, cst.Name):
+            return False
+        of = bound.iter
+        return isinstance(of, cst.Call) and names.qualified(of.func) == "builtins.range"
+
+    def _is_parameter(self, node: cst.BaseExpression) -> bool:
+        """Return whether an expression is an item of a tree that has the name of a parameter."""
+        node = self.on.names.sole_value(node) or node
+        index = node.slice[0].slice if isinstance(node, cst.Subscript) else None
+        return isinstance(index, cst.Index) and string_value(index.value) in _PARAMETERS
 
     def _indices(self, node: cst.Subscript, state: State) -> list[Operand]:
         """Return what is in the brackets, each with its place."""

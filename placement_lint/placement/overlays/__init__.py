@@ -8,6 +8,10 @@ tests.new_overlay NAME` begins a new one.
 - Python: `builtins` (and NumPy), `stdlib`, `heaps`, `higher_order`, `namespaces`, `records`,
   `copies`, `files`, `context_variables`.
 - Other libraries: `equinox`, `flax`, `nnx`, `haiku`, `optax`, `torch`, `loaders`, `parameters`.
+
+  `copies`, `files`.
+- Other libraries: `equinox`, `flax`, `nnx`, `haiku`, `optax`, `optax_trees`, `torch`,
+  `loaders`, `parameters`.
 - Methods, of whatever object: `methods`, `tree_methods`; of lists and dicts: `container_methods`;
   of contexts: `context_methods`; of NumPy arrays: `host_arrays`.
 """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import libcst as cst
 
 from placement_lint.jaxmodel.libraries.equinox import LAYERS
@@ -156,14 +158,23 @@ def _attributes_read(call: ObjectCall) -> list[str]:
 def _with_attribute(call: ObjectCall, tree: Value, path: list[str], new: Value) -> Value | None:
     """Return a tree with another attribute of an object in it; None where that is no object."""
     made = call.rebuilt(tree, lambda leaf: leaf)
-    held = made
-    for name in path[:-1]:
-        held = call.program.classes.attribute(held, name, call.state)
-    owner = sole(held)
-    if not isinstance(owner, Instance) or sole(made) is None:
+    held, owner, name, is_within = made, sole(made), path[0], False
+    for step in path:
+        within = sole(held)
+        if isinstance(within, Instance):
+            owner, name = within, step
+            held = call.program.classes.attribute(held, step, call.state)
+        elif isinstance(within, AnyTree):
+            is_within = True
+        else:
+            return None
+    if not isinstance(owner, Instance):
         return None
+    if isinstance(layer := sole(held), AnyTree) and is_within:
+        # Of the parameters of a layer, some are others.
+        new = value(replace(layer, leaf=join(layer.leaf, *map(call.arrays_of, [new]))))
     call.on.targets.set_attribute(
-        owner, path[-1], new, call.state, surely=not call.on.repeats, is_plain=True
+        owner, name, new, call.state, surely=not call.on.repeats, is_plain=True
     )
     return made
 

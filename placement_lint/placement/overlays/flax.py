@@ -6,6 +6,8 @@ from placement_lint.jaxmodel.libraries.flax import FLATTENING, FREEZING, LINEN_L
 from placement_lint.jaxmodel.libraries.transformers import PRETRAINED
 from placement_lint.placement.domain.program_values import Class, Instance
 from placement_lint.placement.domain.values import (
+    HOST,
+    NONE,
     NOTHING,
     PLAIN,
     UNKNOWN,
@@ -16,7 +18,7 @@ from placement_lint.placement.domain.values import (
     join,
     value,
 )
-from placement_lint.placement.engine.pytrees import tree_of
+from placement_lint.placement.engine.pytrees import named_tree_of, tree_of
 from placement_lint.placement.overlays.optax import initialised
 from placement_lint.placement.overlays.parameters import (
     applied,
@@ -48,7 +50,7 @@ def init(call: ObjectCall) -> Value:
     """`model.init(key, x)`: a dict of parameters; the module runs once, on what it is given."""
     keys = call.argument(0, "rngs")
     call.escapes(*(held for _, held in call.operands[1:]))
-    made = tree_of(drawn(call, keys))
+    made = named_tree_of(drawn(call, keys))
     return several(UNKNOWN, made) if call.name.endswith("with_output") else made
 
 
@@ -99,11 +101,69 @@ def frozen(call: ObjectCall) -> Value:
 @objects("flax.serialization.to_state_dict", *FLATTENING)
 def regrouped(call: ObjectCall) -> Value:
     """`flatten_dict(params)`: the same arrays, in another tree; of one level, where it flattens."""
-    leaves = call.arrays_of(call.argument(0, "xs", "target") or UNKNOWN)
+    held = call.argument(0, "xs", "target") or UNKNOWN
+    call.program.objects.take_apart(held, call.state)
+    leaves = call.arrays_of(held)
     if not leaves or is_open(leaves):
         return UNKNOWN
     is_flat = call.name.endswith(".flatten_dict")
-    return value(Mapping((), leaves)) if is_flat else tree_of(leaves)
+    return value(Mapping((), leaves)) if is_flat else named_tree_of(leaves)
+
+
+@objects("flax.traverse_util.path_aware_map")
+def mapped_by_path(call: ObjectCall) -> Value:
+    """`path_aware_map(f, params)`: f is given the path of each leaf, and the leaf."""
+    function, tree = call.argument(0, "f"), call.argument(1, "nested_dict")
+    if function is None or tree is None:
+        return UNKNOWN
+    known: dict[Value, Value] = {}
+
+    def called(leaf: Value) -> Value:
+        if leaf not in known:
+            known[leaf] = call.called(function, PLAIN, leaf)
+        return known[leaf]
+
+    return call.rebuilt(tree, called)
+
+
+@objects("flax.core.pop", "flax.core.frozen_dict.pop")
+def popped(call: ObjectCall) -> Value:
+    """`flax.core.pop(variables, "params")`: the others, and these."""
+    leaves = call.arrays_of(call.argument(0, "x") or UNKNOWN)
+    if not leaves or is_open(leaves):
+        return UNKNOWN
+    return several(named_tree_of(leaves), named_tree_of(leaves))
+
+
+@objects("flax.core.copy", "flax.core.frozen_dict.copy")
+def copied(call: ObjectCall) -> Value:
+    """`flax.core.copy(variables, {"params": p})`: the same arrays, and others in their place."""
+    given = [call.argument(0, "x"), call.argument(1, "add_or_replace")]
+    leaves = join(*(call.arrays_of(held) for held in given if held is not None))
+    return named_tree_of(leaves) if leaves and not is_open(leaves) else UNKNOWN
+
+
+@objects("flax.serialization.from_state_dict")
+def restored(call: ObjectCall) -> Value:
+    """`from_state_dict(target, state)`: a tree like the target, of the arrays of the state."""
+    target, state = call.argument(0, "target"), call.argument(1, "state")
+    if target is None or state is None:
+        return UNKNOWN
+    leaves = call.arrays_of(state)
+    call.program.objects.take_apart(target, call.state)
+    if not leaves or is_open(leaves):
+        return UNKNOWN
+    return call.rebuilt(target, lambda _: leaves)
+
+
+@objects("flax.serialization.from_bytes")
+def read_back(call: ObjectCall) -> Value:
+    """`from_bytes(target, data)`: a tree like the target, of NumPy arrays."""
+    target = call.argument(0, "target")
+    if target is None or target <= NONE or not call.arrays_of(target):
+        return HOST
+    call.program.objects.take_apart(target, call.state)
+    return call.rebuilt(target, lambda _: HOST)
 
 
 # -- training states -------------------------------------------------------------------------------

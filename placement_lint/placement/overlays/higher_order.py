@@ -319,24 +319,41 @@ def reduce(call: LibraryCall) -> Value:
     return once if is_run else result
 
 
-@models("jax.tree.reduce", "jax.tree_util.tree_reduce")
+@models(
+    "jax.tree.reduce", "jax.tree.reduce_associative", "jax.tree_util.tree_reduce",
+    "jax.tree_util.tree_reduce_associative",
+)  # fmt: skip
 def tree_reduce(call: LibraryCall) -> Value:
-    """`jax.tree.reduce(f, tree, first)`: as `functools.reduce`, of the leaves."""
-    parts = call.values()
-    given = call.arguments.positional
-    first = call.arguments.get(2, "initializer")
-    if len(given) < 2 or call.arguments.is_open or call.arguments.get(3, "is_leaf") is not None:
-        for part in parts:
-            call.escapes(part)
+    """`jax.tree.reduce(f, tree, first)`: calls f with what it gave, and the next leaf."""
+    function, tree = call.arguments.get(0, "function", "operation"), call.arguments.get(1, "tree")
+    held = [(argument.value, call.argument(argument.value)) for argument in call.node.args]
+    is_other_leaf = call.arguments.get(3, "is_leaf") is not None
+    if function is None or tree is None or call.arguments.is_open or is_other_leaf:
+        for _, each in held:
+            call.escapes(each)
         return UNKNOWN
-    place, leaf = call.index(given[1]), _every_leaf(call, parts[1])
-    start = leaf if first is None else call.evaluate(first)
-    at = place if first is None else call.index(first)
-    with call.on.loop():
-        once = apply(call, given[0], parts[0], [(at, start), (place, leaf)])
-        again = apply(call, given[0], parts[0], [(at, join(start, once)), (place, leaf)])
-    several = len([*call.program.trees.leaves(parts[1], call.state)]) > 1
-    return join(once, again) if several else join(start, once, again)
+    given = dict(held)
+    leaves = [*call.program.trees.leaves(given[tree], call.state)]
+    if not leaves:
+        return UNKNOWN
+    place, leaf = call.index(tree), join(*leaves)
+    start = call.arguments.get(2, "initializer", "identity")
+    first = place if start is None else call.index(start)
+    total = result = leaf if start is None else given[start]
+    for _ in range(2):
+        result = apply(call, function, given[function], [(first, total), (place, leaf)])
+        total = join(total, result)
+    return result if start is not None else total
+
+
+@models("jax.tree.transpose", "jax.tree_util.tree_transpose")
+def tree_transpose(call: LibraryCall) -> Value:
+    """`jax.tree.transpose(outer, inner, tree)`: the same arrays, in another tree."""
+    held = call.values()
+    if len(held) != 3 or call.arguments.is_open:
+        return UNKNOWN
+    leaves = [*call.program.trees.leaves(held[2], call.state)]
+    return tree_of(join(*leaves)) if leaves else UNKNOWN
 
 
 @models("jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map")

@@ -214,17 +214,6 @@ def updated(call: LibraryCall) -> Value:
     return trees.rebuilt(like, lambda _: made, at, call.state, is_given=True)
 
 
-@models("flax.nnx.update")
-def overwritten(call: LibraryCall) -> Value:
-    """`nnx.update(module, state)`: the module has other arrays from then on."""
-    held = call.values()
-    for each in held[:1]:
-        call.on.targets.spoil(each, call.state, UNKNOWN)
-    for each in held:
-        call.escapes(each)
-    return NONE
-
-
 @models(*_TAKING_APART)
 def taken_apart(call: LibraryCall) -> Value:
     """`nnx.split(module)`, `eqx.partition(tree, test)`: the arrays of a tree, in others."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import libcst as cst
+
 from placement_lint.jaxmodel.libraries.flax import NNX_LAYERS, NNX_VARIABLES, VARIABLE
 from placement_lint.placement.domain.values import (
+    NONE,
     NOTHING,
     PLAIN,
     UNKNOWN,
@@ -14,7 +17,7 @@ from placement_lint.placement.domain.values import (
     join,
     value,
 )
-from placement_lint.placement.engine.pytrees import without_variables
+from placement_lint.placement.engine.pytrees import tree_of, without_variables
 from placement_lint.placement.overlays.optax import initialised
 from placement_lint.placement.overlays.parameters import (
     drawn,
@@ -25,6 +28,7 @@ from placement_lint.placement.overlays.parameters import (
     several,
 )
 from placement_lint.placement.overlays.registry import ObjectCall, objects
+from placement_lint.syntax.calls import Arguments
 
 _MODULE = "flax.nnx.Module"
 _RNGS = "flax.nnx.Rngs"
@@ -124,20 +128,56 @@ def merge(call: ObjectCall) -> Value:
     return held_by(_MODULE, leaves) if is_known else UNKNOWN
 
 
+@objects(*(f"{_MODULE}.{name}" for name in ("eval", "set_attributes", "train")))
+def switched(call: ObjectCall) -> Value:
+    """`module.eval()`: sets a flag of each layer."""
+    call.escapes(*(held for _, held in call.operands))
+    return PLAIN
+
+
+@objects("flax.nnx.update")
+def given_a_state(call: ObjectCall) -> Value:
+    """`nnx.update(module, state)`: gives the module other arrays, perhaps all of them."""
+    _changed(call, 0, "node")
+    call.escapes(*(held for _, held in call.operands))
+    return NONE
+
+
+def _changed(call: ObjectCall, position: int, *names: str) -> None:
+    """Note that an argument is a module whose arrays are others from now on."""
+    held = call.argument(position, *names)
+    if held is None:
+        return
+    call.on.targets.spoil(held, call.state, UNKNOWN)
+    node = Arguments(call.node).get(position, *names) if isinstance(call.node, cst.Call) else None
+    if node is not None and any(isinstance(atom, AnyTree) for atom in held):
+        call.on.targets.loosen(node, call.state)
+
+
+@objects(f"{_STATE}.to_pure_dict")
+def as_dicts(call: ObjectCall) -> Value:
+    """`state.to_pure_dict()`: dicts of the same arrays."""
+    return UNKNOWN if call.receiver is None else tree_of(value(call.receiver))
+
+
 @objects("flax.nnx.clone", "flax.nnx.to_pure_dict")
 def same(call: ObjectCall) -> Value:
     """`nnx.clone(module)`, `nnx.to_pure_dict(state)`: of the same arrays, at least as many."""
     held = call.argument(0, "node", "state")
-    return UNKNOWN if held is None else call.rebuilt(held, lambda leaf: leaf)
+    if held is None:
+        return UNKNOWN
+    made = call.rebuilt(held, lambda leaf: leaf)
+    return tree_of(made) if call.name.endswith("_dict") else made
 
 
-@objects("flax.nnx.to_flat_state")
+@objects("flax.nnx.to_flat_state", f"{_STATE}.flat_state")
 def flat(call: ObjectCall) -> Value:
-    """`nnx.to_flat_state(state)`: pairs of a path and a leaf."""
-    leaves = call.arrays_of(call.argument(0, "state") or UNKNOWN)
+    """`nnx.to_flat_state(state)`: pairs of a path and a variable."""
+    held = call.argument(0, "state") if call.receiver is None else value(call.receiver)
+    leaves = call.arrays_of(held or UNKNOWN)
     if not leaves or is_open(leaves):
         return UNKNOWN
-    return value(Sequence(None, several(PLAIN, leaves)))
+    return value(Sequence(None, several(PLAIN, held_by(VARIABLE, leaves))))
 
 
 @objects(_OPTIMIZER, "flax.nnx.ModelAndOptimizer")
@@ -159,7 +199,7 @@ def optimizer(call: ObjectCall) -> Value:
 @objects(f"{_OPTIMIZER}.update")
 def updated(call: ObjectCall) -> Value:
     """`optimizer.update(model, grads)`: gives the model, and itself, other arrays."""
-    for _, held in call.operands:
-        call.on.targets.spoil(held, call.state, UNKNOWN)
+    for position, (_, held) in enumerate(call.operands):
+        _changed(call, position)
         call.escapes(held)
     return PLAIN

@@ -10,6 +10,7 @@ from placement_lint.jaxmodel.libraries.optax import (
     COMBINING,
     INJECTING,
     LIBRARY,
+    LOSSES,
     WITHOUT_MOMENTS,
     WRAPPING,
 )
@@ -20,7 +21,6 @@ from placement_lint.placement.domain.program_values import Function
 from placement_lint.placement.domain.values import (
     NONE,
     UNKNOWN,
-    Anything,
     Array,
     LibraryMethod,
     Mapping,
@@ -32,7 +32,7 @@ from placement_lint.placement.domain.values import (
 )
 from placement_lint.placement.engine.operations import is_of_host
 from placement_lint.placement.engine.pytrees import tree_of
-from placement_lint.placement.overlays.parameters import is_open, replaced, several
+from placement_lint.placement.overlays.parameters import constants_like, is_open, replaced, several
 from placement_lint.placement.overlays.registry import ObjectCall, objects
 
 if TYPE_CHECKING:
@@ -125,6 +125,12 @@ def injected(call: ObjectCall) -> Value:
     return objects_of.called_with(call.node, value(call.receiver), call.arguments, call.state)
 
 
+@objects(*LOSSES)
+def loss(call: ObjectCall) -> Value:
+    """`optax.losses.huber_loss(a, b)`: computes."""
+    return call.computed(call.operands)
+
+
 # -- what they make --------------------------------------------------------------------------------
 
 
@@ -144,15 +150,7 @@ def state_of(call: ObjectCall) -> Value:
         return tree_of(counters)
     if not leaves or is_open(leaves):
         return UNKNOWN
-    committed = frozenset(
-        Array(atom.device, committed=True, via=atom.via, supposed=atom.supposed)
-        for atom in leaves
-        if isinstance(atom, Array) and atom.committed
-    )
-    uncommitted = any(not isinstance(atom, Array) or not atom.committed for atom in leaves)
-    is_sure = not any(isinstance(atom, Anything) for atom in leaves)
-    made = call.created(certain=is_sure) if uncommitted or not committed else frozenset[Array]()
-    return tree_of(join(committed | made, counters))
+    return tree_of(join(constants_like(call, leaves), counters))
 
 
 @objects("optax.GradientTransformation.update")

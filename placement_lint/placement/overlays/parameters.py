@@ -47,6 +47,34 @@ def drawn(call: ObjectCall, keys: Value | None, *, all_drawn: bool = False) -> V
     return committed if all_drawn and is_committed(key) else join(made, committed)
 
 
+def constants_like(call: ObjectCall, leaves: Value) -> Value:
+    """Return what each constant is that is made of the shape of an array.
+
+    It is on the default device; where a committed array is, is that of its shape.
+    """
+    committed = frozenset(
+        Array(atom.device, committed=True, via=atom.via, supposed=atom.supposed)
+        for atom in leaves
+        if isinstance(atom, Array) and atom.committed
+    )
+    if committed and all(isinstance(atom, Array) and atom.committed for atom in leaves):
+        return committed
+    return committed | call.created(certain=not any(isinstance(a, Anything) for a in leaves))
+
+
+def placed(call: ObjectCall) -> list[Operand] | None:
+    """Return the arguments of a call, each with its place; None where some are unpacked."""
+    given = call.arguments
+    if given.rest is not None or given.more is not None:
+        return None
+    every = [*given.positional, *given.keywords.values()]
+    nodes = call.node.args if isinstance(call.node, cst.Call) else ()
+    if len(nodes) != len(every):
+        return [(call.on.index(call.node), held) for held in every]
+    ordered = sorted(nodes, key=lambda node: node.keyword is not None)
+    return [(call.on.index(node.value), held) for node, held in zip(ordered, every, strict=True)]
+
+
 def is_open(held: Value) -> bool:
     """Return whether a value may be anything: a committed array too."""
     return any(isinstance(atom, External) or atom == ANYTHING for atom in held)
