@@ -7,9 +7,6 @@ tests.new_overlay NAME` begins a new one.
   `like_creators`, `trees_of_shardings`.
 - Python: `builtins` (and NumPy), `stdlib`, `heaps`, `higher_order`, `namespaces`, `records`,
   `copies`, `files`, `context_variables`.
-- Other libraries: `equinox`, `flax`, `nnx`, `haiku`, `optax`, `torch`, `loaders`, `parameters`.
-
-  `copies`, `files`.
 - Other libraries: `equinox`, `flax`, `nnx`, `haiku`, `optax`, `optax_trees`, `torch`,
   `loaders`, `parameters`.
 - Methods, of whatever object: `methods`, `tree_methods`; of lists and dicts: `container_methods`;

@@ -94,9 +94,9 @@ class UncommittedArrayIndexed(Rule):
     Operations that return the same array: `x[:]`, `x[...]`, `x[()]`. Operations that only read it:
     `len(x)`, `x.shape`, `x.item(0)`, `np.asarray(x)[0]`, printing. Arrays that are committed, or
     used only under the same default device; PRNG keys and scalars; in tests, arrays that are known
-    to have fewer than 65,536 elements. A device that may be the accelerator, such as
-    a parameter or a variable that the command line sets. Programs that pin themselves to the CPU
-    (`JAX_PLATFORMS=cpu`), or `accelerator = false` in the settings.
+    to have fewer than 65,536 elements, and what the `init` of a model makes. A device that may be
+    the accelerator, such as a parameter or a variable that the command line sets. Programs that
+    pin themselves to the CPU (`JAX_PLATFORMS=cpu`), or `accelerator = false` in the settings.
 
     ## Verified by
     The proof makes an array under `jax.default_device` and indexes it outside the block under JAX's

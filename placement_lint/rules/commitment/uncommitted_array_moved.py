@@ -82,9 +82,9 @@ class UncommittedArrayMoved(Rule):
     table.at[i].set(row)`, was meant to stay on the host, and is flagged.) Operations that convert
     to NumPy (`np.asarray`, `np.stack`, `jax.device_get`), read metadata, print or save. The other
     direction: an array on the default device used in a block of the host. PRNG keys and scalars; in
-    tests, arrays that are known to have fewer than 65,536 elements, and all of them if the tests
-    pin themselves to the CPU. Arrays that are only used under the same default device. A device
-    that may be the accelerator itself.
+    tests, arrays that are known to have fewer than 65,536 elements, what the `init` of a model
+    makes, and all of them if the tests pin themselves to the CPU. Arrays that are only used under
+    the same default device. A device that may be the accelerator itself.
 
     ## Verified by
     The proof makes an array under `jax.default_device` and computes with it outside the block under

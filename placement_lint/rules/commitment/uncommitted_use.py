@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
 
 _LONGEST_CONDITION = 40
+_INITIALISING = frozenset({"init", "init_with_output", "lazy_init"})
+"""Methods that make the parameters of a model."""
 
 
 def report_use(use: Use, ctx: Context, action: str) -> None:
@@ -106,14 +108,28 @@ def size_of(arrays: Iterable[Array], ctx: Context) -> str:
 
 
 def _are_small(arrays: Iterable[Array], ctx: Context) -> bool:
-    """Return whether all that an array may be is known to be small, where it is made."""
-    counts = [
-        element_count(node, made)
-        if made is not None and isinstance(node := made.tree.nodes[place.node], cst.BaseExpression)
-        else None
+    """Return whether all that an array may be is known to be small, where it is made.
+
+    Models that tests initialise are taken to be.
+    """
+    makers = [
+        (made, None if made is None else made.tree.nodes[place.node])
         for place, made in _makers(arrays, ctx)
     ]
-    return bool(counts) and all(each is not None and each < SMALL for each in counts)
+    return bool(makers) and all(
+        made is not None and (_initialises(node) or _is_small(node, made)) for made, node in makers
+    )
+
+
+def _is_small(node: cst.CSTNode | None, ctx: Context) -> bool:
+    count = element_count(node, ctx) if isinstance(node, cst.BaseExpression) else None
+    return count is not None and count < SMALL
+
+
+def _initialises(node: cst.CSTNode | None) -> bool:
+    """Return whether an expression is `model.init(key, x)`."""
+    called = node.func if isinstance(node, cst.Call) else None
+    return isinstance(called, cst.Attribute) and called.attr.value in _INITIALISING
 
 
 def _makers(arrays: Iterable[Array], ctx: Context) -> list[tuple[Place, Context | None]]:
