@@ -225,12 +225,18 @@ def _only_reads(use: cst.BaseExpression, ctx: Context, depth: int) -> bool:
 
 
 def field_given(node: cst.Attribute, ctx: Context) -> tuple[cst.BaseExpression, Context] | None:
-    """Return what a field of the one object is that an expression names, and where that stands."""
-    from placement_lint.placement.domain.program_values import Instance
-    from placement_lint.placement.domain.values import sole
+    """Return what a field of the one object is that an expression names, and where that stands.
 
-    only = sole(ctx.flow.value(node.value))
-    if not isinstance(only, Instance) or not _is_as_made(only, ctx):
+    Or of several that one expression has made, such as for each call of a function.
+    """
+    from placement_lint.placement.domain.program_values import Instance
+
+    held = ctx.flow.value(node.value)
+    every = [atom for atom in held if isinstance(atom, Instance)]
+    if len({(each.cls, each.site) for each in every}) != 1 or len(every) != len(held):
+        return None
+    only = every[0]
+    if not all(_is_as_made(each, ctx) for each in every):
         return None
     name, classes = node.attr.value, ctx.flow.program.classes
     fields = classes.fields(only.cls)
@@ -288,14 +294,14 @@ def _field_of(
 def _is_as_made(instance: Instance, ctx: Context) -> bool:
     """Return whether an object is the one that was made: a function may have handed it out."""
     from placement_lint.placement.domain.program_values import Function
-    from placement_lint.placement.domain.values import sole
+    from placement_lint.placement.domain.values import Method, sole
 
     if instance.through is None:
         return True
     call, there = ctx.node_at(instance.through) or (None, ctx)
     if not isinstance(call, cst.Call):
         return False
-    return isinstance(sole(there.flow.value(call.func)), Function)
+    return isinstance(sole(there.flow.value(call.func)), Function | Method)
 
 
 def _is_class(made: cst.CSTNode, instance: Instance, ctx: Context) -> bool:

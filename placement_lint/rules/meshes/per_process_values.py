@@ -8,6 +8,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel.donation import TREE_MAPS as _MAPS
 from placement_lint.rules.meshes.compiled_callers import uses_of
+from placement_lint.rules.meshes.configured import field_given
 from placement_lint.rules.meshes.spanning import is_over_all, target_of
 from placement_lint.rules.meshes.stored_parts import stores_before
 from placement_lint.semantic.followed import assigned_parts, bound_before, followed
@@ -111,6 +112,9 @@ class _Sources:
                 return is_of_object or self.differs(bound.iter, ctx, given)
             if bound is not None:
                 return self.differs(bound, ctx, given)
+            taken = _taken_apart(only, node.value)
+            if taken is not None:
+                return self._is_of_several(*taken, ctx, given)
             return self._is_of_parameter(node, ctx, given)
         if isinstance(node, cst.BinaryOperation):
             return self.differs(node.left, ctx, given) or self.differs(node.right, ctx, given)
@@ -212,23 +216,40 @@ class _Sources:
         call: cst.Call,
         ctx: Context,
         given: Mapping[str, bool],
+        position: int | None = None,
     ) -> bool:
-        """Return whether each result of a function differs, for what it is given here."""
+        """Return whether each result of a function differs, for what it is given here.
+
+        `position`: of the tuples that it returns, the item that is asked for.
+        """
         arguments = Arguments(call)
         if arguments.is_open:
             return False
         names = _parameters(function, there)
         passed = dict(zip(names, arguments.positional, strict=False)) | arguments.keywords
         differing = {name: self.differs(value, ctx, given) for name, value in passed.items()}
-        return self._is_given_back(function, there, differing)
+        return self._is_given_back(function, there, differing, position)
+
+    def _is_of_several(
+        self, value: cst.BaseExpression, position: int, ctx: Context, given: Mapping[str, bool]
+    ) -> bool:
+        """Return whether an item of what an assignment takes apart differs."""
+        function = _function(value, ctx) if isinstance(value, cst.Call) else None
+        if function is None or not isinstance(value, cst.Call):
+            return self.differs(value, ctx, given)
+        return self._is_returned(*function, value, ctx, given, position)
 
     def _is_given_back(
-        self, function: cst.FunctionDef, there: Context, given: Mapping[str, bool]
+        self,
+        function: cst.FunctionDef,
+        there: Context,
+        given: Mapping[str, bool],
+        position: int | None = None,
     ) -> bool:
         """Return whether all differs that a function returns, or a generator yields."""
         kinds = (cst.Yield,) if is_generator(function, there.names) else (cst.Return,)
         returned = [
-            each.value
+            each.value if position is None else _item(each.value, position)
             for each in there.tree.every(*kinds, below=function)
             if isinstance(each, cst.Yield | cst.Return) and there.function(each) is function
         ]
@@ -239,8 +260,11 @@ class _Sources:
 
     def _is_attribute(self, node: cst.Attribute, ctx: Context) -> bool:
         """Return whether an attribute of an object differs, which its class assigns once, or which
-        is a property.
+        is a property, or a field that the object is made with.
         """
+        given = field_given(node, ctx)
+        if given is not None:
+            return self.differs(*given, {})
         own = class_of_receiver(node.value, ctx.names)
         found = _class_of(node.value, ctx) if own is None else (own, ctx)
         if found is None:
@@ -341,6 +365,29 @@ def _assigned(
         yield statement.target, statement.value
 
 
+def _taken_apart(statement: cst.CSTNode | None, name: str) -> tuple[cst.BaseExpression, int] | None:
+    """Return what an assignment takes apart, and where in it a name stands: `one, name = value`."""
+    if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
+        return None
+    target = statement.targets[0].target
+    if not isinstance(target, cst.Tuple | cst.List):
+        return None
+    for position, each in enumerate(target.elements):
+        if isinstance(each, cst.StarredElement):
+            return None
+        if isinstance(each.value, cst.Name) and each.value.value == name:
+            return statement.value, position
+    return None
+
+
+def _item(returned: cst.CSTNode | None, position: int) -> cst.BaseExpression | None:
+    """Return an item of a tuple that a function returns, if it is written out."""
+    if not isinstance(returned, cst.Tuple) or position >= len(returned.elements):
+        return None
+    stars = any(isinstance(each, cst.StarredElement) for each in returned.elements)
+    return None if stars else returned.elements[position].value
+
+
 def _mapped(function: cst.Lambda, name: str, ctx: Context) -> cst.BaseExpression | None:
     """Return the tree whose leaves a parameter of a function is given: `tree.map(lambda x: …)`."""
     argument = ctx.parent(function)
@@ -374,9 +421,10 @@ def _class_of(node: cst.BaseExpression, ctx: Context) -> tuple[cst.ClassDef, Con
 def _function(call: cst.Call, ctx: Context) -> tuple[cst.FunctionDef, Context] | None:
     """Return the function of the program that a call is of, with its file."""
     from placement_lint.placement.domain.contents import function_place
-    from placement_lint.placement.domain.values import sole
 
-    found = ctx.function_at(function_place(sole(ctx.flow.value(call.func))))
+    # The method of several objects is one function.
+    places = {function_place(atom) for atom in ctx.flow.value(call.func)}
+    found = ctx.function_at(places.pop()) if len(places) == 1 else None
     if found is not None:
         return found
     bound = ctx.names.sole_definition(call.func)
