@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
-from placement_lint.semantic.enclosing import ancestors_in_function
+from placement_lint.semantic.enclosing import ancestors_in_function, leaves
 from placement_lint.semantic.first_process import holds_in_first
 from placement_lint.semantic.passed_on import is_used_up
 
@@ -20,9 +20,14 @@ Loop: TypeAlias = (
 
 
 def loop_around(node: cst.CSTNode, ctx: FileView) -> Loop | None:
-    """Return the innermost loop of the same function that runs a node in each iteration, or may."""
+    """Return the innermost loop of the same function that runs a node in each iteration, or may.
+
+    Not one that ends by leaving: it takes the first item, and no more.
+    """
     for child, ancestor in ancestors_in_function(node, ctx):
         if isinstance(ancestor, cst.For | cst.While) and child is ancestor.body:
+            if _runs_once(ancestor, ctx):
+                continue
             return ancestor
         if isinstance(ancestor, cst.ListComp | cst.SetComp) and child is ancestor.elt:
             return ancestor
@@ -32,6 +37,12 @@ def loop_around(node: cst.CSTNode, ctx: FileView) -> Loop | None:
             # It is a loop where all of it is drawn at once.
             return ancestor if child is ancestor.elt and is_used_up(ancestor, ctx) else None
     return None
+
+
+def _runs_once(loop: cst.For | cst.While, ctx: FileView) -> bool:
+    """Return whether the body of a loop always leaves it: `for first in rows: …; break`."""
+    again = ctx.tree.every(cst.Continue, below=loop.body)
+    return leaves(loop.body) and next(again, None) is None
 
 
 def runs_in_each_iteration(node: cst.CSTNode, loop: Loop, ctx: FileView) -> bool:

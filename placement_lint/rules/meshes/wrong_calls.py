@@ -120,7 +120,7 @@ def _passing(
             holding = [(given, is_sure) for given, (number, is_sure) in held if number]
             if sum(number for _, (number, _) in held) < times:
                 continue
-            every = [there.flow.value(each.value) for each in call.args]
+            every = [_value_of(each.value, there) for each in call.args]
             # Of what may be one thing or another it is not known what comes together.
             known = (atom for each in every if len(each) == 1 for atom in leaves(each))
             if not wrong.may_be_with(known):
@@ -182,6 +182,11 @@ def _may_be(called: Value, place: Place) -> bool:
         elif isinstance(atom, Method | Closure):
             known.add(atom.function)
     return not known or place in known
+
+
+def _value_of(given: cst.BaseExpression, ctx: Context) -> Value:
+    """Return what an argument is; in traced code, what its name is bound to outside."""
+    return ctx.flow.value(given if ctx.flow.has_value(given) else followed(given, ctx))
 
 
 def _held(given: cst.BaseExpression, ctx: Context, wrong: str | Mesh) -> tuple[int, bool]:
