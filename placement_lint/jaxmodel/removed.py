@@ -1,8 +1,8 @@
 """Names of JAX that say where things run, and that are deprecated or gone: from which release on.
 
 Dated by reading the public modules of 0.4.30, 0.4.31, 0.4.33 to 0.4.36, 0.4.38, 0.5.0, 0.5.3,
-0.6.0 to 0.6.2, 0.7.0 to 0.7.2, 0.8.0 to 0.8.2, 0.9.0.1, 0.10.0, 0.10.2, 0.11.0, 0.12.0 and
-0.12.0.1, and what is older from JAX's changelog. Every row is executed on the JAX that is
+0.6.0 to 0.6.2, 0.7.0 to 0.7.2, 0.8.0 to 0.8.2, 0.9.0.1, 0.10.0, 0.10.2, 0.11.0, 0.11.1, 0.12.0
+and 0.12.0.1, and what is older from JAX's changelog. Every row is executed on the JAX that is
 installed, and on those of the matrix.
 """
 
@@ -243,6 +243,14 @@ _SHARDINGS = [
         Access.ARGUMENT,
         removed="0.8.0",
         advice="jax.shard_map with axis_names, the set of the other axes",
+    ),
+    OldApi(
+        "jax.make_mesh.axis_shapes",
+        Access.ARGUMENT,
+        since="0.4.35",
+        removed="0.11.1",
+        advice="the sizes by position: later versions call them axis_sizes",
+        source="read in 0.11.0 and 0.11.1",
     ),
     # Never taken by `jax.shard_map`, only by the function of jax.experimental.shard_map before it.
     OldApi(

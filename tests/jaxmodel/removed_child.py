@@ -43,6 +43,9 @@ def call_with(api: OldApi, argument: str) -> None:
     """Call the function of a row with one argument, beside those that it needs."""
     name = api.name.rpartition(".")[0]
     function = resolve(name)
+    if name == "jax.make_mesh":
+        function(axis_names=("a",), **{argument: (1,)})
+        return
     if name != "jax.shard_map":
         function(**{argument: 0})
         return
