@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.reading import LOGGING, SHOWING
 from placement_lint.semantic.followed import assigned_value
 from placement_lint.semantic.loops import loop_around, runs_in_each_iteration
 from placement_lint.semantic.own_attributes import own_attribute
@@ -38,12 +39,6 @@ _KEEPING_METHODS = frozenset(
 )
 _DICT = "builtins.dict"
 _ADDING_METHODS = frozenset({"append", "appendleft", "extend"})
-_SHOWING = frozenset({
-    "builtins.print", "click.echo", "mlflow.log_metric", "mlflow.log_metrics", "rich.print",
-    "swanlab.log", "sys.stderr.write", "sys.stdout.write", "tqdm.auto.tqdm.write",
-    "tqdm.tqdm.write", "wandb.log",
-})  # fmt: skip
-_LOGGING = ("absl.logging.", "logging.", "loguru.logger.")
 _MORE_OF_NUMPY = frozenset(
     "all any argmax argmin argsort astype copy cumsum flatten item max mean min prod ravel repeat "
     "reshape round squeeze std sum swapaxes take tolist transpose var".split()
@@ -203,7 +198,7 @@ def _keeps(call: cst.CSTNode, ctx: FileView) -> bool:
         return False
     name = ctx.called(call)
     if name is not None:
-        return name in _SHOWING or name.startswith(_LOGGING)
+        return name in SHOWING or name.startswith(LOGGING)
     return isinstance(call.func, cst.Attribute) and call.func.attr.value in _KEEPING_METHODS
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.libraries import method_of
+from placement_lint.jaxmodel.reading import only_reads
 from placement_lint.placement.domain.contents import (
     as_tree,
     has_host_device,
@@ -275,20 +276,18 @@ class ObjectCalls(SuperCalls):
         unfollowed = isinstance(atom, External) or is_unfollowed(atom)
         if placed and unfollowed:
             program.linking.is_wanted = True
-        is_library = isinstance(node, cst.Call) and bool(self.names.qualified(node.func))
+        called = (self.names.qualified(node.func) or "") if isinstance(node, cst.Call) else ""
         default = state.default
         is_entered = default.expression is not None and default.devices != SYSTEM
-        if not is_library and (placed or is_entered):
+        if not called and (placed or is_entered):
             # What is called may be the caller's, who may choose the default device, too.
             program.reach.hands_out()
-        if isinstance(node, cst.Call) and (self.names.qualified(node.func) or "").startswith(
-            "optax."
-        ):
-            for held in passed.every():
-                program.assume_traced(held)
         for held in passed.every():
+            if called.startswith("optax."):
+                program.assume_traced(held)
             self.on.escapes(held, state)
-            self.on.targets.may_change(held, state)
+            if not only_reads(called):
+                self.on.targets.may_change(held, state)
         if unfollowed:
             return UNFOLLOWED
         return DOUBTFUL if atom == DOUBT else UNKNOWN

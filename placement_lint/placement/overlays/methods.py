@@ -9,6 +9,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel import transfer
 from placement_lint.jaxmodel.libraries import method_of
+from placement_lint.jaxmodel.reading import LOGGING_METHODS
 from placement_lint.jaxmodel.sharded_operations import SPLIT_ALIKE_METHODS
 from placement_lint.placement.domain.containers import (
     words_of,
@@ -334,7 +335,8 @@ class MethodCalls:
             program.linking.is_wanted = True
         for _, given in operands:
             self.on.escapes(given, state)
-            self.on.targets.may_change(given, state)
+            if name not in LOGGING_METHODS:
+                self.on.targets.may_change(given, state)
         if name in _TO_NUMPY and isinstance(atom, AnyTree) and not any(arrays(atom.leaf)):
             return HOST
         if isinstance(atom, AnyTree):
