@@ -71,7 +71,7 @@ class Source:
         try:
             text = data[len(codecs.BOM_UTF8) if bom else 0 :].decode(encoding)
         except UnicodeDecodeError as error:
-            line = len(_LINE_END.findall(data[: error.start].decode(encoding, "replace"))) + 1
+            line = _line_ends_in(data[: error.start], encoding) + 1
             raise UnreadableError(_not_valid(encoding, error.start, line)) from error
         except LookupError as error:
             raise UnreadableError(_not_text(error)) from error
@@ -86,13 +86,13 @@ class Source:
     def _gives_back(self, data: bytes) -> bool:
         try:
             return self.encode(self.text) == data
-        except UnicodeEncodeError:
+        except UnicodeError:
             return False
 
     def encode(self, text: str) -> bytes:
         """Return the bytes of a new text for this file: same encoding, same byte order mark.
 
-        Raises UnicodeEncodeError where the encoding has no such character.
+        Raises UnicodeError where the encoding has no such character.
         """
         return (codecs.BOM_UTF8 if self.bom else b"") + text.encode(self.encoding)
 
@@ -117,7 +117,7 @@ class Source:
     def to_bytes(self) -> bytes:
         """Return the file with this text in it, in the way that it was written.
 
-        Raises UnicodeEncodeError where the encoding has no such character.
+        Raises UnicodeError where the encoding has no such character.
         """
         # A notebook may have no code cells, and is one all the same.
         if not self.cells and self.document is None:
@@ -193,6 +193,14 @@ def declared_encoding(data: bytes) -> str:
     Python 3.14 on also LookupError, where it is none of text.
     """
     return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+
+
+def _line_ends_in(data: bytes, encoding: str) -> int:
+    """Return how many lines end in bytes that may not all be in an encoding."""
+    try:
+        return len(_LINE_END.findall(data.decode(encoding, "replace")))
+    except UnicodeError:  # some encodings, such as `idna`, can do no more than fail
+        return data.count(b"\n")
 
 
 def _not_valid(encoding: str, byte: int, line: int) -> str:

@@ -179,7 +179,7 @@ def _encoded(text: str) -> bytes:
         return data
     try:
         return text.encode(declared_encoding(data))
-    except (SyntaxError, LookupError, UnicodeEncodeError):
+    except (SyntaxError, LookupError, UnicodeError):
         # Such a file cannot be read, and it is a finding that says so.
         return data
 

@@ -43,6 +43,7 @@ def test_decodes_and_encodes_back(data: bytes, text: str, encoding: str, bom: bo
         (b"# coding: rot13\nk\n", "cannot be decoded: 'rot13' is not a text encoding"),
         (b"# coding: ascii\n\n\xe9\n", "not valid ascii at byte 17 (line 3)"),
         (codecs.BOM_UTF8 + b"# coding: latin-1\n", "encoding problem: utf-8"),
+        (b"# coding: idna\n\n\xe9\n", "idna"),
     ],
 )
 def test_unreadable(data: bytes, reason: str) -> None:
@@ -55,6 +56,14 @@ def test_text_that_the_encoding_cannot_hold() -> None:
     source = Source.from_bytes("code.py", b"# coding: latin-1\n")
     with pytest.raises(UnicodeEncodeError):
         source.encode("λ")
+
+
+@pytest.mark.parametrize("text", ["a..b", "x" * 80])
+def test_encodings_that_refuse_more_than_single_characters(text: str) -> None:
+    data = f"# coding: idna\n# {text}\n".encode()
+    source = Source.from_bytes("code.py", data)
+    assert source.text == data.decode()
+    assert not source.rewritable
 
 
 def test_places() -> None:

@@ -400,7 +400,8 @@ class Server:
         return actions
 
     async def _resolve(self, action: types.CodeAction) -> types.CodeAction:
-        path = _plain(action.data).get("path") if action.data else None
+        told = _plain(action.data)
+        path = told.get("path") if isinstance(told, dict) else None
         if isinstance(path, str):
             action.edit = await self._all_safe_fixes(path) or types.WorkspaceEdit(changes={})
         return action

@@ -62,7 +62,7 @@ class Text:
                 return data
             # One character for one, so that every column stays where it is.
             return self.text.encode(encoding, "replace")
-        except (SyntaxError, LookupError):
+        except (SyntaxError, LookupError, UnicodeError):
             # Such a file cannot be read, and it is a finding that says so.
             return data
 

@@ -258,7 +258,7 @@ class _Fixing:
         source = self._current[path]
         try:
             source.to_bytes()
-        except UnicodeEncodeError:
+        except UnicodeError:
             reason = f"the file's encoding ({source.encoding}) cannot hold the result"
             raise self._wrong(path, reason) from None
         if not self._still_compiles(path, source):

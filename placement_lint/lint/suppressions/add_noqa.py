@@ -134,7 +134,7 @@ def _silence(
     changed = edited(source, edits)
     try:
         after = changed.to_bytes()
-    except UnicodeEncodeError as error:
+    except UnicodeError as error:
         message = f"its encoding ({source.encoding}) cannot hold the reason"
         raise _NotSilencedError(message) from error
     _demand_only_comments(editor, _editor(changed, store))

@@ -94,5 +94,7 @@ def test_a_document_is_written_in_the_encoding_that_it_declares() -> None:
     )
     # What that cannot hold keeps its width: columns stay where they are.
     assert data("# coding: latin-1\n# \u20ac\n") == b"# coding: latin-1\n# ?\n"
-    assert data("# coding: no-such\n# \u20ac\n") == "# coding: no-such\n# \u20ac\n".encode()
+    for name in ("no-such", "idna"):
+        text = f"# coding: {name}\n# \u20ac..\n"
+        assert data(text) == text.encode()
     assert data("x = '\ud800'\n") == b"x = '?'\n"
