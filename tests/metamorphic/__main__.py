@@ -1,4 +1,4 @@
-"""Make `differences.txt` anew, from everything written in every way."""
+"""Make `differences.txt` again, from everything written in every way."""
 
 from __future__ import annotations
 

@@ -107,14 +107,19 @@ class Directive:
     until: Directive | None = None
     """The comment that ends its range: the same selectors stand there."""
     used: set[Selector] = field(default_factory=set)
+    _covered: dict[str, bool] = field(default_factory=dict)
+    """Of the codes of findings that it was asked about, whether it silences them."""
 
     def covers(self, finding: Finding) -> bool:
         """Return whether the finding is among what it silences, and remember it if so."""
         if self.selectors is None:
             return True
-        hits = [each for each in self.selectors if each.covers(finding.code, finding.name)]
-        self.used.update(hits)
-        return bool(hits)
+        code = finding.code
+        if code not in self._covered:
+            hits = [each for each in self.selectors if each.covers(code, finding.name)]
+            self.used.update(hits)
+            self._covered[code] = bool(hits)
+        return self._covered[code]
 
 
 class Suppressions:

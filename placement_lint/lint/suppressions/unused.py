@@ -42,6 +42,9 @@ class _Judge:
         self.editor = editor
         self.checked = frozenset(checked)
         self.sight = sight
+        self._heard: dict[str, bool] = {}
+        self._rules: dict[str, list[type[Rule]]] = {}
+        """By the text of a selector."""
 
     def nameless(self, start: int, end: int) -> Iterator[Finding]:
         """Complain of a comment that names no rule."""
@@ -56,7 +59,7 @@ class _Judge:
         if not directive.selectors and not directive.of_ruff:
             yield from self.nameless(directive.start, directive.end)
         for selector in directive.selectors:
-            if not _is_ours(directive, selector) or _meant(selector):
+            if not _is_ours(directive, selector) or self._meant(selector):
                 continue
             meant = _nearest(selector)
             message = UnknownCodeInSuppression.describe(selector.text, meant)
@@ -93,11 +96,22 @@ class _Judge:
 
     def _was_heard(self, selector: Selector) -> bool:
         """Return whether everything that a selector names would have been found."""
-        meant = _meant(selector)
-        return bool(meant) and all(
-            rule in self.checked and rule not in ABOUT_COMMENTS and self._sees_enough(rule)
-            for rule in meant
-        )
+        text = selector.text
+        if text not in self._heard:
+            meant = self._meant(selector)
+            self._heard[text] = bool(meant) and all(
+                rule in self.checked and rule not in ABOUT_COMMENTS and self._sees_enough(rule)
+                for rule in meant
+            )
+        return self._heard[text]
+
+    def _meant(self, selector: Selector) -> list[type[Rule]]:
+        """Return the rules that a selector means."""
+        text = selector.text
+        if text not in self._rules:
+            rules = [rule for rule in all_rules() if selector.covers(rule.code, rule.name)]
+            self._rules[text] = rules
+        return self._rules[text]
 
     def _sees_enough(self, rule: type[Rule]) -> bool:
         return self.sight >= (Sight.WHOLE if rule.follows_callers else Sight.IMPORTS)
@@ -105,7 +119,8 @@ class _Judge:
     # -- taking out what is of no use -------------------------------------------------------------
 
     def _without(self, directive: Directive, useless: list[Selector]) -> Fix:
-        kept = [each.text for each in directive.selectors or () if each not in useless]
+        gone = {*useless}
+        kept = [each.text for each in directive.selectors or () if each not in gone]
         if kept:
             first, last = (directive.selectors or ())[0], (directive.selectors or ())[-1]
             edit = self.editor.replace_offsets(first.start, last.end, ", ".join(kept))
@@ -169,10 +184,6 @@ def _is_ours(directive: Directive, selector: Selector) -> bool:
     """Return whether a selector speaks of our rules, and not of another tool's."""
     is_shared = directive.is_noqa or directive.of_ruff
     return not is_shared or selector.text.upper().startswith("JDP")
-
-
-def _meant(selector: Selector) -> list[type[Rule]]:
-    return [rule for rule in all_rules() if selector.covers(rule.code, rule.name)]
 
 
 def _nearest(selector: Selector) -> str | None:

@@ -351,8 +351,8 @@ async def test_all_safe_fixes_are_applied_across_files_at_their_versions(project
         assert action.edit is None, "the lamp of each line needs no edits"
         resolved = await editor.client.code_action_resolve_async(action)
         (change,) = resolved.edit.document_changes
-        for data in (3, ["path"], {"path": 5}):
-            strange = types.CodeAction("of another tool", data=data)
+        for told in (3, ["path"], {"path": 5}):
+            strange = types.CodeAction("of another tool", data=told)
             assert (await editor.client.code_action_resolve_async(strange)).edit is None
         assert change.text_document.version == 1
         assert applied(HAZARD, list(change.edits)) == fixed

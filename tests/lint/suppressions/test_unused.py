@@ -15,6 +15,7 @@ from placement_lint.lint.file_results import FileOptions, Sight
 from placement_lint.lint.linter import Linter
 from placement_lint.lint.results import FixMode
 from placement_lint.rules.registry import rule_by_code
+from tests.counting import counted
 from tests.lint.helpers import Crashing, PutFlagged, options
 
 if TYPE_CHECKING:
@@ -181,3 +182,22 @@ def test_a_comment_behind_a_backslash_leaves_its_line(
     fixed = path.read_bytes().decode()
     assert "ignore-file" not in fixed
     compile(fixed.replace("\r\n", "\n"), "case.py", "exec")
+
+
+@pytest.mark.parametrize("comment", ["# noqa: {}", "# placement-lint: ignore[{}]"])
+def test_comments_that_name_many_rules_take_their_share(comment: str) -> None:
+    """Also where all of them are named more than once, and a rule has many findings there."""
+    rules = tuple(map(rule_by_code, ("JDP204", "JDP902", "JDP904")))
+
+    def calls(count: int) -> int:
+        names = ", ".join(["JDP204", "JDP301"] * count)
+        puts = "jax.device_put(x, d); " * (count // 10)
+        text = f"import jax\ndef f(x, d):\n    {puts}x  {comment.format(names)}\n"
+        sight = FileOptions(rules, sight=Sight.WHOLE)
+        with counted() as made:
+            result = lint_source(Source("a.py", text), sight)
+        assert [finding.code for finding in result.findings] == ["JDP902"]
+        return made.made
+
+    calls(10)
+    assert calls(400) < 4.8 * calls(100)
