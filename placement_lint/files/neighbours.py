@@ -52,16 +52,16 @@ class Neighbours:
 
     def _by_word(self, folder: str, files: FileStore) -> dict[bytes, list[str]]:
         """Return, for each word of an import in a folder, two files that have it, or the one."""
-        found = self._importing.get(folder)
-        if found is None:
-            found = self._importing[folder] = {}
-            for path, _ in _python_files(folder):
-                for word in _imported(path, files):
-                    importing = found.setdefault(word, [])
-                    # One of them may be the file that asks.
-                    if len(importing) < 2:
-                        importing.append(path)
-        return found
+        if folder not in self._importing:
+            found: dict[bytes, list[str]] = {}
+            paths = [path for path, _ in _python_files(folder)]
+            for word, path in ((word, each) for each in paths for word in _imported(each, files)):
+                importing = found.setdefault(word, [])
+                # One of them may be the file that asks.
+                if len(importing) < 2:
+                    importing.append(path)
+            self._importing[folder] = found
+        return self._importing[folder]
 
     def _stamp(self, folder: str) -> str:
         if folder not in self._stamps:
