@@ -158,13 +158,7 @@ class _CheckCommand:
             self._warn(f"{where} cannot be read and is ignored: {each.reason}")
         if self.args.show_files or self.args.show_settings:
             self._check_all_selectors(found.files)
-        if self.args.show_files:
-            streams.write("".join(f"{escape_path(path)}\n" for path in found.files))
-        if self.args.show_settings:
-            from placement_lint.cli import notes
-
-            notes.show_settings(self.loader, found.files or ("",))
-        if self.args.show_files or self.args.show_settings:
+            self._show(found.files)
             return FAILED if self.failed else CLEAN
         self._say_what_is_left_out(found, paths)
         if self.args.verbose and not self.args.quiet:
@@ -203,6 +197,15 @@ class _CheckCommand:
         code = self._done(outcome, here, missing)
         self._keep_written(found, paths, here, code)
         return code
+
+    def _show(self, files: Sequence[str], *, excluded: bool = False) -> None:
+        """Print which files are linted, and by which settings, as far as that is asked for."""
+        if self.args.show_files and not excluded:
+            streams.write("".join(f"{escape_path(path)}\n" for path in files))
+        if self.args.show_settings:
+            from placement_lint.cli import notes
+
+            notes.show_settings(self.loader, files or ("",))
 
     def _keep_written(self, found: Found, paths: Sequence[str], here: Settings, code: int) -> None:
         """Keep what was written for the next run, where it depends on nothing but files."""
@@ -357,13 +360,8 @@ class _CheckCommand:
         settings = self.loader.for_file(path)
         check_selectors([settings], self.args)
         excluded = settings.force_exclude and is_excluded(path, settings)
-        if self.args.show_files and not excluded:
-            streams.write(f"{escape_path(path)}\n")
-        if self.args.show_settings:
-            from placement_lint.cli import notes
-
-            notes.show_settings(self.loader, [path])
         if self.args.show_files or self.args.show_settings:
+            self._show([path], excluded=excluded)
             return CLEAN
         most = most_of(path)
         data = b"" if sys.stdin is None else sys.stdin.buffer.read(most + 1)
