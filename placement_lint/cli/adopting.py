@@ -11,6 +11,7 @@ from placement_lint.lint.suppressions import add_noqa
 from placement_lint.lint.suppressions import baseline as baselines
 from placement_lint.lint.suppressions.comments import NEVER_SILENT
 from placement_lint.report.escape import escape
+from placement_lint.report.summary import counted
 from placement_lint.rules.selection import select_rules
 
 if TYPE_CHECKING:
@@ -102,16 +103,16 @@ class Adoption:
             return self._args.add_noqa is not None
         if self._baselines.known:
             streams.complain(
-                f"{_count(self._baselines.known, 'known finding')} not shown: the baseline has "
+                f"{counted(self._baselines.known, 'known finding')} not shown: the baseline has "
                 f"{'it' if self._baselines.known == 1 else 'them'}."
             )
         if self._args.add_noqa is None:
             return False
         count = sum(sum(file.counts.values()) for file in self._silenced)
-        where = f" in {_count(len(self._silenced), 'file')}" if count else ""
+        where = f" in {counted(len(self._silenced), 'file')}" if count else ""
         left = f", {len(outcome.findings)} left" if outcome.findings else ""
         done = "Would suppress" if self._args.diff else "Suppressed"
-        streams.complain(f"{done} {_count(count, 'finding')}{where}{left}.")
+        streams.complain(f"{done} {counted(count, 'finding')}{where}{left}.")
         return True
 
     # -- baselines ---------------------------------------------------------------------------------
@@ -137,7 +138,7 @@ class Adoption:
                     entries.setdefault(entry, count)
         baselines.write(path, entries)
         if not self._args.quiet:
-            total = _count(sum(entries.values()), "finding")
+            total = counted(sum(entries.values()), "finding")
             streams.complain(f"{total} written to {escape(path)}.")
         left = tuple(each for each in outcome.findings if each.code in NEVER_SILENT)
         return replace(outcome, findings=left)
@@ -156,7 +157,7 @@ class Adoption:
                 baselines.write(baseline.path, left)
             if self._args.quiet:
                 continue
-            known, file = _count(gone, "finding"), escape(baseline.path)
+            known, file = counted(gone, "finding"), escape(baseline.path)
             if update:
                 streams.complain(f"Removed {known} from {file}.")
             else:
@@ -225,7 +226,3 @@ class Adoption:
     def _done(self, outcome: Outcome, files: Sequence[FixedFile]) -> Outcome:
         self._silenced = tuple(files)
         return replace(outcome, fixed=self._silenced if self._args.diff else ())
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 def summary(outcome: Outcome) -> str:
     """Summarise what was found, what was fixed, and what could be."""
     findings = outcome.findings
-    files = _count(outcome.files, "file")
+    files = counted(outcome.files, "file")
     fixed = _fixed(outcome.fixed)
     if fixed:
         return (
-            f"Found {_count(fixed + len(findings), 'finding')} "
+            f"Found {counted(fixed + len(findings), 'finding')} "
             f"({fixed} fixed, {len(findings)} remaining).{_fixable_unsafely(findings)}"
         )
     if findings:
         places = len({finding.path for finding in findings})
-        found = f"Found {_count(len(findings), 'finding')} in {places} of {files}."
+        found = f"Found {counted(len(findings), 'finding')} in {places} of {files}."
         return f"{found}{_fixable(findings)}"
     return f"No findings in {files}."
 
@@ -36,7 +36,7 @@ def would_fix(fixed: Sequence[FixedFile], left: Sequence[Finding]) -> str:
     """Summarise what `--fix` would do; `left` is what would be found after it."""
     number = _fixed(fixed)
     done = (
-        f"Would fix {_count(number, 'finding')} ({len(left)} remaining)."
+        f"Would fix {counted(number, 'finding')} ({len(left)} remaining)."
         if number
         else "Nothing to fix."
     )
@@ -80,5 +80,6 @@ def _levels(findings: Iterable[Finding]) -> Counter[Applicability]:
     return Counter(finding.fix.applicability for finding in findings if finding.fix is not None)
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """Return a number with what is counted, in the plural where there is not one."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
