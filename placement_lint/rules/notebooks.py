@@ -25,9 +25,11 @@ _MEASURED_LINE = re.compile(rf"[ \t]*%(?:{'|'.join(_MEASURING)})\b")
 def is_shown_or_measured(statement: cst.Expr, ctx: Context) -> bool:
     """Return whether a cell shows the value of a statement, or only measures how it is made.
 
-    IPython shows the last expression of a cell, unless a semicolon ends it. `%timeit` and its like
-    run a statement, or a whole cell, for what it costs.
+    IPython shows the last expression of a cell, unless a semicolon ends it, and so does marimo.
+    `%timeit` and its like run a statement, or a whole cell, for what it costs.
     """
+    if _is_last_of_function(statement, ctx):
+        return True
     source = ctx.module.source
     if source is None:
         return False
@@ -41,6 +43,23 @@ def is_shown_or_measured(statement: cst.Expr, ctx: Context) -> bool:
         or _MEASURED_LINE.match(source.shown_line(line)) is not None
         or id(statement) in ctx.module.fact(_shown)
     )
+
+
+def _is_last_of_function(statement: cst.Expr, ctx: Context) -> bool:
+    """Return whether a cell of marimo, which is a function, ends with a statement.
+
+    After that it only returns the names that other cells may take.
+    """
+    function = ctx.tree.around(statement, cst.FunctionDef)
+    if not isinstance(function, cst.FunctionDef) or id(function) not in ctx.names.cells:
+        return False
+    lines = [
+        line.body
+        for line in function.body.body
+        if not isinstance(line, cst.SimpleStatementLine)
+        or not isinstance(line.body[-1], cst.Return)
+    ]
+    return bool(lines) and not isinstance(lines[-1], cst.BaseSuite) and lines[-1][-1] is statement
 
 
 def _cells(facts: ModuleFacts) -> list[Cell]:

@@ -94,8 +94,8 @@ class DevicePutDiscarded(Rule):
     A call that is expected to fail (`with pytest.raises(…)`, `assertRaises`, `try` in a test), or
     of what a test has replaced (`mock.patch`). A warm-up that is waited for, as in
     `jax.device_put(x, d).block_until_ready()`. Literal numbers, as in `jax.device_put(0)`, which
-    test whether a device is available. The last expression of a notebook cell, which is displayed,
-    unless a semicolon follows it; and statements under `%timeit`.
+    test whether a device is available. The last expression of a cell of a notebook, Jupyter's or
+    marimo's, which is displayed, unless a semicolon follows it; and statements under `%timeit`.
 
     ## Verified by
     The proof puts an array on another device in a statement of its own, and then finds the name's

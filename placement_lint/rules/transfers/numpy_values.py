@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 _NEW = NEW_ARRAYS | {"numpy.random.permutation", "numpy.random.rand", "numpy.random.randn"}
 """Each gives an array of its own, whatever it is given; a number, where it is given nothing."""
-_SHARING = frozenset({"numpy.asarray", "numpy.ascontiguousarray", "numpy.memmap"})
+_SHARING = frozenset(
+    {"numpy.asarray", "numpy.ascontiguousarray", "numpy.broadcast_to", "numpy.memmap"}
+)
 _COPYING_METHODS = frozenset({"astype", "copy", "flatten", "repeat"})
 _VIEWING_METHODS = frozenset({"ravel", "reshape", "squeeze", "swapaxes", "transpose"})
 _OF_NUMPY = frozenset(
@@ -32,7 +34,7 @@ _OF_NUMPY = frozenset(
     for name in (
         *SIZE_KEEPING, *BROADCASTING,
         *(
-            "broadcast_to clip diff empty_like equal expand_dims full_like greater greater_equal "
+            "clip diff empty_like equal expand_dims full_like greater greater_equal "
             "isin less less_equal logical_and logical_or not_equal ones_like pad repeat roll "
             "swapaxes take where zeros_like"
         ).split(),
