@@ -54,12 +54,13 @@ def _is_last_of_function(statement: cst.Expr, ctx: Context) -> bool:
     if not isinstance(function, cst.FunctionDef) or id(function) not in ctx.names.cells:
         return False
     lines = [
-        line.body
+        line
         for line in function.body.body
         if not isinstance(line, cst.SimpleStatementLine)
         or not isinstance(line.body[-1], cst.Return)
     ]
-    return bool(lines) and not isinstance(lines[-1], cst.BaseSuite) and lines[-1][-1] is statement
+    last = lines[-1] if lines else None
+    return isinstance(last, cst.SimpleStatementLine) and last.body[-1] is statement
 
 
 def _cells(facts: ModuleFacts) -> list[Cell]:
