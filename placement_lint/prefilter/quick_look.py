@@ -16,7 +16,7 @@ from placement_lint.files.source import Source, UnreadableError
 from placement_lint.prefilter.conditions import JAX, FileText
 from placement_lint.prefilter.early_exit import is_simple, may_say_something
 from placement_lint.prefilter.import_words import RELATIVE, import_words
-from placement_lint.prefilter.written_needs import read_need
+from placement_lint.prefilter.written_needs import read_needs
 from placement_lint.syntax.python_parser import may_be_broken
 
 if TYPE_CHECKING:
@@ -77,4 +77,5 @@ def _may_import_each_other(texts: dict[str, bytes]) -> bool:
 def _needs() -> tuple[tuple[str, Needs], ...]:
     with open(FILE, encoding="utf-8") as file:
         rows = [line.split("\t", 2) for line in file]
-    return tuple((module, read_need(need)) for _, module, need in rows)
+    modules = [module for _, module, _ in rows]
+    return tuple(zip(modules, read_needs(need for _, _, need in rows), strict=True))

@@ -21,24 +21,30 @@ _EXPRESSION = conditions._Expression
 _SEQUENCES: dict[str, Any] = {"frozenset": frozenset, "set": set, "tuple": tuple, "list": list}
 
 
-def write_need(need: Needs) -> str:
-    """Return a condition as one line.
+def write_needs(needs: Iterable[Needs]) -> list[str]:
+    """Return conditions, each as one line. The lines are to be read together, in this order: what
+    comes again, in whichever, is written once.
 
     A condition on the path of a file has a function of `files.test_paths`.
     """
-    return _text(_Writer().described(need))
+    writer = _Writer()
+    return [_text(writer.described(need)) for need in needs]
 
 
-def read_need(line: str) -> Needs:
-    """Return the condition that was written."""
-    need = _Reader().made(json.loads(line))
+def read_needs(lines: Iterable[str]) -> list[Needs]:
+    """Return the conditions that were written. What they have in common is one object."""
+    reader = _Reader()
+    return [_checked(reader.made(json.loads(line)), line) for line in lines]
+
+
+def _checked(need: object, line: str) -> Needs:
     if not isinstance(need, Needs):
         raise TypeError(line)
     return need
 
 
 class _Writer:
-    """Describes one condition; a part that comes again is named by its number."""
+    """Describes conditions; a part that comes again is named by its number."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -85,7 +91,7 @@ class _Writer:
 
 
 class _Reader:
-    """Makes one condition of its description."""
+    """Makes conditions of their descriptions."""
 
     def __init__(self) -> None:
         self._needs: list[Needs] = []

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from placement_lint.prefilter.conditions import Never
 from placement_lint.prefilter.quick_look import FILE
-from placement_lint.prefilter.written_needs import write_need
+from placement_lint.prefilter.written_needs import write_needs
 from placement_lint.rules.registry import all_rules
 
 
 def lines() -> str:
     """Return what the file is to hold: for each rule that is on by default, what it needs."""
+    rules = [
+        rule for rule in all_rules() if not rule.pedantic and not isinstance(rule.needs, Never)
+    ]
+    written = write_needs(rule.needs for rule in rules)
     return "".join(
-        f"{rule.code}\t{rule.__module__}\t{write_need(rule.needs)}\n"
-        for rule in all_rules()
-        if not rule.pedantic and not isinstance(rule.needs, Never)
+        f"{rule.code}\t{rule.__module__}\t{need}\n"
+        for rule, need in zip(rules, written, strict=True)
     )
 
 

@@ -21,7 +21,7 @@ from placement_lint.prefilter.conditions import (
     Word,
 )
 from placement_lint.prefilter.quick_look import FILE
-from placement_lint.prefilter.written_needs import read_need, write_need
+from placement_lint.prefilter.written_needs import read_needs, write_needs
 from placement_lint.rules.needed import lines
 from placement_lint.rules.registry import all_rules
 from tests.fixture_cases import all_cases
@@ -35,15 +35,30 @@ def test_what_is_kept_is_what_the_rules_need() -> None:
     assert [line[:6] for line in kept.splitlines()] == [rule.code for rule in BY_DEFAULT]
 
 
+def write_need(need: Needs) -> str:
+    return write_needs([need])[0]
+
+
+def read_need(line: str) -> Needs:
+    return read_needs([line])[0]
+
+
 @pytest.mark.parametrize("rule", BY_DEFAULT, ids=lambda rule: rule.code)
 def test_what_is_read_is_what_was_written(rule: type) -> None:
     written = write_need(rule.needs)  # type: ignore[attr-defined]
     assert write_need(read_need(written)) == written
 
 
+def test_what_is_read_together_is_what_was_written_together() -> None:
+    written = write_needs(rule.needs for rule in BY_DEFAULT)
+    assert write_needs(read_needs(written)) == written
+    assert sum(map(len, written)) < sum(len(write_need(rule.needs)) for rule in BY_DEFAULT) / 1.5
+
+
 def test_the_texts_of_each_rule_meet_what_is_read() -> None:
     """So they do the condition that it was written of, whatever was worked out in that before."""
-    read = {rule.code: read_need(write_need(rule.needs)) for rule in BY_DEFAULT}
+    needs = read_needs(write_needs(rule.needs for rule in BY_DEFAULT))
+    read = {rule.code: need for rule, need in zip(BY_DEFAULT, needs, strict=True)}
     checked = 0
     for case in all_cases():
         data = case.before.text.encode()
@@ -71,6 +86,9 @@ def test_what_comes_again_is_written_once() -> None:
     assert isinstance(again, AnyOf)
     assert isinstance(again.needs[1], AllOf)
     assert again.needs[1].needs[0] is again.needs[0]
+    both = read_needs(write_needs([many, AnyOf(many, b"x")]))
+    assert isinstance(both[1], AnyOf)
+    assert both[1].needs[0] is both[0]
 
 
 def test_what_cannot_be_written_is_said() -> None:
