@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.semantic.tolerated import Helpers
 from placement_lint.syntax.dotted import said
-from placement_lint.syntax.expected_failures import expects_failure
+from placement_lint.syntax.expected_failures import expects_failure, is_marked_to_fail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -31,6 +32,8 @@ _TRACER_ERRORS = frozenset(
         "UnexpectedTracerError",
     )
 )
+_MOST_NAMES = 4
+"""Names of which each stands for the exceptions that the next one does."""
 _TRACERS = frozenset({"jax.core.Tracer", "jax.extend.core.Tracer", "jax.interpreters.ad.Tracer"})
 
 
@@ -50,16 +53,24 @@ def is_in_test(node: cst.CSTNode, ctx: FileView) -> bool:
 
 
 def is_asserted_to_fail(node: cst.CSTNode, ctx: FileView) -> bool:
-    """Return whether a node is in `with pytest.raises(…)` or `with self.assertRaises(…)`.
+    """Return whether a node is in `with pytest.raises(…)` or `with self.assertRaises(…)`, or in a
+    test that is marked to fail; by way of helpers of the program as well.
 
     Also in a function that is defined there: it is there to be called.
     """
+    helpers = Helpers(ctx, "", lambda inner: is_asserted_to_fail(inner, ctx), swallowing=False)
     around: cst.CSTNode | None = node
     while around is not None:
         if any(expects_failure(item.item, ctx.names) for item in ctx.with_items(around)):
             return True
+        if helpers.are_around(around):
+            return True
         around = ctx.function(around)
-    return False
+    return any(
+        isinstance(ancestor, cst.FunctionDef | cst.ClassDef | cst.Module)
+        and is_marked_to_fail(ancestor, ctx.names)
+        for ancestor in ctx.ancestors(node)
+    )
 
 
 def may_be_bound(name: cst.Name, at: cst.CSTNode, ctx: FileView) -> bool:
@@ -107,8 +118,38 @@ def ancestors_in_function(
 def catches(
     handler: cst.ExceptHandler | cst.ExceptStarHandler, ctx: FileView, exceptions: frozenset[str]
 ) -> bool:
-    """Return whether an `except` catches one of these exceptions; a bare one catches them all."""
-    return handler.type is None or any(ctx.name(kind) in exceptions for kind in _caught(handler))
+    """Return whether an `except` may catch one of these exceptions; a bare one catches them all."""
+    return handler.type is None or _may_be_one_of(handler.type, ctx, exceptions)
+
+
+def _may_be_one_of(
+    kind: cst.BaseExpression, ctx: FileView, exceptions: frozenset[str], names: int = _MOST_NAMES
+) -> bool:
+    """Return whether what says which exceptions are caught may mean one of some.
+
+    A name counts for what it is bound to; of which nothing is known, as of parameters, it may.
+    """
+    if isinstance(kind, cst.Tuple | cst.List):
+        return any(_may_be_one_of(each.value, ctx, exceptions, names) for each in kind.elements)
+    if isinstance(kind, cst.BinaryOperation | cst.BooleanOperation):
+        sides = (kind.left, kind.right)
+        return any(_may_be_one_of(each, ctx, exceptions, names) for each in sides)
+    if not isinstance(kind, cst.Name | cst.Attribute):
+        return True
+    if ctx.name(kind) in exceptions:
+        return True
+    if not isinstance(kind, cst.Name):
+        return said(kind).isupper()
+    bindings = ctx.names.bindings(kind)
+    if not bindings:
+        return ctx.name(kind) is None
+    if any(each.target is not None for each in bindings):
+        # What is in another file is not asked for: constants are written in capitals.
+        return kind.value.isupper()
+    values = [each.value for each in bindings if each.value is not None]
+    if any(isinstance(each.node, cst.Param) for each in bindings):
+        return True
+    return bool(names) and any(_may_be_one_of(each, ctx, exceptions, names - 1) for each in values)
 
 
 def _caught(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> list[cst.BaseExpression]:
@@ -252,14 +293,23 @@ def _asserts(facts: ModuleFacts) -> dict[int, list[cst.Assert]]:
 def is_caught(node: cst.CSTNode, ctx: FileView, exceptions: frozenset[str]) -> bool:
     """Return whether one of these exceptions, raised by a node, is caught around it.
 
-    The names are qualified (`builtins.RuntimeError`); a bare `except` catches them all.
+    The names are qualified (`builtins.RuntimeError`); a bare `except` catches them all. Helpers of
+    the program count as well: see `tolerated`.
     """
     for statement in enclosing_tries(node, ctx):
         if any(catches(handler, ctx, exceptions) for handler in statement.handlers):
             return True
-    return any(
-        isinstance(item.item, cst.Call)
-        and ctx.called(item.item) == "contextlib.suppress"
-        and any(ctx.name(argument.value) in exceptions for argument in item.item.args)
-        for item in ctx.with_items(node)
+    if any(_suppresses(item.item, ctx, exceptions) for item in ctx.with_items(node)):
+        return True
+    helpers = Helpers(
+        ctx, exceptions, lambda inner: is_caught(inner, ctx, exceptions), swallowing=True
+    )
+    return helpers.are_around(node)
+
+
+def _suppresses(context: cst.BaseExpression, ctx: FileView, exceptions: frozenset[str]) -> bool:
+    return (
+        isinstance(context, cst.Call)
+        and ctx.called(context) == "contextlib.suppress"
+        and any(_may_be_one_of(each.value, ctx, exceptions) for each in context.args)
     )

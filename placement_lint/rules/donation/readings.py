@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from placement_lint.findings import Confidence
 from placement_lint.prefilter.conditions import AllOf, Jax
 from placement_lint.semantic.donation.buffers import Surety
-from placement_lint.semantic.enclosing import failure_is_expected
+from placement_lint.semantic.enclosing import failure_is_expected, is_caught
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +26,9 @@ _CONFIDENCES = {
     Surety.MAYBE: Confidence.POSSIBLE,
 }
 
+_DELETED = frozenset({"builtins.RuntimeError", "builtins.ValueError", "jax.errors.JaxRuntimeError"})
+"""What JAX raises where an array was deleted."""
+
 
 def donations(ctx: Context) -> Donations:
     """Return what a file donates. Only files that pass the filter load what finds it out."""
@@ -37,7 +40,10 @@ def donations(ctx: Context) -> Donations:
 def readings(ctx: Context, *, aliases: bool) -> Iterator[Reading]:
     """Yield what is read after it was donated, under its own name or under another one."""
     for each in donations(ctx).readings:
-        if each.is_alias is aliases and not failure_is_expected(each.node, ctx):
+        node = each.node
+        if each.is_alias is aliases and not (
+            failure_is_expected(node, ctx) or is_caught(node, ctx, _DELETED)
+        ):
             yield each
 
 
