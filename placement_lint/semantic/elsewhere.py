@@ -11,9 +11,11 @@ from placement_lint.semantic.program_queries import ANY_KEY, GIVEN_BY_CALL, IN_T
 from placement_lint.semantic.returned import given_by
 from placement_lint.semantic.written_tables import key_of, taken_from
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import PARTIAL, class_of_receiver
+from placement_lint.syntax.definitions import PARTIAL, class_of_receiver, function_of
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from placement_lint.semantic.file_view import FileView
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.semantic.program_queries import FunctionEffects, KnownType
@@ -43,6 +45,28 @@ def effects_of(
     if found is None and isinstance(node, cst.Attribute):
         return method_effects(node.value, node.attr.value, ctx, files)
     return found
+
+
+def asks(test: cst.CSTNode, ctx: FileView, functions: Collection[str]) -> bool:
+    """Return whether something in a condition calls one of some functions of JAX, be it by way of a
+    function of the program, of any file.
+    """
+    for call in (test, *ctx.tree.every(cst.Call, below=test)):
+        if not isinstance(call, cst.Call):
+            continue
+        called = ctx.called(call)
+        if called in functions:
+            return True
+        function = function_of(call.func, ctx.names)
+        if function is not None:
+            inside = ctx.tree.every(cst.Call, below=function)
+            if any(ctx.called(inner) in functions for inner in inside):
+                return True
+        elif called is None or not called.startswith(_LIBRARIES):
+            effects = effects_of(call.func, ctx)
+            if effects is not None and any(each.name in functions for each in effects.calls):
+                return True
+    return False
 
 
 def _entry(node: cst.BaseExpression, ctx: FileView, *, any_key: bool) -> str | None:

@@ -117,6 +117,9 @@ def asks_for_version(test: cst.CSTNode, ctx: FileView) -> bool:
                 return True
         if isinstance(node, cst.Attribute) and names < _MAX_NAMES:
             names += 1
+            target = ctx.name(node)
+            if target is not None and ctx.module.run.is_about_version(ctx.module.path, target):
+                return True
             pending += _attribute_values(node, ctx)
         pending += children(node)
     return False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import libcst as cst
 
 from placement_lint.rules.devices.queries import listed_platform, lists_default_backend
+from placement_lint.semantic.elsewhere import asks
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import string_value
@@ -25,6 +26,7 @@ _ASKS = frozenset({
     "jax.default_backend", "jax.device_count", "jax.devices", "jax.local_device_count",
     "jax.local_devices",
 })  # fmt: skip
+_SAYING = frozenset({"jax.default_backend"})
 _GPU = frozenset({"cuda", "gpu", "rocm"})
 _HOPS = 6
 
@@ -186,15 +188,8 @@ class _Guards:
             if isinstance(argument, cst.GeneratorExp | cst.ListComp):
                 argument = argument.elt
             return self.holds(argument, truth=truth, hops=hops)
-        # A function of this file that looks at the devices for its answer.
-        return (
-            truth
-            and isinstance(call.func, cst.Name)
-            and any(
-                isinstance(binding.node, cst.FunctionDef) and self.asks_devices(binding.node)
-                for binding in self.ctx.names.bindings(call.func)
-            )
-        )
+        # A function of the program that looks at the devices for its answer.
+        return truth and asks(call, self.ctx, _ASKS)
 
     def named(self, name: cst.Name, *, truth: bool, hops: int) -> bool:
         values = [
@@ -213,7 +208,7 @@ class _Guards:
         node = followed(node, self.ctx)
         if isinstance(node, cst.Attribute):
             return node.attr.value in {"device_kind", "platform"}
-        return self.ctx.is_call(node, "jax.default_backend")
+        return isinstance(node, cst.Call) and asks(node, self.ctx, _SAYING)
 
     def is_backend(self, node: cst.BaseExpression) -> bool:
         """Return whether an expression may be the name of the backend in question."""
@@ -257,7 +252,8 @@ class _CpuGuards(_Guards):
         return any(self.is_platform(one) and self.is_backend(other) for one, other in pairs)
 
     def called(self, call: cst.Call, *, truth: bool, hops: int) -> bool:
-        return False
+        # What a function of the program makes of the answer is not known.
+        return asks(call, self.ctx, _SAYING)
 
     def named(self, name: cst.Name, *, truth: bool, hops: int) -> bool:
         values = [binding.value for binding in self.ctx.names.bindings(name)]
@@ -269,7 +265,7 @@ class _CpuGuards(_Guards):
         if isinstance(node, cst.Attribute) and node.attr.value == "platform":
             owner = followed(node.value, self.ctx)
             return isinstance(owner, cst.Subscript) and lists_default_backend(owner.value, self.ctx)
-        return self.ctx.is_call(node, "jax.default_backend")
+        return isinstance(node, cst.Call) and asks(node, self.ctx, _SAYING)
 
     def is_backend(self, node: cst.BaseExpression) -> bool:
         return string_value(node) == self.backend

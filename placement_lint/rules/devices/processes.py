@@ -119,7 +119,7 @@ def _is_length_of(node: cst.BaseExpression, listing: str, ctx: Context) -> bool:
 
 
 def _asks(test: cst.CSTNode, ctx: Context) -> bool:
-    for node in (test, *ctx.tree.descendants(test)):
-        if isinstance(node, cst.Call) and ctx.called(node) in _QUESTIONS:
-            return True
-    return mentions_word(test, _WORDS, ctx)
+    # Rules import this module where LibCST may not be needed.
+    from placement_lint.semantic.elsewhere import asks
+
+    return mentions_word(test, _WORDS, ctx) or asks(test, ctx, _QUESTIONS)

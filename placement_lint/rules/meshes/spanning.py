@@ -132,10 +132,14 @@ def _is_for_one(node: cst.CSTNode, ctx: Context) -> bool:
 
 
 def _excuses(test: cst.BaseExpression, ctx: Context, *, truth: bool) -> bool:
-    """Return whether there may be one process only where a test is true, or false, by its words.
+    """Return whether there may be one process only where a test is true, or false, by its words,
+    or by what the functions of the program ask that it calls.
 
     To be behind `jax.process_count() > 1` is no excuse.
     """
+    # Only what may have something to report needs it.
+    from placement_lint.semantic.elsewhere import asks
+
     parts = [(test, truth)]
     while parts:
         part, is_true = parts.pop()
@@ -147,7 +151,10 @@ def _excuses(test: cst.BaseExpression, ctx: Context, *, truth: bool) -> bool:
             parts += [(part.left, is_true), (part.right, is_true)]
         else:
             said = followed(part, ctx)
-            is_about_processes = any(mentions_word(each, _WORDS, ctx) for each in (part, said))
+            is_about_processes = any(
+                mentions_word(each, _WORDS, ctx) or asks(each, ctx, _TELLING)
+                for each in (part, said)
+            )
             if is_about_processes and not has_several_processes(said, ctx, truth=is_true):
                 return True
     return False
