@@ -190,5 +190,7 @@ class Sharding(Sized):
         """Write it for people: `mesh (data=4, model=2), P("data", None)`."""
         if self.mesh is None and self.is_of_host:
             return "pinned_host memory"
+        if self.mesh is None and self.memory is Memory.DEVICE and not self.is_named:
+            return "device memory"
         text = f"mesh {self.mesh or '(…)'}, {self.spec or 'P(…)'}"
         return f"{text} in pinned_host memory" if self.is_of_host else text

@@ -447,7 +447,7 @@ def saw_target(
 ) -> Sharding | None:
     """Remember where a call puts an array, or what it constrains it to.
 
-    Returns the sharding over a mesh, or of the host's memory, that this surely is. What is taken
+    Returns the sharding over a mesh, or the memory, that this surely is. What is taken
     out of the host's memory is put to another one, whatever the sharding says of its axes.
     """
     if target is None:
@@ -481,9 +481,9 @@ def _on_mesh_in_force(call: LibraryCall, held: Value) -> Sharding | None:
 
 
 def place_of(held: Value) -> Sharding | None:
-    """Return the sharding over a mesh, or of the host's memory, that a value surely is."""
+    """Return the sharding over a mesh, or the memory, that a value surely is."""
     only = sole(held)
-    is_known = isinstance(only, Sharding) and (only.is_named or only.is_of_host)
+    is_known = isinstance(only, Sharding) and (only.is_named or only.memory is not None)
     return only if is_known and isinstance(only, Sharding) else None
 
 

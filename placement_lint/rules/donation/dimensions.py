@@ -262,7 +262,11 @@ class _Shapes:
             return any(isinstance(each, cst.Element) for each in shape.elements)
         if isinstance(shape, cst.BinaryOperation) and isinstance(shape.operator, cst.Add):
             return any(self._is_long(each, ctx, 0) for each in (shape.left, shape.right))
+        if isinstance(shape, cst.Call) and hops:
+            return self._is_long_result(shape, ctx, hops - 1)
         if isinstance(shape, cst.Attribute):
+            if hops and (assigned := assigned_to(shape, ctx)):
+                return all(self._is_long(each, ctx, hops - 1) for each in assigned)
             if shape.attr.value == "shape":
                 return self.are_known(shape.value, ctx)
             return _has_items(ctx.flow.value(shape))
@@ -274,6 +278,12 @@ class _Shapes:
         if isinstance(shape, cst.UnaryOperation):
             return isinstance(shape.expression, cst.Integer)
         return isinstance(shape, cst.Integer)
+
+    def _is_long_result(self, node: cst.Call, ctx: Context, hops: int) -> bool:
+        """Return whether a function of the program gives shapes that have dimensions."""
+        function, there = _function_called(node, ctx) or (None, ctx)
+        returned = [] if function is None else returns_of(function, there.names)
+        return bool(returned) and all(self._is_long(e.value, there, hops) for e in returned)
 
     def _is_returned(self, node: cst.Call, ctx: Context) -> bool:
         """Return whether a function of the program gives arrays with dimensions."""

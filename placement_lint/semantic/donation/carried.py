@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from placement_lint.placement.domain.places import Place
-    from placement_lint.placement.domain.values import Value
+    from placement_lint.placement.domain.values import Atom, Value
     from placement_lint.placement.flow import Flow
     from placement_lint.semantic.donation.callables import Chosen
     from placement_lint.semantic.donation.choices import Thing, Things
@@ -81,9 +81,10 @@ class DonationsCarried(DonationParameters):
         return [replace(donors[0], inner=known[0].inner)] if is_same else donors
 
     def is_numpy(self, node: cst.CSTNode) -> bool:
-        """Return whether an expression is an array of NumPy, as far as the interpreter knows."""
-        held = self._held(node)
-        return bool(held) and all(isinstance(atom, Host) and not atom.is_tensor for atom in held)
+        """Return whether an expression is an array of NumPy, or a dict, a list or a tuple of such
+        arrays alone, as far as the interpreter knows.
+        """
+        return _is_numpy(self._held(node))
 
     def may_be_numpy(self, given: Given) -> bool:
         """Return whether something may be no JAX array: an iterator gave it, or a caller."""
@@ -233,6 +234,21 @@ def _chosen(held: Value) -> Chosen | None:
         return frozenset()
     said = only.text if only.number is None else only.number
     return None if said is None else frozenset({said})
+
+
+def _is_numpy(held: Value) -> bool:
+    """Return whether all that a value may be are arrays of NumPy, or what holds nothing else."""
+    return bool(held) and all(
+        not atom.is_tensor if isinstance(atom, Host) else _holds_numpy(atom) for atom in held
+    )
+
+
+def _holds_numpy(atom: Atom) -> bool:
+    if not isinstance(atom, Mapping | Sequence):
+        return False
+    items = [each for _, each in atom.items] if isinstance(atom, Mapping) else [*(atom.items or ())]
+    every = [*items, *([atom.element] if atom.element else [])]
+    return bool(every) and all(map(_is_numpy, every))
 
 
 def is_whole(array: Array) -> bool:

@@ -61,6 +61,8 @@ _OF_SIZE = {
     "solve": 1, "solve_triangular": 1,
 }  # fmt: skip
 """Functions whose result mostly is as large as one of their arguments, and which one."""
+_OF_MODULES = {"flax.nnx.merge": 1, "flax.nnx.state": 0}
+"""Functions that give a module or its state, and which argument has the arrays of it."""
 
 
 class Takeover(enum.IntEnum):
@@ -336,6 +338,8 @@ class DonationOutputs:
             return self._first(arguments, 0, function, depth)
         if name.startswith("jax.") and last in _OF_SIZE:
             return dict.fromkeys(self._first(arguments, _OF_SIZE[last], function, depth), False)
+        if name in _OF_MODULES:
+            return dict.fromkeys(self._first(arguments, _OF_MODULES[name], function, depth), False)
         if name in _UPDATING:
             return self._first(arguments, 0, function, depth)
         if (carried := self._carried(node)) is not node:

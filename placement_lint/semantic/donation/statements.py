@@ -39,7 +39,7 @@ _EXPECTING = frozenset({
     "contextlib.suppress", "pytest.raises", "pytest.warns", "absl.testing.absltest.raises",
 })  # fmt: skip
 _EXPECTING_METHODS = frozenset({"assertRaises", "assertRaisesRegex", "raises", "subTest"})
-_KEEPING = frozenset({"builtins.dict", "builtins.list", "builtins.tuple"})
+_KEEPING = frozenset({"builtins.dict", "builtins.list", "builtins.tuple", "flax.nnx.merge"})
 _ERRORS_OF_JAX = frozenset({
     "JaxRuntimeError", "RuntimeError", "ValueError", "XlaRuntimeError",
 })  # fmt: skip
@@ -176,8 +176,10 @@ class DonationStatements(DonationLoops):
 
         Else it is read by who does; and what a loop donates is reported there.
         """
-        gone = self.state.gone(held, self.where)
         function = self.tree.around(node, cst.FunctionDef)
+        # Of an object whose parts are known, these are gone.
+        found = (self.state.gone(held, self.where), *self._gone_inside(held))
+        gone = max(filter(None, found), key=lambda each: each.surety, default=None)
         if gone is None or function is None:
             return
         value = self.names.sole_value(node) if isinstance(node, cst.Name) else None
@@ -190,7 +192,7 @@ class DonationStatements(DonationLoops):
             isinstance(each, cst.For | cst.While) for each in self.tree.ancestors(call)
         )
         if is_here and function.name.value not in self.facts.fact(_called):
-            self.read(node, held, Surety.LIKELY)
+            self.read(node, held, Surety.LIKELY, deep=True)
 
     def _wholes(self, node: cst.BaseExpression) -> set[str]:
         """Return by which dotted names something may be donated of which an expression is a part,
