@@ -49,6 +49,14 @@ def plain(state, rows):
     return state + rows.mean()
 
 
+def load_table(path):
+    return np.asarray(np.load(path))
+
+
+def window(size):
+    return np.hanning(size)
+
+
 def keep(rows):
     KEPT.append(rows)
 
@@ -233,7 +241,7 @@ import functools
 import jax
 import numpy as np
 
-from data import Store
+from data import Store, load_table, window
 
 
 class Model:
@@ -284,6 +292,16 @@ def make(store: Store):
     @jax.jit
     def look_up(x):
         return x * store.table  # captured
+
+    return look_up
+
+
+def make_loaded(path):
+    table, taper = load_table(path), window(16)
+
+    @jax.jit
+    def look_up(x):
+        return x * table * taper  # captured
 
     return look_up
 

@@ -20,10 +20,11 @@ from placement_lint.rules.transfers.array_sizes import (
 from placement_lint.rules.transfers.compiled_callees import compiled_callees, is_jitted
 from placement_lint.rules.transfers.jitted_calls import JITS
 from placement_lint.rules.transfers.object_arrays import kept_by_object
-from placement_lint.semantic.beside import transform_called
+from placement_lint.semantic.beside import definition_beside, transform_called
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.own_attributes import own_attribute
+from placement_lint.semantic.returned import only_return
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import PARTIAL, parameter_named
@@ -58,10 +59,10 @@ class CapturedArrayConstant(Rule):
     Finds a jitted function that reads a variable of the enclosing function or module, or an
     attribute of an object that is no argument of it (`self`, if that is static, or an object that
     it holds, also of a class of another file), which holds the result of a loader (`np.load`,
-    `jnp.load`, `load_file`, also `dict(np.load(…))`), what `jax.device_put` has put on a device, or
-    an array of 65,536 elements or more, or of several unknown sides; and such an array bound by
-    `functools.partial`. A function of the same file that a jitted one calls, or gives to `jax.grad`
-    and the like, counts as jitted.
+    `jnp.load`, `load_file`, also `dict(np.load(…))`, or by way of a function of the program), what
+    `jax.device_put` has put on a device, or an array of 65,536 elements or more, or of several
+    unknown sides; and such an array bound by `functools.partial`. A function of the same file that
+    a jitted one calls, or gives to `jax.grad` and the like, counts as jitted.
 
     ## Why is this bad?
     A captured array becomes a constant of the compiled program, which contains all of its values.
@@ -143,7 +144,7 @@ class CapturedArrayConstant(Rule):
                 if isinstance(value, cst.Attribute | cst.Call | cst.Name):
                     made = _large(value, ctx)
                     if made is not None:
-                        _report(value, (made, ctx), None, ctx)
+                        _report(value, made, None, ctx)
 
 
 def _partials_in(given: cst.BaseExpression | None, ctx: Context) -> Iterator[cst.Call]:
@@ -196,7 +197,7 @@ def _check_function(function: Function, ctx: Context) -> None:
         made = _large(name, ctx)
         if made is not None:
             seen.add(name.value)
-            _report(name, (made, ctx), function if is_root else None, ctx)
+            _report(name, made, function if is_root else None, ctx)
 
 
 def _is_run_by_compiled(node: cst.CSTNode, ctx: Context, *, around: bool = False) -> bool:
@@ -234,8 +235,7 @@ def _large_attribute(
         value, there = kept
     if there.module is ctx.module and ctx.tree.is_inside(value, function):
         return None
-    made = _large(value, there)
-    return None if made is None else (made, there)
+    return _large(value, there)
 
 
 def _kept(attribute: cst.Attribute, ctx: Context) -> tuple[cst.BaseExpression, Context] | None:
@@ -290,9 +290,9 @@ def _embeds(name: cst.Name | cst.Attribute, ctx: Context) -> bool:
     return True
 
 
-def _large(node: cst.BaseExpression, ctx: Context) -> cst.CSTNode | None:
-    """Return the call that surely makes a large array of what a name stands for."""
-    node, put = followed(node, ctx), None
+def _large(node: cst.BaseExpression, ctx: Context) -> tuple[cst.CSTNode, Context] | None:
+    """Return the call that surely makes a large array of what a name stands for, and its file."""
+    node, put, is_given = followed(node, ctx), None, False
     for _ in range(_MAX_HOPS):
         if isinstance(node, cst.Subscript):
             # One array of a file that has several; a part of a single one may be small.
@@ -302,7 +302,7 @@ def _large(node: cst.BaseExpression, ctx: Context) -> cst.CSTNode | None:
                 return None
             node = inner
         elif ctx.called(node) in _LOADERS:
-            return node
+            return node, ctx
         elif isinstance(node, cst.Call) and ctx.is_call(node, "builtins.dict"):
             held = Arguments(node).positional
             if len(held) != 1 or len(node.args) != 1:
@@ -311,23 +311,45 @@ def _large(node: cst.BaseExpression, ctx: Context) -> cst.CSTNode | None:
         elif ctx.called(node) in _CONVERTING and isinstance(node, cst.Call):
             count = element_count(node, ctx)
             if count is not None:
-                return node if count >= SMALL else None
+                return (node, ctx) if count >= SMALL and not is_given else None
             operand = Arguments(node).get(0, "x", "object", "a")
             if operand is None:
                 return None
             put = node if ctx.is_call(node, "jax.device_put") else put
             node = followed(operand, ctx)
+        elif isinstance(node, cst.Call) and (given := _given_by(node, ctx)) is not None:
+            node, ctx = given
+            is_given = True
         else:
             break
+    if is_given:
+        # How large it is may be decided by what the function is given.
+        return None
     if (ctx.called(node) or "").rpartition(".")[2] in _UNIFORM:
         return None
     count = element_count(node, ctx)
     if count is not None:
-        return node if count >= SMALL else None
+        return (node, ctx) if count >= SMALL else None
     if isinstance(node, cst.Call) and has_wide_sides(node, ctx):
-        return node
+        return node, ctx
     # What a program puts on a device is data, wherever it comes from.
-    return put if isinstance(node, cst.Attribute | cst.Name) else None
+    is_data = put is not None and isinstance(node, cst.Attribute | cst.Name)
+    return (put, ctx) if put is not None and is_data else None
+
+
+def _given_by(call: cst.Call, ctx: Context) -> tuple[cst.BaseExpression, Context] | None:
+    """Return what a function of the program gives that a call runs, and the file of that."""
+    function, there = ctx.names.sole_definition(call.func), ctx
+    if (name := ctx.name(call.func)) is not None:
+        found = definition_beside(ctx.module, name)
+        beside = None if found is None else ctx.beside(found[1].path)
+        if found is None or beside is None:
+            return None
+        function, there = found[0], beside
+    if not isinstance(function, cst.FunctionDef) or function.decorators:
+        return None
+    value = only_return(function, there)
+    return None if value is None else (followed(value, there), there)
 
 
 def _plan(name: cst.Name, function: Function) -> FixPlan | None:
