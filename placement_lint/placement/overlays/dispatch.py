@@ -89,6 +89,8 @@ class Calls:
         qualified = self.names.qualified(node.func)
         if isinstance(node.func, cst.Attribute) and self._is_of_variable(node.func, state):
             return self.methods.method(node, node.func, Arguments(node), state)
+        if qualified is not None and self.on.module.replacements.hold_for(qualified, node):
+            return self._of_replacement(node, state)
         if qualified is not None:
             held = self._library_call(node, qualified, state)
             if qualified in _GIVEN_FUNCTIONS:
@@ -101,6 +103,13 @@ class Calls:
         if made is not None:
             return sited(made, self.on.targets.made(node)) if is_container(made) else made
         return self.objects.called(node, self.on.evaluate(node.func, state), state)
+
+    def _of_replacement(self, node: cst.Call, state: State) -> Value:
+        """Return what may be given by what a test has put in the place of a function."""
+        call = LibraryCall(self.on, node, state)
+        for argument in node.args:
+            call.escapes(call.argument(argument.value))
+        return UNKNOWN
 
     def _saw_given(self, node: cst.Call) -> None:
         """Remember the arguments of a call that gives functions away, which were evaluated, and

@@ -45,6 +45,7 @@ from placement_lint.semantic.donation.parts import (
     item_of,
 )
 from placement_lint.semantic.donation.readings import text_of
+from placement_lint.semantic.replaced_names import is_replaced
 from placement_lint.semantic.written_shardings import splits_nothing
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.tree import children
@@ -161,7 +162,10 @@ class DonationLibraries(DonationExpressions):
         inner = node.func.func if isinstance(node.func, cst.Call) else None
         if inner is not None and self.names.qualified(inner) == "functools.wraps":
             return "functools.update_wrapper"
-        return self.names.qualified(node.func)
+        name = self.names.qualified(node.func)
+        if name is None or not self.facts.may_replace_names:
+            return name
+        return None if is_replaced(name, node, self.facts) else name
 
     def _takes_arrays(self, node: cst.Call) -> bool:
         """Return whether `equinox.filter` keeps all arrays: `filter(model, is_array)`."""
