@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from placement_lint.placement.facts.tampering import Replacements
+from placement_lint.placement.facts.replaced_functions import ReplacedFunctions
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 def is_replaced(name: str, node: cst.CSTNode, facts: ModuleFacts) -> bool:
     """Return whether a name of JAX may stand for something else where a node is."""
-    return facts.fact(_replaced).hold_for(name, node)
+    return facts.fact(_replaced).holds_for(name, node)
 
 
-def _replaced(facts: ModuleFacts) -> Replacements:
-    return Replacements(facts.tree, facts.names)
+def _replaced(facts: ModuleFacts) -> ReplacedFunctions:
+    return ReplacedFunctions(facts.tree, facts.names)

@@ -19,7 +19,7 @@ from placement_lint.placement.facts.carried_names import Carried, carried
 from placement_lint.placement.facts.compiled import Compiled
 from placement_lint.placement.facts.cpu_pin import pins_cpu
 from placement_lint.placement.facts.placing_words import placing_words
-from placement_lint.placement.facts.tampering import Replacements
+from placement_lint.placement.facts.replaced_functions import ReplacedFunctions
 from placement_lint.placement.facts.traced import Traced
 from placement_lint.syntax.calls import Arguments, is_none
 from placement_lint.syntax.definitions import is_generator
@@ -151,9 +151,9 @@ class Module:
         return [self.tree.index(node) for node in named if "mesh" in said(node).lower()]
 
     @cached_property
-    def replacements(self) -> Replacements:
+    def replaced(self) -> ReplacedFunctions:
         """What the module puts in the place of functions of JAX."""
-        return Replacements(self.tree, self.names)
+        return ReplacedFunctions(self.tree, self.names)
 
     def is_given_as_mesh(self, node: cst.BaseExpression) -> bool:
         """Return whether what an expression names is what a sharding of the same code is over:

@@ -89,7 +89,7 @@ class Calls:
         qualified = self.names.qualified(node.func)
         if isinstance(node.func, cst.Attribute) and self._is_of_variable(node.func, state):
             return self.methods.method(node, node.func, Arguments(node), state)
-        if qualified is not None and self.on.module.replacements.hold_for(qualified, node):
+        if qualified is not None and self.on.module.replaced.holds_for(qualified, node):
             return self._of_replacement(node, state)
         if qualified is not None:
             held = self._library_call(node, qualified, state)
