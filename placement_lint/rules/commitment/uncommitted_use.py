@@ -26,7 +26,7 @@ from placement_lint.rules.commitment.writing import (
 from placement_lint.rules.devices.queries import is_pinned_to_cpu
 from placement_lint.rules.journey import MADE_HERE, journey
 from placement_lint.rules.transfers.array_sizes import SMALL, element_count, size_text
-from placement_lint.semantic.enclosing import is_asserted_to_fail, is_in_test
+from placement_lint.semantic.enclosing import conditions_say, is_asserted_to_fail, is_in_test
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import is_none
 from placement_lint.syntax.dotted import dotted
@@ -73,6 +73,11 @@ def report_use(use: Use, ctx: Context, action: str) -> None:
         [node, *(ctx.tree.nodes[each.created.node] for each in origins)], ctx
     ):
         # It is made and used in one program, where no block has an effect.
+        return
+    # Only what has something to report needs it.
+    from placement_lint.rules.devices.backend_guards import cpu_is_default
+
+    if _is_in_the_other_case(node, origins, ctx) or cpu_is_default(node, ctx):
         return
     ctx.report(
         node,
@@ -162,19 +167,32 @@ def report_possible_uses(kind: UseKind, ctx: Context, action: str) -> None:
 
 def _condition(origins: list[ArrayOrigin], ctx: Context) -> str:
     """Return under which condition arrays were made there, where all are made by choices."""
-    choices = {origin.device for origin in origins if origin.is_chosen}
-    if not choices or not all(origin.is_chosen for origin in origins):
+    if not all(origin.is_chosen for origin in origins):
         return ""
-    if len(choices) > 1:
+    choice = _sole_choice(origins, ctx)
+    if choice is None:
+        return " on one way" if len({origin.device for origin in origins}) > 1 else ""
+    chosen, is_default, there = choice
+    there.module.add_punctuation()
+    test = " ".join(there.tree.module.code_for_node(chosen.test).split())
+    if len(test) > _LONGEST_CONDITION:
         return " on one way"
+    return f" {'unless' if is_default else 'if'} `{test}`"
+
+
+def _sole_choice(
+    origins: list[ArrayOrigin], ctx: Context
+) -> tuple[cst.If | cst.IfExp, bool, Context] | None:
+    """Return the only choice by which arrays were made there, whether its first case is the
+    default device, and the file that it is in.
+    """
+    choices = {origin.device for origin in origins if origin.is_chosen}
+    if len(choices) != 1:
+        return None
     (place,) = choices
     choice, there = ctx.node_at(place) or (None, ctx)
     if not isinstance(choice, cst.If | cst.IfExp):
-        return ""
-    there.module.add_punctuation()
-    test = " ".join(there.tree.module.code_for_node(choice.test).split())
-    if len(test) > _LONGEST_CONDITION:
-        return " on one way"
+        return None
     if isinstance(choice, cst.IfExp):
         is_default = is_none(choice.body) or (
             isinstance(choice.body, cst.Call)
@@ -187,7 +205,21 @@ def _condition(origins: list[ArrayOrigin], ctx: Context) -> str:
             not isinstance(each, cst.Call) or there.called(each) != "jax.default_device"
             for each in within
         )
-    return f" {'unless' if is_default else 'if'} `{test}`"
+    return choice, is_default, there
+
+
+def _is_in_the_other_case(node: cst.CSTNode, origins: list[ArrayOrigin], ctx: Context) -> bool:
+    """Return whether an array is used only where the choice by which it was made is the default
+    device: behind the same condition.
+    """
+    choice = _sole_choice(origins, ctx)
+    test = "" if choice is None else dotted(choice[0].test)
+    if choice is None or not test:
+        return False
+    is_default = choice[1]
+    return conditions_say(
+        node, ctx, lambda asked, wanted: wanted is is_default and dotted(asked) == test
+    )
 
 
 def _advice(name: str, device: str, *, indexed: bool) -> str:

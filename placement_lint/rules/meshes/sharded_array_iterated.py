@@ -66,7 +66,8 @@ class ShardedArrayIterated(Rule):
     ## What it does not flag
     Replicated arrays, whose rows stay on the mesh; arrays of unknown sharding, including results of
     computations; `x.addressable_shards`, `np.asarray(x)`; traced code, in which a loop is unrolled.
-    Arrays that span processes, over which no process can iterate (JDP721). Tests.
+    Arrays that span processes, over which no process can iterate (JDP721). Code behind a
+    check that there is one device. Tests.
 
     ## Verified by
     The proof iterates over an array that is split over eight devices, and a row is on one device.
@@ -133,6 +134,11 @@ def _check(node: cst.BaseExpression, ctx: Context) -> None:
     ):
         return
     if ctx.flow.is_traced(node) or is_in_test(node, ctx) or _is_global(node, ctx):
+        return
+    # Only what has something to report needs it.
+    from placement_lint.rules.devices.processes import has_one_device
+
+    if has_one_device(node, ctx):
         return
     sharding = min((each for each in shardings if each is not None), key=str)
     ctx.report(
