@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -92,28 +94,59 @@ def bound_before(
 
     That is the last statement before it that binds it, in a block around it, if that is certain.
     """
-    nodes = (each.node for each in ctx.names.bindings(name))
-    binding = [node for node in nodes if ctx.tree.contains(node)]
+    places = _binding_places(name, ctx)
+    tree = ctx.tree
+
+    def last_within(node: cst.CSTNode, before: int | None = None) -> int | None:
+        """Return the last place at which a node, itself included, binds the name."""
+        start = tree.index(node)
+        end = tree.ends[start] if before is None else before
+        at = bisect_left(places, end) - 1
+        return places[at] if at >= 0 and places[at] >= start else None
+
     child: cst.CSTNode = name
     for around in ctx.ancestors(name):
-        if (
-            isinstance(around, cst.For | cst.CompFor)
-            and child is not around.iter
-            and any(each is around or ctx.tree.is_inside(each, around.target) for each in binding)
-        ):
-            return around
-        is_loop = isinstance(around, cst.For | cst.While)
-        if is_loop and any(ctx.tree.is_inside(each, around) for each in binding):
+        if isinstance(around, cst.For | cst.CompFor) and child is not around.iter:
+            at = bisect_left(places, tree.index(around))
+            is_own = at < len(places) and places[at] == tree.index(around)
+            if is_own or last_within(around.target) is not None:
+                return around
+        if isinstance(around, cst.For | cst.While) and last_within(around) is not None:
             return None
         if isinstance(around, cst.IndentedBlock | cst.Module):
-            every: list[cst.CSTNode] = list(around.body)
-            for statement in reversed(every[: every.index(child)] if child in every else []):
-                if any(ctx.tree.is_inside(each, statement) for each in binding):
-                    return _assigned(statement, name.value, ctx)
+            last = last_within(around, tree.index(child))
+            if last is not None and last > tree.index(around):
+                return _assigned(_statement_of(tree.nodes[last], around, ctx), name.value, ctx)
         if isinstance(around, cst.FunctionDef | cst.Lambda | cst.ClassDef):
             return None
         child = around
     return None
+
+
+def _binding_places(name: cst.Name, ctx: FileView) -> array[int]:
+    """Return the places of what binds a name, in order."""
+    owner = ctx.names.owner(name.value, ctx.names.scope(name))
+    if owner is None:
+        return array("i")
+    known = ctx.module.fact(_places_by_name)
+    key = id(owner), name.value
+    if key not in known:
+        nodes = (each.node for each in owner.bindings[name.value])
+        places = (ctx.tree.index(node) for node in nodes if ctx.tree.contains(node))
+        known[key] = array("i", sorted(places))
+    return known[key]
+
+
+def _places_by_name(_facts: ModuleFacts) -> dict[tuple[int, str], array[int]]:
+    """Make the store of one file: where each name is bound, by its scope."""
+    return {}
+
+
+def _statement_of(node: cst.CSTNode, block: cst.CSTNode, ctx: FileView) -> cst.CSTNode:
+    """Return the statement of a block that a node is in."""
+    while (around := ctx.parent(node)) is not None and around is not block:
+        node = around
+    return node
 
 
 def _assigned(statement: cst.CSTNode, name: str, ctx: FileView) -> cst.BaseExpression | None:
