@@ -36,6 +36,13 @@ ERRORS = frozenset({"builtins.RuntimeError", "builtins.Exception"})
         "with contextlib.suppress(RuntimeError): here()",
         "with a, contextlib.suppress(OSError, RuntimeError): here()",
         "Failure = RuntimeError\ntry:\n    here()\nexcept Failure: pass",
+        "Failures = (OSError, RuntimeError)\ntry:\n    here()\nexcept Failures: pass",
+        "A = (OSError,)\nB = A + (RuntimeError,)\ntry:\n    here()\nexcept (*B, KeyError): pass",
+        "Failures = (RuntimeError,)\nwith contextlib.suppress(*Failures): here()",
+        # Nobody knows what these are.
+        "def f(kinds):\n    try:\n        here()\n    except kinds: pass",
+        "try:\n    here()\nexcept errors: pass",
+        "from failures import TOLERATED\ntry:\n    here()\nexcept TOLERATED: pass",
     ],
 )
 def test_caught(text: str) -> None:
@@ -59,8 +66,10 @@ def test_caught(text: str) -> None:
         "with contextlib.suppress(RuntimeError):\n    def f(): here()",
         "with suppress(RuntimeError): here()",
         "class RuntimeError(Exception): pass\ntry:\n    here()\nexcept RuntimeError: pass",
-        "def f(RuntimeError):\n    try:\n        here()\n    except RuntimeError: pass",
-        "try:\n    here()\nexcept errors: pass",
+        "Failures = (OSError, KeyError)\ntry:\n    here()\nexcept Failures: pass",
+        "from failures import Failure\ntry:\n    here()\nexcept Failure: pass",
+        "class Failure(Exception): pass\ntry:\n    here()\nexcept Failure: pass",
+        "def f(g): g()\nf(lambda: here())",
     ],
 )
 def test_not_caught(text: str) -> None:
