@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 _LIBRARIES = ("builtins.", "jax.", "numpy.")
+_MOST_CALLS = 32
+"""Calls in functions of the program that are followed to what one of them asks."""
 
 
 def effects_of(
@@ -51,22 +53,38 @@ def asks(test: cst.CSTNode, ctx: FileView, functions: Collection[str]) -> bool:
     """Return whether something in a condition calls one of some functions of JAX, be it by way of a
     function of the program, of any file.
     """
-    for call in (test, *ctx.tree.every(cst.Call, below=test)):
-        if not isinstance(call, cst.Call):
+    return any(
+        ctx.called(call) in functions or runs(call, ctx, functions)
+        for call in (test, *ctx.tree.every(cst.Call, below=test))
+        if isinstance(call, cst.Call)
+    )
+
+
+def runs(call: cst.Call, ctx: FileView, functions: Collection[str]) -> bool:
+    """Return whether a call of a function of the program leads to one of some functions of JAX."""
+    pending, seen = [call], {id(call)}
+    while pending and len(seen) < _MOST_CALLS:
+        each = pending.pop()
+        function = function_of(each.func, ctx.names)
+        if function is None:
+            if _runs_elsewhere(each, ctx, functions):
+                return True
             continue
-        called = ctx.called(call)
-        if called in functions:
-            return True
-        function = function_of(call.func, ctx.names)
-        if function is not None:
-            inside = ctx.tree.every(cst.Call, below=function)
-            if any(ctx.called(inner) in functions for inner in inside):
+        for inner in ctx.tree.every(cst.Call, below=function):
+            if ctx.called(inner) in functions:
                 return True
-        elif called is None or not called.startswith(_LIBRARIES):
-            effects = effects_of(call.func, ctx)
-            if effects is not None and any(each.name in functions for each in effects.calls):
-                return True
+            if id(inner) not in seen:
+                seen.add(id(inner))
+                pending.append(inner)
     return False
+
+
+def _runs_elsewhere(call: cst.Call, ctx: FileView, functions: Collection[str]) -> bool:
+    called = ctx.called(call)
+    if called is not None and called.startswith(_LIBRARIES):
+        return False
+    effects = effects_of(call.func, ctx)
+    return effects is not None and any(each.name in functions for each in effects.calls)
 
 
 def _entry(node: cst.BaseExpression, ctx: FileView, *, any_key: bool) -> str | None:

@@ -351,6 +351,8 @@ def _target_is_kept(
         else is_kept(each, loop, ctx, depth - 1)
         for each in ctx.names.uses(target.value, ctx.names.scope(target))
         if ctx.tree.is_inside(each, loop)
+        # A function has no next iteration.
+        and not (isinstance(loop, cst.FunctionDef) and ctx.tree.is_inside(each, statement))
         and assigned_by(each, ctx.tree) is None
         and not isinstance(ctx.statement(each), cst.Del)
         and (is_tested or not is_done_sometimes(each, loop, ctx))

@@ -25,7 +25,12 @@ _MARKED = "pytestmark"
 
 
 def expects_failure(context: cst.BaseExpression, names: Names) -> bool:
-    """Return whether a context is `pytest.raises(…)`, `self.assertRaises(…)` or similar."""
+    """Return whether a context is `pytest.raises(…)`, `self.assertRaises(…)` or similar, be it by a
+    name that is bound to that.
+    """
+    if isinstance(context, cst.Name):
+        binding = names.sole_binding(context)
+        context = context if binding is None or binding.value is None else binding.value
     if not isinstance(context, cst.Call):
         return False
     function = _bound(context.func, names)

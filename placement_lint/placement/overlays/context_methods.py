@@ -93,7 +93,7 @@ class ContextMethods:
         if all(isinstance(atom, PlainContext) for atom in held):
             return PLAIN
         owners = entered_by_hand(held)
-        if not owners or isinstance(receiver, cst.Call):
+        if not owners or (name == "__enter__" and isinstance(receiver, cst.Call)):
             # Entered and dropped: from JAX 0.5.3 on it stays in force, before it did not.
             state.forget_default()
         elif name == "__enter__":

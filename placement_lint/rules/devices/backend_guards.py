@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import libcst as cst
 
 from placement_lint.rules.devices.queries import listed_platform, lists_default_backend
-from placement_lint.semantic.elsewhere import asks
+from placement_lint.semantic.elsewhere import runs
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import string_value
@@ -189,7 +189,7 @@ class _Guards:
                 argument = argument.elt
             return self.holds(argument, truth=truth, hops=hops)
         # A function of the program that looks at the devices for its answer.
-        return truth and asks(call, self.ctx, _ASKS)
+        return truth and runs(call, self.ctx, _ASKS)
 
     def named(self, name: cst.Name, *, truth: bool, hops: int) -> bool:
         values = [
@@ -208,7 +208,9 @@ class _Guards:
         node = followed(node, self.ctx)
         if isinstance(node, cst.Attribute):
             return node.attr.value in {"device_kind", "platform"}
-        return isinstance(node, cst.Call) and asks(node, self.ctx, _SAYING)
+        if not isinstance(node, cst.Call):
+            return False
+        return self.ctx.called(node) in _SAYING or runs(node, self.ctx, _SAYING)
 
     def is_backend(self, node: cst.BaseExpression) -> bool:
         """Return whether an expression may be the name of the backend in question."""
@@ -253,7 +255,7 @@ class _CpuGuards(_Guards):
 
     def called(self, call: cst.Call, *, truth: bool, hops: int) -> bool:
         # What a function of the program makes of the answer is not known.
-        return asks(call, self.ctx, _SAYING)
+        return runs(call, self.ctx, _SAYING)
 
     def named(self, name: cst.Name, *, truth: bool, hops: int) -> bool:
         values = [binding.value for binding in self.ctx.names.bindings(name)]
@@ -265,7 +267,9 @@ class _CpuGuards(_Guards):
         if isinstance(node, cst.Attribute) and node.attr.value == "platform":
             owner = followed(node.value, self.ctx)
             return isinstance(owner, cst.Subscript) and lists_default_backend(owner.value, self.ctx)
-        return isinstance(node, cst.Call) and asks(node, self.ctx, _SAYING)
+        if not isinstance(node, cst.Call):
+            return False
+        return self.ctx.called(node) in _SAYING or runs(node, self.ctx, _SAYING)
 
     def is_backend(self, node: cst.BaseExpression) -> bool:
         return string_value(node) == self.backend
