@@ -84,7 +84,13 @@ def _runs_elsewhere(call: cst.Call, ctx: FileView, functions: Collection[str]) -
     if called is not None and called.startswith(_LIBRARIES):
         return False
     effects = effects_of(call.func, ctx)
-    return effects is not None and any(each.name in functions for each in effects.calls)
+    if effects is None:
+        return False
+    # Of what a cache keeps, only the start of the backend is noted.
+    start = effects.starts_backend
+    return (start is not None and start.what.removesuffix("()") in functions) or any(
+        each.name in functions for each in effects.calls
+    )
 
 
 def _entry(node: cst.BaseExpression, ctx: FileView, *, any_key: bool) -> str | None:

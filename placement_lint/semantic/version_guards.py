@@ -9,7 +9,7 @@ import libcst as cst
 from placement_lint.jaxmodel.removed import OLD_APIS
 from placement_lint.semantic.enclosing import catches, is_asserted_to_fail, is_caught, passed_exits
 from placement_lint.syntax.calls import string_value
-from placement_lint.syntax.definitions import function_of
+from placement_lint.syntax.definitions import class_named, function_of
 from placement_lint.syntax.import_statements import MISSING_MODULE
 from placement_lint.syntax.tree import children
 
@@ -127,7 +127,7 @@ def asks_for_version(test: cst.CSTNode, ctx: FileView) -> bool:
 
 def exports_version(name: str, view: FileView) -> bool | None:
     """Return whether what a file binds to a name is worked out of the version; None: not known."""
-    bindings = view.names.module_scope.bindings.get(name, [])
+    bindings = _bindings_of(name, view)
     found: list[bool | None] = []
     for binding in bindings:
         if _is_bound_by_failure(_statement(binding.node, view), view):
@@ -142,6 +142,18 @@ def exports_version(name: str, view: FileView) -> bool | None:
     if True in found:
         return True
     return None if None in found or not found else False
+
+
+def _bindings_of(name: str, view: FileView) -> list[Binding]:
+    """Return what binds a name at the top of a file, or in a class there: `Features.use_mesh`."""
+    scope = view.names.module_scope
+    *classes, last = name.split(".")
+    for each in classes:
+        only = scope.sole_binding(each)
+        if only is None or not isinstance(only.node, cst.ClassDef):
+            return []
+        scope = view.names.scope(only.node.body)
+    return scope.bindings.get(last, [])
 
 
 def _is_decided(node: cst.Name, ctx: FileView) -> bool:
@@ -231,8 +243,11 @@ def _is_package(binding: Binding) -> bool:
 
 
 def _attribute_values(node: cst.Attribute, ctx: FileView) -> list[cst.BaseExpression]:
-    """Return what is assigned to an attribute of an object of its own, or in the class."""
-    if not isinstance(node.value, cst.Name) or node.value.value not in {"cls", "self"}:
+    """Return what is assigned to an attribute of an object of its own, or of a class, or in it."""
+    owner = node.value
+    if not isinstance(owner, cst.Name):
+        return []
+    if owner.value not in {"cls", "self"} and class_named(owner, ctx.names) is None:
         return []
     stored = ctx.module.stored
     name = node.attr.value
