@@ -121,6 +121,8 @@ def read_program(path: Path) -> ProgramCase:
     header, *_ = _FILE.split(before, maxsplit=1)
     if any(line and not line.startswith("#") for line in header.split("\n")):
         raise ValueError(f"{path}: its header is not only comments")
+    if len(_NEEDS.findall(header)) != header.count("# needs"):
+        raise ValueError(f"{path}: each package that it needs has a line `# needs: package`")
     sections: dict[bool, dict[str, Text]] = {False: {}, True: {}}
     for unsafe, section in zip(fixed[::2], fixed[1::2], strict=True):
         sections[bool(unsafe)] = _read_files(path, section)

@@ -112,6 +112,8 @@ class Classes:
         self._methods: dict[Place, dict[str, Place]] = {}
         self._setters: dict[Place, dict[str, Place]] = {}
         self._plain: dict[Place, bool] = {}
+        self._generating_below: dict[Place, bool] = {}
+        """Whether classes that derive from one get their initializers from their fields."""
         self._library: dict[Place, str | None] = {}
         self._closures: dict[Place, Closure | Instance | None] = {}
         """What decorators of the program make of methods, where that matters."""
@@ -657,11 +659,15 @@ class Classes:
             return False
         if generates_initializer(module, node):
             return True
-        above = ((self._program.module_of(p), self._program.node(p)) for p in self.bases(cls))
-        return any(
-            isinstance(base, cst.ClassDef) and generates_initializers_below(there, base)
-            for there, base in above
-        )
+        above = self.bases(cls)
+        for place in above:
+            # Of a long chain of classes, each is looked at once.
+            if place not in self._generating_below:
+                base = self._program.node(place)
+                self._generating_below[place] = isinstance(
+                    base, cst.ClassDef
+                ) and generates_initializers_below(self._program.module_of(place), base)
+        return any(map(self._generating_below.__getitem__, above))
 
 
 def _generic(base: cst.BaseExpression) -> cst.BaseExpression:

@@ -108,18 +108,24 @@ def _is_number(
         return _reduces(node, ctx)
     else:
         held = ctx.flow.value(node)
-        above |= {node}
-        return bool(held) and all(_is_one(atom, ctx, depth - 1, above) for atom in held)
+        return bool(held) and all(_is_one(atom, node, ctx, depth - 1, above) for atom in held)
     above |= {node}
     return bool(sides) and all(_is_number(side, ctx, depth - 1, above) for side in sides)
 
 
-def _is_one(atom: values.Atom, ctx: Context, depth: int, above: frozenset[cst.CSTNode]) -> bool:
-    """Return whether one thing that a name may be is a number."""
+def _is_one(
+    atom: values.Atom,
+    node: cst.CSTNode,
+    ctx: Context,
+    depth: int,
+    above: frozenset[cst.CSTNode],
+) -> bool:
+    """Return whether one thing that an expression may be is a number."""
     if not isinstance(atom, values.Array):
         return isinstance(atom, values.Plain)
     made = ctx.node_at(None if atom.origin is None else atom.origin.created)
-    return made is not None and _is_number(*made, depth, above)
+    # What the expression makes itself, such as `x[::-1]`, is not known.
+    return made is not None and made[0] is not node and _is_number(*made, depth, above | {node})
 
 
 def _reduces(call: cst.Call, ctx: Context) -> bool:
