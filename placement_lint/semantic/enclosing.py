@@ -296,15 +296,38 @@ def is_caught(node: cst.CSTNode, ctx: FileView, exceptions: frozenset[str]) -> b
     The names are qualified (`builtins.RuntimeError`); a bare `except` catches them all. Helpers of
     the program count as well: see `tolerated`.
     """
-    for statement in enclosing_tries(node, ctx):
-        if any(catches(handler, ctx, exceptions) for handler in statement.handlers):
-            return True
+    return any(
+        catches(handler, ctx, exceptions)
+        for statement in enclosing_tries(node, ctx)
+        for handler in statement.handlers
+    ) or _is_swallowed_around(node, ctx, exceptions)
+
+
+def _is_swallowed(node: cst.CSTNode, ctx: FileView, exceptions: frozenset[str]) -> bool:
+    """Return whether nobody gets to know of an exception that a node raises: a helper that logs it
+    and raises it again tolerates nothing.
+    """
+    return any(
+        catches(handler, ctx, exceptions) and not _raises(handler)
+        for statement in enclosing_tries(node, ctx)
+        for handler in statement.handlers
+    ) or _is_swallowed_around(node, ctx, exceptions)
+
+
+def _is_swallowed_around(node: cst.CSTNode, ctx: FileView, exceptions: frozenset[str]) -> bool:
     if any(_suppresses(item.item, ctx, exceptions) for item in ctx.with_items(node)):
         return True
     helpers = Helpers(
-        ctx, exceptions, lambda inner: is_caught(inner, ctx, exceptions), swallowing=True
+        ctx, exceptions, lambda inner: _is_swallowed(inner, ctx, exceptions), swallowing=True
     )
     return helpers.are_around(node)
+
+
+def _raises(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+    last = handler.body.body[-1]
+    if isinstance(last, cst.SimpleStatementLine):
+        return isinstance(last.body[-1], cst.Raise)
+    return isinstance(last, cst.Raise)
 
 
 def _suppresses(context: cst.BaseExpression, ctx: FileView, exceptions: frozenset[str]) -> bool:

@@ -12,6 +12,7 @@ import libcst as cst
 
 from placement_lint.syntax.calls import is_none
 from placement_lint.syntax.definitions import function_of
+from placement_lint.syntax.dotted import said
 from placement_lint.syntax.expected_failures import expects_failure
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     from placement_lint.semantic.file_view import FileView
     from placement_lint.semantic.model import ModuleFacts
+
+_EXITS = frozenset({"__exit__", "__aexit__"})
 
 
 class Helpers:
@@ -85,7 +88,7 @@ class Helpers:
 
     def _may_swallow(self, cls: cst.ClassDef) -> bool:
         return any(
-            method.name.value in {"__exit__", "__aexit__"} and any(self._given_back(method))
+            method.name.value in _EXITS and any(self._given_back(method))
             for method in cls.body.body
             if isinstance(method, cst.FunctionDef)
         )
@@ -93,8 +96,10 @@ class Helpers:
     def _given_back(self, method: cst.FunctionDef) -> Iterator[bool]:
         for each in self._ctx.tree.every(cst.Return, below=method):
             if self._ctx.function(each) is method and each.value is not None:
-                is_false = isinstance(each.value, cst.Name) and each.value.value == "False"
-                yield not is_false and not is_none(each.value)
+                yield not (is_none(each.value) or said(each.value) == "False") and (
+                    # What another context says: those of JAX hide nothing.
+                    not isinstance(each.value, cst.Call) or said(each.value.func) not in _EXITS
+                )
 
     def _calls(self, helper: cst.BaseExpression) -> bool:
         """Return whether a function of the program handles the failures of what it is given."""
