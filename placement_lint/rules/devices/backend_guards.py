@@ -208,6 +208,10 @@ class _Guards:
         node = followed(node, self.ctx)
         if isinstance(node, cst.Attribute):
             return node.attr.value in {"device_kind", "platform"}
+        return self.gives_backend(node)
+
+    def gives_backend(self, node: cst.BaseExpression) -> bool:
+        """Return whether a call asks for the default backend, or its function does."""
         if not isinstance(node, cst.Call):
             return False
         return self.ctx.called(node) in _SAYING or runs(node, self.ctx, _SAYING)
@@ -258,8 +262,7 @@ class _CpuGuards(_Guards):
         return runs(call, self.ctx, _SAYING)
 
     def named(self, name: cst.Name, *, truth: bool, hops: int) -> bool:
-        values = [binding.value for binding in self.ctx.names.bindings(name)]
-        only = values[0] if len(values) == 1 else None
+        only = self.ctx.names.sole_value(name)
         return only is not None and self.holds(only, truth=truth, hops=hops)
 
     def is_platform(self, node: cst.BaseExpression) -> bool:
@@ -267,9 +270,7 @@ class _CpuGuards(_Guards):
         if isinstance(node, cst.Attribute) and node.attr.value == "platform":
             owner = followed(node.value, self.ctx)
             return isinstance(owner, cst.Subscript) and lists_default_backend(owner.value, self.ctx)
-        if not isinstance(node, cst.Call):
-            return False
-        return self.ctx.called(node) in _SAYING or runs(node, self.ctx, _SAYING)
+        return self.gives_backend(node)
 
     def is_backend(self, node: cst.BaseExpression) -> bool:
         return string_value(node) == self.backend
