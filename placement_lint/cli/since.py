@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from placement_lint.cli.git import Repository
 from placement_lint.files.discovery import SUFFIXES
+from placement_lint.files.folders import may_be_read
 from placement_lint.lint.suppressions.comments import NEVER_SILENT
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from placement_lint.findings import Finding, Span
     from placement_lint.lint.results import Outcome
 
-_READ_TOO = (".toml", ".cfg", ".txt", ".lock", ".in", ".json", ".gitignore")
-"""The ends of the names of what a run reads besides sources."""
 _WRITING = ("fix", "diff", "write_baseline", "update_baseline")
 
 
@@ -74,6 +73,10 @@ def _has_changed(path: str, span: Span, changed: Mapping[str, Lines | None]) -> 
     return any(first <= span.end_line and span.line <= last for first, last in lines)
 
 
+def _is_needed(path: str) -> bool:
+    return path.endswith(SUFFIXES) or may_be_read(os.path.basename(path))
+
+
 def findings_at(
     args: argparse.Namespace, run: Callable[[argparse.Namespace], Outcome]
 ) -> tuple[Finding, ...]:
@@ -89,7 +92,7 @@ def findings_at(
     configs = [os.path.abspath(each) if os.path.isfile(each) else each for each in args.config]
     baseline = None if args.baseline is None else os.path.abspath(args.baseline)
     with tempfile.TemporaryDirectory(prefix="placement-lint-") as folder:
-        repository.write_tree(folder, lambda path: path.endswith((*SUFFIXES, *_READ_TOO)))
+        repository.write_tree(folder, _is_needed)
         # What git ignores is looked for up to here.
         os.makedirs(os.path.join(folder, ".git"), exist_ok=True)
         there = [path for path in paths if os.path.exists(os.path.join(folder, path))]

@@ -18,12 +18,19 @@ DECIDING = frozenset({
 })  # fmt: skip
 """What decides something about the files in its folder, and below it: in small letters."""
 _REQUIREMENTS = "requirement"
+_NAMED_BY_SETTINGS = (".json", ".toml")
+"""The ends of the names of what settings may name: a baseline, other settings."""
 
 
 def decides(name: str) -> bool:
     """Return whether what has a name may decide something about the files in its folder."""
     small = name.lower()
     return small in DECIDING or _REQUIREMENTS in small
+
+
+def may_be_read(name: str) -> bool:
+    """Return whether a run may read what has a name, beside sources."""
+    return decides(name) or name.endswith(_NAMED_BY_SETTINGS)
 
 
 def upwards(folder: str) -> Iterator[str]:

@@ -5,6 +5,10 @@ A list, a dict or an object that such a call is given holds afterwards what it h
 
 from __future__ import annotations
 
+PRINTING = frozenset({"builtins.print", "builtins.repr", "builtins.str", "pprint.pprint"})
+"""Functions of Python that print what they are given, or make a text of it: with all that is in it,
+where it is a list, a tuple or a dict."""
+
 SHOWING = frozenset({
     "builtins.print", "click.echo", "mlflow.log_metric", "mlflow.log_metrics", "pprint.pprint",
     "rich.print", "swanlab.log", "sys.stderr.write", "sys.stdout.write", "tqdm.auto.tqdm.write",

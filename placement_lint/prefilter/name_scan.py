@@ -10,7 +10,6 @@ import copy
 import functools
 import keyword
 import re
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -56,13 +55,6 @@ _STAR = re.compile(r"\s*\*")
 _PART_OF_NAME = re.compile(r"[\w.]*")
 _BY_TEXT = ("import_module", "importorskip")
 """Functions that import what a string names."""
-
-_OTHER_PACKAGES = frozenset(sys.stdlib_module_names) | {
-    "absl", "builtins", "chex", "einops", "equinox", "flax", "from", "haiku", "jax", "jaxlib",
-    "jaxtyping", "ml_collections", "numpy", "optax", "orbax", "pytest", "scipy", "tensorflow",
-    "torch", "typing_extensions",
-}  # fmt: skip
-"""What is in them is of no file of the run, or is known by its name."""
 
 _FROM_EXPORTS = (
     "calls_imported_at_import",
@@ -185,8 +177,10 @@ class Mentions:
         """Whether what is called outside of the bodies of functions may be of another file of the
         run: it comes of an import, and not of Python's own library or a package that is known.
         """
+        from placement_lint.jaxmodel.known_packages import KNOWN_PACKAGES
+
         return any(
-            "." in name and name.partition(".")[0] not in _OTHER_PACKAGES
+            "." in name and name.partition(".")[0] not in KNOWN_PACKAGES
             for name in self.called_at_import & (self.imported or frozenset())
         )
 

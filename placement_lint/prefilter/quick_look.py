@@ -13,6 +13,7 @@ import os
 from typing import TYPE_CHECKING
 
 from placement_lint.files.source import Source, UnreadableError
+from placement_lint.prefilter import NEEDED_FILE
 from placement_lint.prefilter.conditions import JAX, FileText
 from placement_lint.prefilter.early_exit import is_simple, may_say_something
 from placement_lint.prefilter.import_words import RELATIVE, import_words
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
     from placement_lint.files.store import FileStore
     from placement_lint.prefilter.conditions import Needs
-
-FILE = os.path.join(os.path.dirname(__file__), "needed.txt")
-"""For each rule that is on by default, its code, its module and what it needs."""
 
 MOST_FILES = 20
 MOST_BYTES = 200_000
@@ -75,7 +73,7 @@ def _may_import_each_other(texts: dict[str, bytes]) -> bool:
 
 @functools.cache
 def _needs() -> tuple[tuple[str, Needs], ...]:
-    with open(FILE, encoding="utf-8") as file:
+    with open(NEEDED_FILE, encoding="utf-8") as file:
         rows = [line.split("\t", 2) for line in file]
     modules = [module for _, module, _ in rows]
     return tuple(zip(modules, read_needs(need for _, _, need in rows), strict=True))

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
+from placement_lint.prefilter import NEEDED_FILE
 from placement_lint.prefilter.conditions import Never
-from placement_lint.prefilter.quick_look import FILE
 from placement_lint.prefilter.written_needs import write_needs
 from placement_lint.rules.registry import all_rules
 
@@ -24,5 +24,5 @@ def lines() -> str:
 
 
 if __name__ == "__main__":
-    with open(FILE, "w", encoding="utf-8", newline="\n") as kept:
+    with open(NEEDED_FILE, "w", encoding="utf-8", newline="\n") as kept:
         kept.write(lines())

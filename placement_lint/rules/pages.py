@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 
+from placement_lint.prefilter import NEEDED_FILE
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
     from placement_lint.rules.base import Rule
 
 _FOLDER = os.path.dirname(__file__)
-_NEEDED = os.path.join(os.path.dirname(_FOLDER), "prefilter", "needed.txt")
-"""It begins each line with the code of a rule and the module that it is in."""
 _ONLY_AST = 0x400
 """`ast.PyCF_ONLY_AST`: the module `ast` itself, which gives it a name, is not needed."""
 
@@ -83,7 +83,7 @@ def _kept(words: list[bytes]) -> Iterator[Page]:
     file that is.
     """
     try:
-        _, _, line = (b"\n" + _bytes(_NEEDED)).partition(b"\n" + words[0].strip(b'"') + b"\t")
+        _, _, line = (b"\n" + _bytes(NEEDED_FILE)).partition(b"\n" + words[0].strip(b'"') + b"\t")
         path = os.path.join(_FOLDER, *line.partition(b"\t")[0].decode().split(".")[2:]) + ".py"
         yield from _in_source(_bytes(path), path) if line else ()
     except OSError:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.known_packages import LIBRARY_PREFIXES
 from placement_lint.jaxmodel.numpy_calls import NEW_ARRAYS
 from placement_lint.jaxmodel.transfer import (
     COMPUTING_ATTRIBUTES,
@@ -126,7 +127,7 @@ def _returned(function: Function | None, view: FileView) -> cst.BaseExpression |
 def _is_elsewhere(node: cst.BaseExpression, view: FileView, *, called: bool) -> bool:
     """Return whether a name is that of an array of another file, or of what gives one."""
     name = view.name(node)
-    if name is None or name.startswith(("builtins.", "jax.", "numpy.")):
+    if name is None or name.startswith(LIBRARY_PREFIXES):
         return False
     return view.module.run.object_type(view.module.path, name, called=called) == ARRAY
 

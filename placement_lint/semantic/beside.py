@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.files.test_paths import is_init
+from placement_lint.jaxmodel.known_packages import LIBRARY_PREFIXES
 from placement_lint.syntax.definitions import PARTIAL, applied, transforming
 
 if TYPE_CHECKING:
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.calls import Arguments
 
-_LIBRARIES = ("builtins.", "jax.", "numpy.")
 _MOST_IMPORTS = 8
 """Files that hand a name on before the one that defines it."""
 
@@ -55,7 +55,7 @@ def transform_applied(
     arguments that the partial passes.
     """
     name = None if node is None else facts.names.qualified(node)
-    if name is None or len(facts.siblings) < 2 or name.startswith(_LIBRARIES):
+    if name is None or len(facts.siblings) < 2 or name.startswith(LIBRARY_PREFIXES):
         return name, []
     known = facts.fact(_known_partials)
     if name not in known:
@@ -86,6 +86,6 @@ def transform_called(call: cst.Call, facts: ModuleFacts) -> str | None:
     a `functools.partial` may be one of another file.
     """
     name = transforming(call, facts.names)
-    if name is None or len(facts.siblings) < 2 or name.startswith(_LIBRARIES):
+    if name is None or len(facts.siblings) < 2 or name.startswith(LIBRARY_PREFIXES):
         return name
     return transform_applied(call.func, facts)[0] or name

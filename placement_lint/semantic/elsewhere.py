@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.known_packages import LIBRARY_PREFIXES
 from placement_lint.semantic.object_classes import SUPER, class_of_object
 from placement_lint.semantic.program_queries import ANY_KEY, GIVEN_BY_CALL, IN_TABLE
 from placement_lint.semantic.returned import given_by
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from placement_lint.semantic.program_queries import FunctionEffects, KnownType
 
 
-_LIBRARIES = ("builtins.", "jax.", "numpy.")
 _MOST_CALLS = 32
 """Calls in functions of the program that are followed to what one of them asks."""
 
@@ -81,7 +81,7 @@ def runs(call: cst.Call, ctx: FileView, functions: Collection[str]) -> bool:
 
 def _runs_elsewhere(call: cst.Call, ctx: FileView, functions: Collection[str]) -> bool:
     called = ctx.called(call)
-    if called is not None and called.startswith(_LIBRARIES):
+    if called is not None and called.startswith(LIBRARY_PREFIXES):
         return False
     effects = effects_of(call.func, ctx)
     if effects is None:
@@ -97,7 +97,7 @@ def _entry(node: cst.BaseExpression, ctx: FileView, *, any_key: bool) -> str | N
     """Return what `table[key]` is called, where the table may be one of another file."""
     taken = taken_from(node)
     table = None if taken is None else ctx.name(taken[0])
-    if taken is None or table is None or table.startswith(_LIBRARIES):
+    if taken is None or table is None or table.startswith(LIBRARY_PREFIXES):
         return None
     key = key_of(taken[1])
     if key is None and not any_key:
@@ -133,7 +133,7 @@ def method_effects(
 def _is_of_library(node: cst.BaseExpression, ctx: FileView) -> bool:
     """Return whether an expression names something of a library, such as `jnp.sum`."""
     name = ctx.name(node)
-    return name is not None and name.startswith(_LIBRARIES)
+    return name is not None and name.startswith(LIBRARY_PREFIXES)
 
 
 def effects_of_method(

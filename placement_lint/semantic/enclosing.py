@@ -296,31 +296,30 @@ def is_caught(node: cst.CSTNode, ctx: FileView, exceptions: frozenset[str]) -> b
     The names are qualified (`builtins.RuntimeError`); a bare `except` catches them all. Helpers of
     the program count as well: see `tolerated`.
     """
-    return any(
-        catches(handler, ctx, exceptions)
-        for statement in enclosing_tries(node, ctx)
-        for handler in statement.handlers
-    ) or _is_swallowed_around(node, ctx, exceptions)
+    return _is_handled(node, ctx, exceptions, may_raise_again=True)
 
 
-def _is_swallowed(node: cst.CSTNode, ctx: FileView, exceptions: frozenset[str]) -> bool:
-    """Return whether nobody gets to know of an exception that a node raises: a helper that logs it
-    and raises it again tolerates nothing.
+def _is_handled(
+    node: cst.CSTNode, ctx: FileView, exceptions: frozenset[str], *, may_raise_again: bool
+) -> bool:
+    """Return whether an `except`, a context manager or a helper gets one of these exceptions.
+
+    `may_raise_again`: also an `except` that ends by raising.
     """
-    return any(
-        catches(handler, ctx, exceptions) and not _raises(handler)
+    if any(
+        catches(handler, ctx, exceptions) and (may_raise_again or not _raises(handler))
         for statement in enclosing_tries(node, ctx)
         for handler in statement.handlers
-    ) or _is_swallowed_around(node, ctx, exceptions)
-
-
-def _is_swallowed_around(node: cst.CSTNode, ctx: FileView, exceptions: frozenset[str]) -> bool:
+    ):
+        return True
     if any(_suppresses(item.item, ctx, exceptions) for item in ctx.with_items(node)):
         return True
-    helpers = Helpers(
-        ctx, exceptions, lambda inner: _is_swallowed(inner, ctx, exceptions), swallowing=True
-    )
-    return helpers.are_around(node)
+
+    def is_swallowed(inner: cst.CSTNode) -> bool:
+        # A helper that logs an exception and raises it again tolerates nothing.
+        return _is_handled(inner, ctx, exceptions, may_raise_again=False)
+
+    return Helpers(ctx, exceptions, is_swallowed, swallowing=True).are_around(node)
 
 
 def _raises(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:

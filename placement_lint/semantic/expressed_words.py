@@ -5,11 +5,11 @@ none of them, executing the file alone cannot meet.
 from __future__ import annotations
 
 import re
-import sys
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.known_packages import NOT_OF_PROGRAM
 from placement_lint.syntax.dotted import said, saying
 from placement_lint.syntax.names import Ambiguous, BindingKind, Known
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.names import Names
 
-_LIBRARIES = frozenset(sys.stdlib_module_names) | {"jax", "numpy"}
-"""Packages of which no other file of the run passes on a name."""
 _IMPORTING = frozenset({"import_module", "importorskip"})
 
 
@@ -113,7 +111,7 @@ def _imported(names: Names) -> tuple[dict[str, set[str]], set[str]]:
             elif isinstance(resolved, Ambiguous):
                 stands_for |= resolved.names
             words.setdefault(name, set()).update(each.rpartition(".")[2] for each in stands_for)
-            if any(each.partition(".")[0] not in _LIBRARIES for each in stands_for):
+            if any(each.partition(".")[0] not in NOT_OF_PROGRAM for each in stands_for):
                 from_others.add(name)
     return words, from_others | assigned
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.known_packages import LIBRARY_PREFIXES
 from placement_lint.jaxmodel.removed import OLD_APIS
 from placement_lint.semantic.enclosing import catches, is_asserted_to_fail, is_caught, passed_exits
 from placement_lint.syntax.calls import string_value
@@ -32,7 +33,7 @@ _WORDS = (
 _IN_FUNCTIONS = ("version", "hasattr")
 """The words that say so in the body of a function that a condition calls."""
 _ASKING = frozenset({"builtins.dir", "importlib.util.find_spec", "inspect.signature"})
-_KNOWN = ("builtins.", "jax.", "numpy.", "os.")
+_KNOWN = (*LIBRARY_PREFIXES, "os.")
 """Of calls, whose result is not the version of JAX unless a word says so."""
 _OF_JAX = frozenset(
     part

@@ -80,6 +80,7 @@ def test_a_page_needs_no_rule(word: str) -> None:
         "placement_lint.cli",
         "placement_lint.cli.rule",
         "placement_lint.cli.streams",
+        "placement_lint.prefilter",
         "placement_lint.report",
         "placement_lint.report.colour",
         "placement_lint.rules",

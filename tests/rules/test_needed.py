@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from placement_lint.files.test_paths import is_module_path
-from placement_lint.prefilter import conditions
+from placement_lint.prefilter import NEEDED_FILE, conditions
 from placement_lint.prefilter.conditions import (
     AllOf,
     AnyOf,
@@ -20,7 +20,6 @@ from placement_lint.prefilter.conditions import (
     Uses,
     Word,
 )
-from placement_lint.prefilter.quick_look import FILE
 from placement_lint.prefilter.written_needs import read_needs, write_needs
 from placement_lint.rules.needed import lines
 from placement_lint.rules.registry import all_rules
@@ -30,7 +29,7 @@ BY_DEFAULT = [r for r in all_rules() if not (r.pedantic or isinstance(r.needs, N
 
 
 def test_what_is_kept_is_what_the_rules_need() -> None:
-    kept = Path(FILE).read_text(encoding="utf-8")
+    kept = Path(NEEDED_FILE).read_text(encoding="utf-8")
     assert kept == lines(), "run: python -m placement_lint.rules.needed"
     assert [line[:6] for line in kept.splitlines()] == [rule.code for rule in BY_DEFAULT]
 

@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from placement_lint.integrations.lsp.analysis import SnapshotResult
 
 _SECTION = "placement-lint"
-_WATCHED = ("**/*.{py,pyi,ipynb}", "**/*.{toml,cfg,lock}", "**/requirements*.txt", "**/.gitignore")
+_WATCHED = ("**/*.{py,pyi,ipynb}", "**/*.{toml,cfg,ini}", "**/*requirement*", "**/.gitignore")
+"""As globs: `discovery.SUFFIXES`, and most of what `folders.may_be_read` says."""
 
 
 class Server:

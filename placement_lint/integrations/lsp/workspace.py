@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from lsprotocol.types import PositionEncodingKind
 
+from placement_lint.files.discovery import SUFFIXES
+from placement_lint.files.folders import may_be_read
 from placement_lint.integrations.lsp.analysis import Snapshot
 from placement_lint.integrations.lsp.settings import EditorSettings
 from placement_lint.integrations.lsp.text_documents import Notebook, Text
@@ -20,9 +22,6 @@ if TYPE_CHECKING:
 _PYTHON = (".py", ".pyi")
 _NOTEBOOK = ".ipynb"
 _VIRTUAL = ".virtual_documents"
-_SETTINGS_FILES = frozenset({"pyproject.toml", "placement-lint.toml", ".placement-lint.toml"})
-_DECIDING = (".toml", ".cfg", ".txt", ".lock", ".gitignore", ".git")
-"""The ends of the names of files that say which files count, and what they are meant for."""
 
 
 def _of_cells(path: str) -> str:
@@ -188,11 +187,10 @@ class Workspace:
         `in_number`: it is new, or gone.
         """
         name = os.path.basename(path)
-        if name in _SETTINGS_FILES or name.endswith(_DECIDING):
-            self.surroundings += 1
-        elif not name.endswith((*_PYTHON, _NOTEBOOK)):
+        is_source = name.endswith(SUFFIXES)
+        if not is_source and not may_be_read(name):
             return False
-        elif in_number:
+        if in_number or not is_source:
             self.surroundings += 1
         self.changed()
         return True

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.known_packages import LIBRARY_PREFIXES
 from placement_lint.jaxmodel.libraries import method_of
 from placement_lint.jaxmodel.libraries.flax import VARIABLE
 from placement_lint.placement.domain.library_values import DeviceList
@@ -291,7 +292,7 @@ class Instantiation:
             return held
         given = CallArguments([held])
         name = there.names.qualified(by)
-        if name is not None and name.startswith(_LIBRARIES):
+        if name is not None and name.startswith(LIBRARY_PREFIXES):
             return there.calls.with_given(default, name, given, state)
         return there.calls.objects.called_with(by, there.evaluate(by, state), given, state)
 
@@ -390,8 +391,6 @@ class Instantiation:
         return None if method is None else LibraryMethod(method, instance)
 
 
-_LIBRARIES = ("builtins.", "jax.", "numpy.")
-"""Converters of fields that are evaluated as calls are."""
 _FACTORIES = frozenset({"attr.Factory", "attrs.Factory"})
 """What a default is that a call makes for each object."""
 _EMPTY: dict[str, Mapping | Sequence] = {

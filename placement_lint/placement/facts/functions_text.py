@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import libcst as cst
 
+from placement_lint.jaxmodel.known_packages import LIBRARY_PREFIXES
 from placement_lint.syntax.definitions import PARTIAL
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _handed_to_libraries(
         if name is None:
             is_given = isinstance(call.func, cst.Attribute) and call.func.attr.value in _TAKING
         else:
-            is_given = not name.startswith(_NO_RUNNERS) and not is_ours(module, name)
+            is_given = not name.startswith(LIBRARY_PREFIXES) and not is_ours(module, name)
         if is_given:
             begins = is_known and name is not None and (function is None or name in _RUNNERS)
             for argument in call.args:
@@ -142,7 +143,6 @@ _RUNNERS = frozenset({
     "absl.app.run", "fire.Fire", "tensorflow.compat.v1.app.run", "tyro.cli", "typer.run",
 })  # fmt: skip
 """Functions that run the function they are given, at once and in nothing that they entered."""
-_NO_RUNNERS = ("builtins.", "jax.", "numpy.")
 _TAKING = frozenset({"add_command", "set_defaults"})
 """Methods of command-line parsers that are given the functions of commands."""
 

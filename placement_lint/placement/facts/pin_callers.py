@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.queries import DEVICE_QUERIES, PROCESS_QUERIES
+from placement_lint.jaxmodel.reading import LOGGING_METHODS
 from placement_lint.syntax.calls import string_value
 from placement_lint.syntax.definitions import own_method
 from placement_lint.syntax.guards import is_main_guard
@@ -22,12 +24,7 @@ if TYPE_CHECKING:
 _CALLED_BY_OTHERS = re.compile(r"(?:\w+_)?main\b|__|(?i:pytest_|test|setup|teardown)")
 """What begins the name of a function that a launcher, or what runs tests, calls."""
 _CONFIGURING = ("builtins.", "jax.clear_", "jax.config.", "logging.", "numpy.", "os.", "warnings.")
-_QUERIES = frozenset({
-    "jax.default_backend", "jax.device_count", "jax.devices", "jax.local_device_count",
-    "jax.local_devices", "jax.process_count", "jax.process_index",
-})  # fmt: skip
-"""Functions of JAX that compute nothing."""
-_LOGGING = frozenset({"debug", "error", "info", "warning"})
+_QUERIES = DEVICE_QUERIES | PROCESS_QUERIES
 _READING_NAMES = ("getattr", "globals", "vars", "locals", "eval", "exec", "Fire")
 """What gets at functions without their names: `fire.Fire()` makes commands of them all."""
 _LEAVING = frozenset({"builtins.classmethod", "builtins.staticmethod"})
@@ -130,7 +127,7 @@ class PinCallers:
             return True
         called: cst.CSTNode | None
         if isinstance(call.func, cst.Attribute):
-            if call.func.attr.value in _LOGGING | self._given:
+            if call.func.attr.value in LOGGING_METHODS | self._given:
                 return True
             called = own_method(call.func, self._names)
         else:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from placement_lint.jaxmodel import transfer
+from placement_lint.jaxmodel.known_packages import LIBRARY_PREFIXES
 from placement_lint.jaxmodel.tracing import NAMED_SHARDINGS, SHARD_MAPS
 from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.domain.contents import arrays, committed_to, element_of, iterated_of
@@ -79,7 +80,7 @@ def apply(
     """Call a function, which an expression gives, with arguments, each with its place."""
     name = call.on.names.qualified(function)
     row = call.on.names.table.get(name or "")
-    if row is None and not (name or "").startswith((*_FOREIGN, _OPERATORS)):
+    if row is None and not (name or "").startswith((*LIBRARY_PREFIXES, _OPERATORS)):
         only = sole(held)
         bound = library_call_of(only) if only is not None else None
         if bound is not None:
@@ -570,5 +571,4 @@ def _every_array(tree: Value) -> Value:
     return frozenset(arrays(tree)) or UNKNOWN
 
 
-_FOREIGN = ("builtins.", "jax.", "numpy.")
 _NUMPY_MOVING = transfer.NUMPY_DISPATCHING | transfer.NUMPY_MOVING_TO_HOST

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _READING = frozenset(
     f"builtins.{name}" for name in "bool complex float format int print repr str".split()
 )
-_SHOWING = frozenset(f"jax.{name}" for name in "debug.callback debug.print numpy.save".split())
+_TAKING = frozenset(f"jax.{name}" for name in "debug.callback debug.print numpy.save".split())
 _PLACING = frozenset({
     "jax.device_get", "jax.device_put", "numpy.array", "numpy.asarray",
 })  # fmt: skip
@@ -102,7 +102,7 @@ def _takes(call: cst.Call, ctx: Context) -> bool:
     if name == "jax.block_until_ready":
         # To wait, and no more, is what a benchmark does.
         return isinstance(ctx.parent(call), cst.Expr)
-    if name in _SHOWING:
+    if name in _TAKING:
         return True
     if row is not None:
         return row.effect in {Effect.COMMIT, Effect.HOST}

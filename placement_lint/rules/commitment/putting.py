@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.reading import LOGGING_METHODS, PRINTING
 from placement_lint.placement.domain.places import Place
 from placement_lint.syntax.dotted import dotted
 
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from placement_lint.syntax.names import Names
 
 _PUTTING = re.compile("device_put|to_device|shard")
-_SHOWING = frozenset({"builtins.print", "builtins.repr", "builtins.str", "pprint.pprint"})
-_LOGGING = frozenset({"debug", "error", "exception", "info", "log", "warning"})
+_LOGGING = LOGGING_METHODS | {"log"}
 PUTTING_WORDS = "put|move|send|transfer|to|shard|place|offload"
 """Words in the names of functions that may only put what they are given, as alternatives."""
 TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map"})
@@ -63,7 +63,7 @@ def _shows(call: cst.Call, names: Names) -> bool:
     function = call.func
     if isinstance(function, cst.Attribute) and function.attr.value in _LOGGING:
         return True
-    return names.qualified(function) in _SHOWING
+    return names.qualified(function) in PRINTING
 
 
 class _Putting:

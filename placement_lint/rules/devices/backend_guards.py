@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
+from placement_lint.jaxmodel.queries import DEVICE_QUERIES
 from placement_lint.rules.devices.queries import listed_platform, lists_default_backend
 from placement_lint.semantic.elsewhere import runs
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
@@ -21,10 +22,6 @@ _CAUGHT = frozenset({
 })  # fmt: skip
 _LEAVES = frozenset({
     "builtins.exit", "builtins.quit", "os._exit", "pytest.exit", "pytest.skip", "sys.exit",
-})  # fmt: skip
-_ASKS = frozenset({
-    "jax.default_backend", "jax.device_count", "jax.devices", "jax.local_device_count",
-    "jax.local_devices",
 })  # fmt: skip
 _SAYING = frozenset({"jax.default_backend"})
 _GPU = frozenset({"cuda", "gpu", "rocm"})
@@ -189,7 +186,7 @@ class _Guards:
                 argument = argument.elt
             return self.holds(argument, truth=truth, hops=hops)
         # A function of the program that looks at the devices for its answer.
-        return truth and runs(call, self.ctx, _ASKS)
+        return truth and runs(call, self.ctx, DEVICE_QUERIES)
 
     def named(self, name: cst.Name, *, truth: bool, hops: int) -> bool:
         values = [
@@ -232,7 +229,7 @@ class _Guards:
         known = self.ctx.module.fact(_asking)
         if id(node) not in known:
             inside = (node, *self.ctx.tree.descendants(node))
-            known[id(node)] = any(self.ctx.called(inner) in _ASKS for inner in inside)
+            known[id(node)] = any(self.ctx.called(inner) in DEVICE_QUERIES for inner in inside)
         return known[id(node)]
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.queries import PROCESS_QUERIES
 from placement_lint.semantic.enclosing import mentions_word, passed_exits
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments, integer_value
@@ -15,10 +16,6 @@ if TYPE_CHECKING:
 
 INITIALIZE = "jax.distributed.initialize"
 
-_QUESTIONS = frozenset({
-    "jax.distributed.is_initialized", "jax.host_count", "jax.host_id", "jax.process_count",
-    "jax.process_index",
-})  # fmt: skip
 _COUNTS = frozenset({"jax.device_count", "jax.process_count"})
 # Whether there is one, by how many there are compared with a number: if so, and if not so. By the
 # names of types, of a library that is imported late.
@@ -122,4 +119,4 @@ def _asks(test: cst.CSTNode, ctx: Context) -> bool:
     # Rules import this module where LibCST may not be needed.
     from placement_lint.semantic.elsewhere import asks
 
-    return mentions_word(test, _WORDS, ctx) or asks(test, ctx, _QUESTIONS)
+    return mentions_word(test, _WORDS, ctx) or asks(test, ctx, PROCESS_QUERIES)

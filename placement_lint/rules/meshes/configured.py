@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.reading import PRINTING
 from placement_lint.semantic.beside import definition_beside
 from placement_lint.semantic.followed import assigned_value, followed
 from placement_lint.semantic.own_attributes import assigned_to
@@ -26,14 +27,13 @@ _MOST_STEPS = 6
 _MOST_MADE = 8
 """Objects that one name stands for, which are looked into."""
 _LOOKING = frozenset({"copy", "get", "items", "keys", "values"})
-_SHOWING = frozenset({
-    "builtins.dict", "builtins.len", "builtins.print", "builtins.repr", "builtins.sorted",
-    "builtins.str", "json.dump", "json.dumps", "pprint.pprint", "wandb.init",
-})  # fmt: skip
-"""What shows a dict, or copies it."""
 _LOOKING_AT_KEYS = frozenset({"keys"})
-_SHOWING_ALL = _SHOWING - {"builtins.dict"}
-"""What leaves the dicts in a dict alone, too."""
+_SHOWING_ALL = PRINTING | {
+    "builtins.len", "builtins.sorted", "json.dump", "json.dumps", "wandb.init",
+}  # fmt: skip
+"""What shows a dict, and leaves the dicts in it alone."""
+_SHOWING = _SHOWING_ALL | {"builtins.dict"}
+"""What shows a dict, or copies it."""
 _FIELDS = frozenset({"attrs.field", "dataclasses.field", "flax.struct.field"})
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
+from placement_lint.jaxmodel.known_packages import LIBRARY_PREFIXES
 from placement_lint.semantic.enclosing import is_conditional
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ _WRITING = frozenset({
     "numpy.copyto", "numpy.place", "numpy.put", "numpy.put_along_axis", "numpy.putmask",
 })  # fmt: skip
 _METHODS = frozenset({"fill", "put", "setfield"})
-_READING = ("builtins.", "jax.", "numpy.")
 
 
 class Store(NamedTuple):
@@ -81,7 +81,7 @@ def _takes_all(element: cst.SubscriptElement) -> bool:
 def _may_be_written(name: cst.Name, ctx: Context) -> bool:
     """Return whether something that is called before a name is read may store in the array."""
     return any(
-        called is None or called in _WRITING or not called.startswith(_READING)
+        called is None or called in _WRITING or not called.startswith(LIBRARY_PREFIXES)
         for called in _called_with(name, ctx)
     )
 

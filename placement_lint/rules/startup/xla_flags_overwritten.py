@@ -9,6 +9,7 @@ import libcst as cst
 
 from placement_lint.files.test_paths import is_module_path
 from placement_lint.findings import Applicability, Edit, Severity
+from placement_lint.jaxmodel.reading import LOGGING_METHODS
 from placement_lint.prefilter.conditions import SETS_VARIABLES, AllOf
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.startup.child_processes import starts_processes
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from placement_lint.syntax.edits import Editor
 
 _VARIABLE = "XLA_FLAGS"
-_SHOWING = frozenset({"print", "debug", "info", "log", "warning"})
+_SHOWING = LOGGING_METHODS | {"log", "print"}
 # Methods of unknown objects that run nothing with the flags.
 _HARMLESS_METHODS = frozenset({
     "add_argument", "append", "format", "get", "join", "parse_args", "parse_known_args", "replace",

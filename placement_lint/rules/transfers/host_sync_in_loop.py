@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeGuard
 import libcst as cst
 
 from placement_lint.findings import Confidence, Severity
+from placement_lint.jaxmodel.known_packages import LIBRARY_PREFIXES
 from placement_lint.placement.domain.contents import arrays
 from placement_lint.placement.domain.devices import is_host
 from placement_lint.prefilter.conditions import AllOf, AnyOf, Identifier, Jax
@@ -445,7 +446,7 @@ def _passed_elsewhere(
         return
     if not isinstance(node.func, cst.Attribute | cst.Name):
         return
-    if (ctx.called(node) or "").startswith(("builtins.", "jax.", "numpy.")):
+    if (ctx.called(node) or "").startswith(LIBRARY_PREFIXES):
         return
     if function_of(node.func, ctx.names) is None and called_method(node.func, ctx) is None:
         yield from _passed(node, ctx)

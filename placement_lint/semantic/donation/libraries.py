@@ -25,6 +25,7 @@ from placement_lint.jaxmodel.donation import (
     UPDATES,
     WITHOUT_DATA,
 )
+from placement_lint.jaxmodel.reading import PRINTING
 from placement_lint.semantic.donation.buffers import Nature, Surety
 from placement_lint.semantic.donation.callables import (
     Donor,
@@ -81,10 +82,6 @@ class Given:
     def text(self) -> str:
         """Return what the argument is called where it comes from."""
         return text_of(self.passed_on or self.node)
-
-
-_SHOWING = frozenset({"builtins.print", "builtins.repr", "builtins.str"})
-"""Functions that read all that is in a list, a tuple or a dict: to show it shows each array."""
 
 
 class DonationLibraries(DonationExpressions):
@@ -253,7 +250,7 @@ class DonationLibraries(DonationExpressions):
         """Call a function that reads its arguments."""
         is_deep = name == "builtins.sum" or not name.startswith("builtins.")
         for each in given:
-            is_shown = name in _SHOWING and self._is_written_out(each.node)
+            is_shown = name in PRINTING and self._is_written_out(each.node)
             self.read(each.node, each.things, deep=is_deep or is_shown)
         if name in {"numpy.asarray", "numpy.array", "jax.device_get"}:
             # The CPU lends NumPy its buffers, and keeps them for as long.
@@ -434,6 +431,10 @@ class DonationLibraries(DonationExpressions):
             self.read(receiver, held, Surety.LIKELY)
             self._read_all(node)
             return self.fresh()
+        return self._method_of_container(node, held, method)
+
+    def _method_of_container(self, node: cst.Call, held: Things, method: str) -> Things:
+        """Call a method of a list or a dict, or one that nobody knows."""
         if method in {"get", "items", "keys", "values"}:
             given = self._arguments(node)
             return self._of_mapping(held, method, given)
