@@ -18,7 +18,7 @@ from placement_lint.placement.domain.contents import MAX_DEPTH, arrays, is_place
 from placement_lint.placement.domain.program_values import External
 from placement_lint.placement.domain.values import Anything, AnyTree, Array, Mapping, Sequence
 from placement_lint.placement.engine import computation_calls
-from placement_lint.placement.engine.operations import Operations
+from placement_lint.placement.engine.operations import Operations, Pins
 from placement_lint.placement.interpreter import Program
 from placement_lint.rules.commitment import uncommitted_array_indexed, uncommitted_array_moved
 from placement_lint.rules.commitment.loop_copies import copied_once
@@ -133,14 +133,14 @@ def _analyse(modules: dict[str, str], folder: Path, host: int) -> Analysis:
 
     def watched_judge(
         self: Operations, node: int, place: int, held: object, found: list[Array],
-        places: set[object], *rest: object, **more: object,
+        pins: Pins, *rest: object, **more: object,
     ) -> None:  # fmt: skip
-        verdicts = [self._moves(array, device) for array in found for device in places]
+        verdicts = [self._moves(array, device) for array in found for device in pins.places]
         # What stays where it is whether or not there is anything to do is decided.
         by_others = (self.module, place) in open_beside and not any(verdicts)
         if self.supposed is None and (None in verdicts or by_others):
             undecided.add((self.module, place))
-        judge(self, node, place, held, found, places, *rest, **more)  # type: ignore[arg-type]
+        judge(self, node, place, held, found, pins, *rest, **more)  # type: ignore[arg-type]
 
     def watched_call(
         on: Evaluator, node: cst.CSTNode, atom: Computation,

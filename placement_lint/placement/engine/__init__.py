@@ -4,8 +4,8 @@ Begin with the first module of the first two groups: one executes a body, the ot
 is in it. `protocols` and `class_protocols` say what each part needs of the others.
 
 - Statements: `statements`, `targets` (assignment), `patterns` (of match statements), `narrowing`
-  (tests of types), `entered_contexts` (of a with statement), `contexts` and `context_managers`
-  (what a context changes), `context_decorators`.
+  (tests of types), `loop_states`, `entered_contexts` (of a with statement), `contexts` and
+  `context_managers` (what a context changes), `context_decorators`.
 - Expressions: `expressions`, `literals`, `operators`, `subscripts`, `iteration` and `mesh_rounds`
   (loops that make meshes), `getters`.
 - Operations on arrays, which decide what is copied: `operations`, `operand_layouts`,

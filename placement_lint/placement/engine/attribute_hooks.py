@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 class AttributeHooks:
-    """Descriptors that decorators make, properties made by calls, and `__getattribute__`."""
+    """Descriptors that decorators make, properties made by calls, `__getattr__` and
+    `__getattribute__`.
+    """
 
     def __init__(self, program: Interpreter) -> None:
         self._program = program
@@ -44,6 +46,14 @@ class AttributeHooks:
         if named is not None:
             given = (value(descriptor), value(Class(owner)), value(Plain(text=name)))
             self._program.functions.call(named, dict(enumerate(given)), state, bound=True)
+
+    def delegated(self, instance: Instance, name: str, state: State) -> Value:
+        """Return what `__getattr__` gives for an attribute that an object does not have."""
+        function = self._program.classes.method(instance.cls, "__getattr__")
+        if function is None or name.startswith("__"):
+            return UNKNOWN
+        arguments: dict[int | str, Value] = {0: value(instance), 1: value(Plain(text=name))}
+        return self._program.functions.call(function, arguments, state, bound=True)
 
     def made_property(self, instance: Instance, name: str, state: State) -> Value | None:
         """Return what `name = property(function)` in a class gives of an object."""

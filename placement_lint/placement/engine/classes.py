@@ -297,11 +297,12 @@ class Classes:
             for base in node.bases if isinstance(node, cst.ClassDef) else ():
                 if module.names.qualified(base.value) == "typing.NamedTuple":
                     return self.fields(place)
+                made: Value = NOTHING
                 if isinstance(base.value, cst.Call):
-                    state = initial_state()
-                    for atom in self._program.expressions(module).evaluate(base.value, state):
-                        if isinstance(atom, NamedTupleType) and not atom.defaults:
-                            return [(name, None) for name in atom.names]
+                    made = self._program.expressions(module).evaluate(base.value, initial_state())
+                for atom in made:
+                    if isinstance(atom, NamedTupleType) and not atom.defaults:
+                        return [(name, None) for name in atom.names]
         return None
 
     def _names_of_fields(self, atom: Atom) -> Value | None:
@@ -361,21 +362,30 @@ class Classes:
             return self.as_annotated(instance.cls, name, held)
         function = self.method(instance.cls, name)
         if function is None:
-            is_field = any(name in self._own_annotations(c) for c in self.bases(instance.cls))
-            held = self.class_variable(instance.cls, name, state)
-            inherited = _bound(held, instance, is_field=is_field)
-            described = self._described(instance, name, inherited, state)
-            if described is not None:
-                return described
-            if inherited == UNKNOWN and (made := self._hooks.made_property(instance, name, state)):
-                return made
-            if inherited == UNKNOWN:
-                inherited = self._library_method(instance, name)
-            if inherited == UNKNOWN:
-                inherited = self._delegated(instance, name, state)
-            if inherited == UNKNOWN and self.collections.reads_items(instance, state):
-                inherited = element_of(self.collections.items(frozenset({instance}), state), name)
-            return self.as_annotated(instance.cls, name, inherited)
+            return self._inherited_attribute(instance, name, state)
+        return self._method_attribute(instance, name, function, state)
+
+    def _inherited_attribute(self, instance: Instance, name: str, state: State) -> Value:
+        """Return an attribute that no method of the program and no assignment gives an object."""
+        is_field = any(name in self._own_annotations(c) for c in self.bases(instance.cls))
+        held = self.class_variable(instance.cls, name, state)
+        inherited = _bound(held, instance, is_field=is_field)
+        if (described := self._described(instance, name, inherited, state)) is not None:
+            return described
+        if inherited == UNKNOWN and (made := self._hooks.made_property(instance, name, state)):
+            return made
+        if inherited == UNKNOWN:
+            inherited = self._library_method(instance, name)
+        if inherited == UNKNOWN:
+            inherited = self._hooks.delegated(instance, name, state)
+        if inherited == UNKNOWN and self.collections.reads_items(instance, state):
+            inherited = element_of(self.collections.items(frozenset({instance}), state), name)
+        return self.as_annotated(instance.cls, name, inherited)
+
+    def _method_attribute(
+        self, instance: Instance, name: str, function: Place, state: State
+    ) -> Value:
+        """Return the attribute of an object that a method of its class is, or computes."""
         module, node = self._program.module_of(function), self._program.node(function)
         if isinstance(node, cst.FunctionDef) and is_property(module, node):
             held = self.decorated(function, state)
@@ -397,30 +407,17 @@ class Classes:
             return value(Method(function, instance))
         if method_kind(module, node) == "staticmethod":
             return self._program.linking.defined(module, node)
-        # The object itself is passed before all that the call passes.
-        usage = None if computation.usage is None else computation.usage.bound()
-        of, bound = value(Function(function)), (value(instance),)
-        own = function if module.traced.keeps_arguments(node) else None
-        said = of_decorators(module, node)
-        return value(
-            replace(
-                computation,
-                usage=usage,
-                of=of,
-                bound=bound,
-                function=own,
-                shardings=said,
-                donated_by=function if computation.donates else None,
-            )
+        bound = replace(
+            computation,
+            # The object itself is passed before all that the call passes.
+            usage=None if computation.usage is None else computation.usage.bound(),
+            of=value(Function(function)),
+            bound=(value(instance),),
+            function=function if module.traced.keeps_arguments(node) else None,
+            shardings=of_decorators(module, node),
+            donated_by=function if computation.donates else None,
         )
-
-    def _delegated(self, instance: Instance, name: str, state: State) -> Value:
-        """Return what `__getattr__` gives for an attribute that an object does not have."""
-        function = self.method(instance.cls, "__getattr__")
-        if function is None or name.startswith("__"):
-            return UNKNOWN
-        arguments: dict[int | str, Value] = {0: value(instance), 1: value(Plain(text=name))}
-        return self._program.functions.call(function, arguments, state, bound=True)
+        return value(bound)
 
     def descriptor(self, instance: Instance, name: str, method: str, state: State) -> Place | None:
         """Return the method of a descriptor that an attribute of an object goes through, if any.
@@ -457,20 +454,22 @@ class Classes:
         An object with a `__get__` stands for what that gives. Where that takes what variables
         hold, such as a decorator that is a method of an object, these are those of `state`.
         """
-        if function not in self._closures:
-            self._closures[function] = None
-            module, node = self._program.module_of(function), self._program.node(function)
-            if isinstance(node, cst.FunctionDef) and not all(
-                keeps_signature(module, each) for each in node.decorators
+        if function in self._closures:
+            return self._closures[function]
+        self._closures[function] = None
+        module, node = self._program.module_of(function), self._program.node(function)
+        if not isinstance(node, cst.FunctionDef):
+            return None
+        if all(keeps_signature(module, each) for each in node.decorators):
+            return None
+        objects = self._program.expressions(module).calls.objects
+        for known in (initial_state(), state.copy()):
+            held = sole(objects.decorated(node, known))
+            if isinstance(held, Closure) or (
+                isinstance(held, Instance) and self.method(held.cls, "__get__") is not None
             ):
-                objects = self._program.expressions(module).calls.objects
-                for known in (initial_state(), state.copy()):
-                    held = sole(objects.decorated(node, known))
-                    if isinstance(held, Closure) or (
-                        isinstance(held, Instance) and self.method(held.cls, "__get__") is not None
-                    ):
-                        self._closures[function] = held
-                        break
+                self._closures[function] = held
+                break
         return self._closures[function]
 
     def as_annotated(self, cls: Place, name: str, held: Value) -> Value:
@@ -608,17 +607,18 @@ class Classes:
         """Return what a class itself has by a name, or a base."""
         for place in self.bases(cls):
             module, node = self._program.module_of(place), self._program.node(place)
-            if isinstance(node, cst.ClassDef):
-                scope = module.names.scope(node.body)
-                if name in scope.bindings and is_enumeration(module, node):
-                    bindings = scope.bindings[name]
-                    text = string_value(bindings[0].value) if len(bindings) == 1 else None
-                    if text is not None and is_enumeration_of_strings(module, node):
-                        return value(Plain(text))
-                    member = Member(f"{place.module}:{place.node}.{name}", text, cls)
-                    return value(Plain(member=member))
-                if name in scope.bindings or variable(scope, name) in self._program.linking.rebound:
-                    return self._program.linking.variable_of(module, scope, name, state)
+            if not isinstance(node, cst.ClassDef):
+                continue
+            scope = module.names.scope(node.body)
+            if name in scope.bindings and is_enumeration(module, node):
+                bindings = scope.bindings[name]
+                text = string_value(bindings[0].value) if len(bindings) == 1 else None
+                if text is not None and is_enumeration_of_strings(module, node):
+                    return value(Plain(text))
+                member = Member(f"{place.module}:{place.node}.{name}", text, cls)
+                return value(Plain(member=member))
+            if name in scope.bindings or variable(scope, name) in self._program.linking.rebound:
+                return self._program.linking.variable_of(module, scope, name, state)
         return UNKNOWN
 
     def variable(self, cls: Place, name: str) -> Variable:

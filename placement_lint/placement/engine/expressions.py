@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
+from placement_lint.jaxmodel.known_packages import LIBRARY_PREFIXES
 from placement_lint.jaxmodel.libraries.flax import VARIABLE_VALUES
 from placement_lint.jaxmodel.tracing import NAMED_SHARDINGS, SHARD_MAPS
 from placement_lint.jaxmodel.transfer import Effect
@@ -57,9 +58,6 @@ if TYPE_CHECKING:
     from placement_lint.placement.engine.protocols import CallsProtocol, Evaluator, Interpreter
     from placement_lint.placement.engine.supposition import Supposition
     from placement_lint.placement.facts.module import Module
-
-_LIBRARIES = ("builtins.", "jax.", "numpy.")
-"""What a name of these stands for, when it is not called, is a function, a type or a constant."""
 
 _DEFAULT_DEVICE = "jax.config.jax_default_device"
 """What is no constant: a variable that was bound to it holds what it was then."""
@@ -120,13 +118,16 @@ class Expressions:
         """What parts of the iterator that is consumed now gave where it was made."""
         self.targets = Targets(self)
         self.attribute_dicts = AttributeDicts(self)
-        self.iteration = iteration = Iteration(self)
+        self.iteration = Iteration(self)
         self.subscripts = Subscripts(self)
-        self.operators = operators = Operators(self)
+        self.operators = Operators(self)
         self.calls = calls(self)
-        literals = Literals(self)
+        self._evaluators = self._evaluators_by_type()
+
+    def _evaluators_by_type(self) -> dict[type[cst.CSTNode], Callable[[Any, State], Value]]:
+        iteration, operators, literals = self.iteration, self.operators, Literals(self)
         # A method takes nodes of the class that it is registered for, which no type can say.
-        self._evaluators: dict[type[cst.CSTNode], Callable[[Any, State], Value]] = {
+        return {
             cst.Attribute: self.attribute,
             cst.Await: self.await_,
             cst.BinaryOperation: operators.binary,
@@ -334,7 +335,7 @@ class Expressions:
         qualified = self.names.qualified(node) or ""
         if qualified == _NULL_CONTEXT:
             return _NULL_CONTEXTS
-        if qualified.startswith(_LIBRARIES) and qualified != _DEFAULT_DEVICE:
+        if qualified.startswith(LIBRARY_PREFIXES) and qualified != _DEFAULT_DEVICE:
             # Of what a name was bound to once, only None says where something is.
             if qualified == "builtins.None":
                 return NONE
@@ -408,7 +409,7 @@ class Expressions:
                 return _default_in_force(state)
             if qualified == _NULL_CONTEXT:
                 return _NULL_CONTEXTS
-            if qualified.startswith(_LIBRARIES):
+            if qualified.startswith(LIBRARY_PREFIXES):
                 return self._of_library(qualified, constant(qualified))
             owner = self.names.qualified(node.value)
             linking = self.program.linking

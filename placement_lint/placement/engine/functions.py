@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from placement_lint.placement.domain.mesh_contexts import MeshesInForce
-    from placement_lint.placement.domain.places import Place
+    from placement_lint.placement.domain.places import Place, Site
     from placement_lint.placement.engine.frames import Yielded
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.facts.module import Module
@@ -128,9 +128,7 @@ class Functions:
             and module.traced.is_decorated(node)
             and not self._program.is_tracing
         ):
-            for held in given:
-                self._program.expressions(module).escapes(held, state)
-            return UNKNOWN
+            return self._escaped(module, given, state)
         if call is not None:
             self.called.add(place)
         if bound and chosen_defaults(state) and is_left_open(node):
@@ -138,9 +136,7 @@ class Functions:
             self._program.reach.hands_out()
         if len(self._frames) > _MAX_DEPTH:
             self._program.now.executed.add(place)
-            for held in given:
-                self._program.expressions(module).escapes(held, state)
-            return UNKNOWN
+            return self._escaped(module, given, state)
         if not isinstance(node, cst.FunctionDef | cst.Lambda):
             raise TypeError(place)
         bindings = bind_parameters(
@@ -164,6 +160,12 @@ class Functions:
             return value(generator)
         made = self._program.memo.run(place, bindings, state, call)
         return self.closures.given(place, bindings, made)
+
+    def _escaped(self, module: Module, given: abc.Iterable[Value], state: State) -> Value:
+        """Return what a function gives that is not executed, and note what it is given."""
+        for held in given:
+            self._program.expressions(module).escapes(held, state)
+        return UNKNOWN
 
     def start(self, place: Place, given: dict[str, Value], state: State) -> None:
         """Execute a function that nothing called, with what its parameters hold as far as known.
@@ -264,32 +266,7 @@ class Functions:
         module, node = self._program.module_of(place), self._program.node(place)
         if not isinstance(node, cst.FunctionDef | cst.Lambda):
             raise TypeError(place)
-        scope = module.names.scope(node.body)
-        variables, entered = state.variables.enter()
-        inner = State(
-            state.base.for_callee(), state.seen_by_callee(), variables, meshes=state.meshes
-        )
-        is_decorated = False
-        if state.blocks and isinstance(node, cst.FunctionDef) and _runs_later(module, node):
-            # Its body runs where it is consumed, perhaps outside of the block.
-            inner.blocks = (DefaultDevice(ANY_DEVICE, inherited=True),)
-        if isinstance(node, cst.FunctionDef):
-            is_decorated = self.context_decorators.entered(
-                module, node, inner, is_called=place in self.called
-            )
-        bindings = bindings or parameters_as_annotated(module, node.params)
-        self._bind_locals(module, scope, bindings, inner)
-        own = _scopes_inside(module, node)
-        frame = Frame(
-            place,
-            Variables(entered),
-            own,
-            len(inner.blocks),
-            bindings,
-            _object_made(node, bindings),
-        )
-        self._program.reach.enter(frame, bindings, state)
-        frame.touches |= is_decorated
+        inner, frame, entered = self._entered(place, bindings, state)
         if resumption is not None:
             frame.resumption = resumption[0]
         else:
@@ -300,34 +277,22 @@ class Functions:
         if frame.suspended:
             end = meet([replace(each, suspended=False) for each in frame.suspended])
             changes = {} if end is None else end.variables.changes(entered)
-            suspended = {key: held for key, held in changes.items() if key[0] in own}
+            suspended = {key: held for key, held in changes.items() if key[0] in frame.own}
         elif resumption is not None:
             before, entered = resumption[0].base, resumption[1]
             end = end if end is not None and end.resumed else None
-        writes: dict[Variable, Value] = {}
-        base = None
-        if end is not None:
-            changes = end.variables.changes(entered)
-            writes = {key: held for key, held in changes.items() if key[0] not in own}
-            self._note_written(frame, writes)
-            self._program.finish(self._visible(changes))
-            base = end.base if end.base != before else None
+        writes = {} if end is None else self._note_changes(frame, end, entered)
+        base = None if end is None or end.base == before else end.base
         # A context manager is left and entered by whoever uses it.
         is_context = resumption is not None or bool(frame.suspended)
         changed = _changed_blocks(around, around if is_context or end is None else end.blocks)
         meshes = None if is_context else _changed_meshes(state.meshes, end)
         result = self._result(module, node, frame, state.meshes)
-        before_this = self._program.now.results.get(place)
-        self._program.now.results[place] = (
-            result if before_this is None else join(before_this, result)
-        )
+        self._note_result(place, result)
         self._program.reach.left(
             frame, result, writes, state,
             sets_default=base is not None or bool(changed[1]) or meshes is not None,
         )  # fmt: skip
-        kept = {site for held in writes.values() for site in sites(held)} if frame.made else set()
-        made = frame.made - kept if frame.made else NO_SITES
-        objects = self._program.objects.own(frame, writes, result) if frame.objects else NO_OBJECTS
         return Execution(
             self._shared.of(result),
             Reads(
@@ -336,8 +301,8 @@ class Functions:
             ),
             self._shared.table(writes),
             base,
-            made,
-            objects,
+            _made_for_result(frame, writes),
+            self._program.objects.own(frame, writes, result) if frame.objects else NO_OBJECTS,
             *changed,
             suspended,
             frame.moves,
@@ -345,6 +310,54 @@ class Functions:
             meshes=meshes,
             asks_meshes=frame.asks_meshes,
         )
+
+    def _entered(
+        self, place: Place, bindings: dict[str, Value], state: State
+    ) -> tuple[State, Frame, Layer]:
+        """Return the state in which the body of a function begins, its frame, and what its
+        variables are compared with at the end.
+        """
+        module, node = self._program.module_of(place), self._program.node(place)
+        if not isinstance(node, cst.FunctionDef | cst.Lambda):
+            raise TypeError(place)
+        variables, entered = state.variables.enter()
+        inner = State(
+            state.base.for_callee(), state.seen_by_callee(), variables, meshes=state.meshes
+        )
+        is_decorated = False
+        if isinstance(node, cst.FunctionDef):
+            if state.blocks and _runs_later(module, node):
+                # Its body runs where it is consumed, perhaps outside of the block.
+                inner.blocks = (DefaultDevice(ANY_DEVICE, inherited=True),)
+            is_decorated = self.context_decorators.entered(
+                module, node, inner, is_called=place in self.called
+            )
+        bindings = bindings or parameters_as_annotated(module, node.params)
+        self._bind_locals(module, module.names.scope(node.body), bindings, inner)
+        frame = Frame(
+            place,
+            Variables(entered),
+            _scopes_inside(module, node),
+            len(inner.blocks),
+            bindings,
+            _object_made(node, bindings),
+        )
+        self._program.reach.enter(frame, bindings, state)
+        frame.touches |= is_decorated
+        return inner, frame, entered
+
+    def _note_changes(self, frame: Frame, end: State, entered: Layer) -> dict[Variable, Value]:
+        """Note what a body leaves in variables; return that of those which are not its own."""
+        changes = end.variables.changes(entered)
+        writes = {key: held for key, held in changes.items() if key[0] not in frame.own}
+        self._note_written(frame, writes)
+        self._program.finish(self._visible(changes))
+        return writes
+
+    def _note_result(self, place: Place, result: Value) -> None:
+        results = self._program.now.results
+        before = results.get(place)
+        results[place] = result if before is None else join(before, result)
 
     def _visible(self, changes: dict[Variable, Value]) -> dict[Variable, Value]:
         """Return what code that runs later may see of what a body has changed: not the attributes
@@ -512,6 +525,13 @@ def _settled(frame: Frame) -> dict[Variable, Value]:
         and least != (before := frame.reads[key])
         and not any(sites(before or NOTHING))
     }
+
+
+def _made_for_result(frame: Frame, writes: dict[Variable, Value]) -> abc.Set[Site]:
+    """Return the containers that a function made and left in no variable of others."""
+    if not frame.made:
+        return NO_SITES
+    return frame.made - {site for held in writes.values() for site in sites(held)}
 
 
 def _stored_into(node: cst.CSTNode) -> cst.Name | None:

@@ -93,18 +93,7 @@ class Memo:
         """
         now = self._program.now
         if place in now.running and not self._is_for_another(place, bindings):
-            now.recursed.setdefault(place, []).append((bindings, state.copy()))
-            between = now.recursed_through.setdefault(place, {})
-            for around in reversed(self._program.functions.frames):
-                # What it does is not known yet.
-                around.asks_meshes = True
-                if around.place == place:
-                    break
-                between[around.place] = None
-            if place in now.repeated:
-                return now.repeated[place]
-            self._forget_stored(place, bindings, state)
-            return DOUBTFUL
+            return self._postponed(place, bindings, state)
         bindings = {name: self._program.containers.named(held) for name, held in bindings.items()}
         before = self._executions(place) if place in now.recursed else {}
         execution = self._memoized(place, bindings, state)
@@ -124,11 +113,9 @@ class Memo:
             result = self.reuse(execution, state)
         for each in written:
             self._also_written(each, state)
-        moves = execution.moves or any(each.moves for each in inner)
-        touches = execution.touches or any(each.touches for each in inner)
-        if moves:
+        if any(each.moves for each in (execution, *inner)):
             self._program.reach.moves()
-        elif touches:
+        elif any(each.touches for each in (execution, *inner)):
             self._program.reach.touches()
         if execution.suspended is not None:
             # It goes on under those that are in force here.
@@ -139,6 +126,28 @@ class Memo:
             result = self._program.objects.handed_out(result, execution.objects, call, state)
         if call is None or not execution.made:
             return result
+        return self._renamed(result, execution, call)
+
+    def _postponed(self, place: Place, bindings: dict[str, Value], state: State) -> Value:
+        """Note a call of a function from inside of itself, which is executed after that."""
+        now = self._program.now
+        now.recursed.setdefault(place, []).append((bindings, state.copy()))
+        between = now.recursed_through.setdefault(place, {})
+        for around in reversed(self._program.functions.frames):
+            # What it does is not known yet.
+            around.asks_meshes = True
+            if around.place == place:
+                break
+            between[around.place] = None
+        if place in now.repeated:
+            return now.repeated[place]
+        self._forget_stored(place, bindings, state)
+        return DOUBTFUL
+
+    def _renamed(self, result: Value, execution: Execution, call: Place) -> Value:
+        """Return a result whose containers are named by the call, and not by where they are made:
+        those of another call are others.
+        """
         looping = self._program.repeats > 0
         renamed = self._program.containers.returned(result, execution.made, call, again=looping)
         frame = self._program.functions.frame

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from placement_lint.placement.domain.contents import MAX_DEPTH, arrays
 from placement_lint.placement.domain.devices import SYSTEM_DEFAULT, Device, differ
@@ -54,6 +54,20 @@ if TYPE_CHECKING:
 
 
 _NONE = frozenset({NO_CAUSES})
+
+
+class Pins(NamedTuple):
+    """Where the committed operands of an operation pin it to."""
+
+    counts: Counter[Device | None]
+    """In how many operands something is committed there."""
+    devices: Devices
+    are_sure: bool
+    """One of the operands surely is committed."""
+    is_open: bool
+    """One of the operands may be an array of which nothing is known."""
+    places: Devices
+    """Where the operation may run."""
 
 
 class Operations:
@@ -137,91 +151,106 @@ class Operations:
         operands, from the first, may be arrays that are unknown (an index seldom is one).
         `is_call`: it is a call of a jitted function, or of one like it.
         """
-        every = [list(arrays(held)) for _, held in operands]
         if self._touched is None and self._is_outside_mesh(node, operands, state, judged):
             return UNKNOWN
         self._touch_all(node, operands, state, kind, in_loop=in_loop)
-        pinned: set[Device | None] = set()
-        surely = False
-        open_to_more = False
-        for position, (_, held) in enumerate(operands):
-            committed = {array.device for array in every[position] if array.committed}
-            pinned |= committed
-            if committed and _pins(held):
-                surely = True
-            if (judged is None or position < judged) and any(
-                isinstance(atom, Anything | External) for atom in held
-            ):
-                open_to_more = True
-        if any(is_of_host(array) for found in every for array in found):
-            self.record.sharded_calls.saw_host_memory(node, operands[:judged])
-        is_joined = sum(map(bool, every)) > 1 or len(pinned) > 1
-        mixed = self._mixed(operands[:judged]) if is_joined else set()
-        if is_joined and not self.is_to_fail():
-            self.record.saw_operands(node, mixed, operands)
+        every = [list(arrays(held)) for _, held in operands]
+        pins = _pins_of(operands, every, judged, state.default.devices)
+        are_mixed = self._note_together(node, operands, every, pins, judged)
         because: dict[Device | None, set[Causes]] = {}
         if self.supposed is not None:
             default = state.default.devices
             because = self.supposed.ran(self._module, node, operands, default, judged)
-        places: Devices = frozenset(pinned)
-        if not surely:
-            places |= state.default.devices
-        pinning = Counter(
-            device for found in every for device in {a.device for a in found if a.committed}
-        )
         for position, (place, held) in enumerate(operands):
-            others_open = open_to_more and not _is_only_open(operands, position, judged)
-            instead = _committed_instead(held) - state.default.devices
+            others_open = pins.is_open and not _is_only_open(operands, position, judged)
             self._judge(
                 node,
                 place,
                 held,
                 every[position],
-                places,
-                places.difference(device for device in instead if pinning[device] == 1),
+                pins,
+                state,
                 kind,
                 in_loop=in_loop,
                 certain=certain and not others_open,
-                chosen=not surely and state.default.is_chosen,
             )
-            for array in every[position]:
-                if array.origin is not None and not array.committed:
-                    made = Place(self.module, node)
-                    self.record.derived.setdefault(array.origin.created, set()).add(made)
-                    # What runs there by default too would copy it whatever is committed.
-                    if surely and len(pinned) == 1 and not {None, *state.default.devices} & pinned:
-                        pulls = self.record.pulled.setdefault(array.origin.created, set())
-                        pulls.update((made, device) for device in pinned if device is not None)
-        weak = _stay_weak(operands, every)
+            self._note_derived(node, every[position], pins, state)
         via = NOWHERE
-        if pinned or is_call:
+        if pins.devices or is_call:
             via = self.record.pulls.operation(
                 Place(self.module, node), operands, state.default,
                 accelerator=self.accelerator, movable=judged, in_loop=in_loop,
                 certain=certain and not any(place in self.later for place, _ in operands),
                 is_call=is_call,
             )  # fmt: skip
-        if mixed:
+        if are_mixed:
             # JAX raises: there is no result.
             return NOTHING
+        return self._result(node, operands, every, pins, because, via, state)
+
+    def _note_together(
+        self,
+        node: int,
+        operands: abc.Sequence[tuple[int, Value]],
+        every: list[list[Array]],
+        pins: Pins,
+        judged: int | None,
+    ) -> bool:
+        """Note what meets in an operation; return whether JAX refuses it."""
+        if any(is_of_host(array) for found in every for array in found):
+            self.record.sharded_calls.saw_host_memory(node, operands[:judged])
+        if sum(map(bool, every)) <= 1 and len(pins.devices) <= 1:
+            return False
+        mixed = self._mixed(operands[:judged])
+        if not self.is_to_fail():
+            self.record.saw_operands(node, mixed, operands)
+        return bool(mixed)
+
+    def _note_derived(self, node: int, found: list[Array], pins: Pins, state: State) -> None:
+        """Note which uncommitted arrays something is computed of, and which are pulled along."""
+        made = Place(self.module, node)
+        # What runs there by default too would copy it whatever is committed.
+        pulled = pins.are_sure and len(pins.devices) == 1
+        pulled = pulled and not {None, *state.default.devices} & pins.devices
+        for array in found:
+            if array.origin is None or array.committed:
+                continue
+            self.record.derived.setdefault(array.origin.created, set()).add(made)
+            if pulled:
+                pulls = self.record.pulled.setdefault(array.origin.created, set())
+                pulls.update((made, device) for device in pins.devices if device is not None)
+
+    def _result(
+        self,
+        node: int,
+        operands: abc.Sequence[tuple[int, Value]],
+        every: list[list[Array]],
+        pins: Pins,
+        because: dict[Device | None, set[Causes]],
+        via: frozenset[Place],
+        state: State,
+    ) -> Value:
+        """Return what an operation gives: where a committed operand is, else on the default."""
+        is_weak = _stay_weak(operands, every)
         spread = _on_one_mesh(every)
         result: set[Atom] = {
             Array(
                 device,
                 committed=True,
-                is_weak=weak,
+                is_weak=is_weak,
                 via=via,
                 supposed=causes,
                 sharding=spread if device is None else None,
             )
-            for device in pinned
+            for device in pins.devices
             for causes in because.get(device, _NONE)
         }
-        if not surely:
-            result |= set(self.created(node, state, is_weak=weak))
-        # What is committed elsewhere, whatever it is, JAX refuses beside what surely is committed.
-        if not surely and (open_to_more or any(_is_partly_open(held) for _, held in operands)):
-            result.add(DOUBT)
+        if not pins.are_sure:
+            result |= set(self.created(node, state, is_weak=is_weak))
+            # What is committed elsewhere, whatever it is, JAX refuses beside what surely is
+            # committed.
+            if pins.is_open or any(_is_partly_open(held) for _, held in operands):
+                result.add(DOUBT)
         return limited(frozenset(result))
 
     def compare(self, node: int, operands: abc.Sequence[tuple[int, Value]]) -> None:
@@ -321,16 +350,21 @@ class Operations:
         place: int,
         held: Value,
         found: list[Array],
-        places: Devices,
-        places_beside: Devices,
+        pins: Pins,
+        state: State,
         kind: UseKind,
         *,
         in_loop: bool,
         certain: bool,
-        chosen: bool,
     ) -> None:
+        """Record which arrays of an operand are copied to where an operation runs."""
         if not found:
             return
+        default = state.default
+        chosen = not pins.are_sure and default.is_chosen
+        # Where nothing else is committed, it does not run there for the other arrays of an operand.
+        instead = _committed_instead(held) - default.devices
+        beside = pins.places.difference(each for each in instead if pins.counts[each] == 1)
         moved: set[Array] = set()
         possible: set[Array] = set()
         unsure = _beside_others(held)
@@ -339,7 +373,7 @@ class Operations:
             or all(isinstance(atom, Mapping | Sequence) for atom in held)
         )
         for array in found:
-            may_be = places_beside if array in held and not array.committed else places
+            may_be = beside if array in held and not array.committed else pins.places
             verdicts = [self._moves(array, device) for device in may_be]
             if any(verdict is True for verdict in verdicts):
                 on_some = chosen and not all(verdict is True for verdict in verdicts)
@@ -430,6 +464,26 @@ class Operations:
         )
 
 
+def _pins_of(
+    operands: abc.Sequence[tuple[int, Value]],
+    every: list[list[Array]],
+    judged: int | None,
+    default: Devices,
+) -> Pins:
+    """Return where an operation is pinned to; `every`: the arrays in each operand."""
+    counts: Counter[Device | None] = Counter()
+    are_sure = is_open = False
+    for position, (_, held) in enumerate(operands):
+        committed = {array.device for array in every[position] if array.committed}
+        if committed:
+            counts.update(committed)
+            are_sure = are_sure or _is_all_committed(held)
+        if not is_open and (judged is None or position < judged):
+            is_open = any(isinstance(atom, Anything | External) for atom in held)
+    devices = frozenset(counts)
+    return Pins(counts, devices, are_sure, is_open, devices if are_sure else devices | default)
+
+
 def is_on_host(operands: abc.Iterable[tuple[int, Value]]) -> bool:
     """Return whether one of the operands is, or holds, an array in the memory of the host."""
     return any(is_of_host(array) for _, held in operands for array in arrays(held))
@@ -508,7 +562,7 @@ def _stay_weak(operands: abc.Sequence[tuple[int, Value]], every: list[list[Array
     )
 
 
-def _pins(held: Value, depth: int = MAX_DEPTH) -> bool:
+def _is_all_committed(held: Value, depth: int = MAX_DEPTH) -> bool:
     """Return whether an operand surely is, or holds, nothing but committed arrays.
 
     A list of unknown length is taken for one that holds some.
@@ -518,10 +572,10 @@ def _pins(held: Value, depth: int = MAX_DEPTH) -> bool:
     for atom in held:
         if isinstance(atom, SequenceOf | Mapping):
             parts = [part for part in atom.parts() if part]
-            if not parts or not all(_pins(part, depth - 1) for part in parts):
+            if not parts or not all(_is_all_committed(part, depth - 1) for part in parts):
                 return False
         elif isinstance(atom, AnyTree):
-            if not _pins(atom.leaf, depth - 1):
+            if not _is_all_committed(atom.leaf, depth - 1):
                 return False
         elif not isinstance(atom, Array) or not atom.committed:
             return False

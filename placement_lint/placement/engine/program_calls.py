@@ -165,10 +165,10 @@ class ObjectCalls(SuperCalls):
     def _atom_called(
         self, node: cst.CSTNode, atom: Atom, passed: CallArguments, state: State
     ) -> Value:
-        program = self.on.program
+        """Call one thing with arguments that are evaluated already."""
         if isinstance(atom, Function):
             self._loosen_stored(node, atom.place, state)
-            return program.functions.call(
+            return self.on.program.functions.call(
                 atom.place,
                 passed.numbered(),
                 state,
@@ -179,6 +179,27 @@ class ObjectCalls(SuperCalls):
         method = self._library_method(atom, value(atom))
         if method is not None:
             return self.on.calls.library_method(node, method, passed, state)
+        called = self._known_called(node, atom, passed, state)
+        if called is None:
+            called = self._object_called(node, atom, passed, state)
+        if called is not None:
+            return called
+        program = self.on.program
+        placed = bool(chosen_defaults(state)) or any(
+            program.reach.carries_placement(held, state) for held in passed.every()
+        )
+        if isinstance(atom, External) and (
+            placed or any(map(has_host_device, passed.every())) or program.linking.may_follow(atom)
+        ):
+            found = program.linking.loaded(atom, state)
+            if not any(isinstance(inner, External) for inner in found):
+                return self._loaded_called(node, atom, found, passed, state)
+        return self._unknown_called(node, atom, passed, state, placed=placed)
+
+    def _known_called(
+        self, node: cst.CSTNode, atom: Atom, passed: CallArguments, state: State
+    ) -> Value | None:
+        """Call a method, a class or a function made of others; None: it is none of these."""
         if isinstance(atom, Method):
             return self._method_called(atom.function, value(atom.receiver), passed, state, node)
         if isinstance(atom, LibraryFunction):
@@ -198,6 +219,13 @@ class ObjectCalls(SuperCalls):
             return self._atom_called(node, atom.function, inner, state)
         if isinstance(atom, Closure):
             return self._closure_called(node, atom, passed, state)
+        return None
+
+    def _object_called(
+        self, node: cst.CSTNode, atom: Atom, passed: CallArguments, state: State
+    ) -> Value | None:
+        """Call an object that can be called; None: what that does is not known."""
+        program = self.on.program
         if isinstance(atom, ContextFactory) and passed == CallArguments([]):
             return atom.context
         if isinstance(atom, Optimizer) and atom.is_init:
@@ -208,9 +236,7 @@ class ObjectCalls(SuperCalls):
         if isinstance(atom, Getter):
             return got(self.on, node, atom, passed, state)
         if isinstance(atom, Dispatched) and passed.positional:
-            dispatched = self._dispatched(node, atom, passed, state)
-            if dispatched is not None:
-                return dispatched
+            return self._dispatched(node, atom, passed, state)
         if isinstance(atom, Instance):
             function = program.classes.method(atom.cls, "__call__")
             if function is not None:
@@ -218,19 +244,9 @@ class ObjectCalls(SuperCalls):
         if isinstance(atom, Computation) and (program.is_tracing or program.follows_compiled_calls):
             # Following it shows which arguments it leaves: their places are not known here.
             left = UnusedArguments(is_certain=atom.usage is None)
-            return computed(
-                self.on, node, atom, GivenArguments(self.on.index(node), passed), left, state
-            )
-        placed = bool(chosen_defaults(state)) or any(
-            program.reach.carries_placement(held, state) for held in passed.every()
-        )
-        if isinstance(atom, External) and (
-            placed or any(map(has_host_device, passed.every())) or program.linking.may_follow(atom)
-        ):
-            found = program.linking.loaded(atom, state)
-            if not any(isinstance(inner, External) for inner in found):
-                return self._loaded_called(node, atom, found, passed, state)
-        return self._unknown_called(node, atom, passed, state, placed=placed)
+            given = GivenArguments(self.on.index(node), passed)
+            return computed(self.on, node, atom, given, left, state)
+        return None
 
     def _dispatched(
         self, node: cst.CSTNode, function: Dispatched, passed: CallArguments, state: State

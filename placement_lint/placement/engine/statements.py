@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -22,6 +21,12 @@ from placement_lint.placement.domain.values import (
 )
 from placement_lint.placement.engine.entered_contexts import EnteredContexts
 from placement_lint.placement.engine.frames import Yielded
+from placement_lint.placement.engine.loop_states import (
+    LoopExits,
+    LoopHead,
+    are_equal,
+    are_under_the_same,
+)
 from placement_lint.placement.engine.patterns import bind_pattern, matched
 from placement_lint.placement.engine.typed_objects import as_stated
 from placement_lint.syntax.import_statements import modules_named, names_bound
@@ -29,8 +34,7 @@ from placement_lint.syntax.import_statements import modules_named, names_bound
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from placement_lint.placement.domain.mesh_contexts import MeshesInForce
-    from placement_lint.placement.domain.state import DefaultDevice, Variable
+    from placement_lint.placement.domain.state import Variable
     from placement_lint.placement.engine.frames import Frame
     from placement_lint.placement.engine.protocols import Interpreter
     from placement_lint.placement.engine.supposition import Supposition
@@ -48,16 +52,6 @@ _MAX_ROUNDS = 12
 """Rounds after which a loop that still changes is given up on: its variables become unknown."""
 
 
-@dataclass
-class _Loop:
-    """The ways out of one loop."""
-
-    breaks: list[State | None] = field(default_factory=list)
-    continues: list[State | None] = field(default_factory=list)
-    repeats: bool = True
-    """Its body is executed until nothing changes any more, and not once for each item."""
-
-
 class Statements:
     """Executes one body: a module's, a class's or a function's."""
 
@@ -66,8 +60,8 @@ class Statements:
         self.module = module
         self.names = module.names
         self.expressions = program.expressions(module)
-        self._loops: list[_Loop] = []
-        self._heads: dict[int, _Head] = {}
+        self._loops: list[LoopExits] = []
+        self._heads: dict[int, LoopHead] = {}
         """Of the loops within the one that is executed, by their bodies."""
         self._unsettled = False
         """Whether one of these is to be executed again."""
@@ -388,7 +382,7 @@ class Statements:
         for item in self.expressions.iteration.rounds(items):
             if current is None:
                 break
-            loop = _Loop(repeats=False)
+            loop = LoopExits(repeats=False)
             self._loops.append(loop)
             with self.expressions.loop(repeats=False):
                 self.expressions.targets.assign(node.target, item, current)
@@ -434,53 +428,28 @@ class Statements:
         entered = state.copy()
         head = self._head_of(body, entered)
         after: State | None = None
-        loop = _Loop()
+        loop = LoopExits()
         unsettled = self._unsettled
         is_inner = any(around.repeats for around in self._loops)
         for round_number in range(_MAX_ROUNDS):
-            loop = _Loop()
-            self._loops.append(loop)
             self._unsettled = False
-            with self.expressions.loop():
-                after = self.suite(body, begin(head.copy()))
-            self._loops.pop()
+            loop, after = self._round(begin, body, head)
             joined = meet([head, after, *loop.continues])
-            settled = joined is None or (
-                joined.base == head.base
-                and joined.blocks == head.blocks
-                and joined.meshes == head.meshes
-                and joined.variables.equals(head.variables)
-            )
-            if settled and not self._unsettled:
-                break
-            if (
-                joined is not None
-                and not self._unsettled
-                and (ends or not loop.breaks)
-                and (joined.base, joined.blocks, joined.meshes)
-                == (head.base, head.blocks, head.meshes)
-                and not self._is_carried(node, joined.variables.differences(head.variables))
-            ):
-                head = joined
-                break
+            if not self._unsettled:
+                if joined is None or are_equal(joined, head):
+                    break
+                if (ends or not loop.breaks) and self._differ_in_vain(node, joined, head):
+                    head = joined
+                    break
             if round_number == _MAX_ROUNDS - 2 and joined is not None:
-                ways = [way.variables for way in (after, *loop.continues) if way is not None]
-                for key in {key for way in ways for key in way.assigned_since(head.variables)}:
-                    joined.variables[key] = UNKNOWN
-                for held in self._heads.values():
-                    held.changed = dict.fromkeys(held.changed, UNKNOWN)
+                self._give_up(joined, head, [after, *loop.continues])
             head = joined or head
             if is_inner:
                 unsettled = True
                 break
         self._unsettled = unsettled
         if is_inner:
-            changed = {
-                key: there
-                for key in head.variables.differences(entered.variables)
-                if (there := head.variables.get(key)) is not None
-            }
-            self._heads[id(body)] = _Head(head.base, head.blocks, head.meshes, changed)
+            self._heads[id(body)] = LoopHead.of(head, entered)
         else:
             self._heads.clear()
         normal = meet([after, *loop.continues]) if runs else head.copy() if ends else None
@@ -490,6 +459,31 @@ class Statements:
         if normal is not None and orelse is not None:
             normal = self.suite(orelse.body, normal)
         return meet([normal, *loop.breaks])
+
+    def _round(
+        self, begin: Callable[[State], State], body: cst.BaseSuite, head: State
+    ) -> tuple[LoopExits, State | None]:
+        """Execute the body of a loop once; return the ways out of it, and what holds at its end."""
+        loop = LoopExits()
+        self._loops.append(loop)
+        with self.expressions.loop():
+            after = self.suite(body, begin(head.copy()))
+        self._loops.pop()
+        return loop, after
+
+    def _differ_in_vain(self, loop: cst.For | cst.While, joined: State, head: State) -> bool:
+        """Return whether no iteration reads what another one changes."""
+        if not are_under_the_same(joined, head):
+            return False
+        return not self._is_carried(loop, joined.variables.differences(head.variables))
+
+    def _give_up(self, joined: State, head: State, ends: list[State | None]) -> None:
+        """Make what a loop still changes unknown."""
+        ways = [way.variables for way in ends if way is not None]
+        for key in {key for way in ways for key in way.assigned_since(head.variables)}:
+            joined.variables[key] = UNKNOWN
+        for held in self._heads.values():
+            held.changed = dict.fromkeys(held.changed, UNKNOWN)
 
     def _is_carried(self, loop: cst.For | cst.While, changed: list[Variable]) -> bool:
         """Return whether an iteration may read one of the variables that another one changed."""
@@ -554,30 +548,14 @@ class Statements:
         marks = [len(way) for way in ways]
         frame = self.program.functions.frame
         returned = 0 if frame is None else len(frame.returns)
-        yielded = 0 if frame is None else len(frame.suspended)
-        self._guarded.append([state.copy()])
-        after = self.suite(node.body, state)
-        before = self._guarded.pop()
-        entry = meet(_thinned(before))
-        if frame is not None and len(frame.suspended) > yielded and len(before) == 1:
-            # Nothing comes before the `yield` that could fail.
-            entry = None
+        after, entry = self._guarded_body(node.body, state)
         if after is not None and node.orelse is not None:
             after = self.suite(node.orelse.body, after)
-        ends = [after]
-        for handler in node.handlers:
-            if entry is None:
-                break
-            branch = entry.copy()
-            if handler.type is not None:
-                self.expressions.evaluate(handler.type, branch)
-            if handler.name is not None:
-                self.expressions.targets.assign(handler.name.name, UNKNOWN, branch)
-            ends.append(self.suite(handler.body, branch))
+        handled = [] if entry is None else [self._handled(each, entry) for each in node.handlers]
         if self._guarded and entry is not None:
             # Perhaps no handler takes the error.
             self._guarded[-1].append(entry.copy())
-        met = meet(ends)
+        met = meet([after, *handled])
         if node.finalbody is None:
             return met
         body = node.finalbody.body
@@ -587,18 +565,55 @@ class Statements:
         else:
             if entry is not None and not self._guarded:
                 self.suite(body, entry.copy())
-            for way, mark in zip(ways, marks, strict=True):
-                leaving = meet(way[mark:])
-                if leaving is not None:
-                    count = 0 if frame is None else len(frame.returns)
-                    way[mark:] = [self.suite(body, leaving.copy())]
-                    if frame is not None and way[mark] is None and way is self._exits:
-                        # It returns something else itself, or raises.
-                        del frame.returns[returned:count]
+            self._last_block_of_each(body, ways, marks, returned)
             # Where every way leaves, nothing follows the last block.
             end = None if met is None else self.suite(body, met)
         self._last_blocks -= 1
         return end
+
+    def _guarded_body(self, body: cst.BaseSuite, state: State) -> tuple[State | None, State | None]:
+        """Execute the body of a `try`; return what holds at its end, and where it raises."""
+        frame = self.program.functions.frame
+        yielded = 0 if frame is None else len(frame.suspended)
+        self._guarded.append([state.copy()])
+        after = self.suite(body, state)
+        before = self._guarded.pop()
+        if frame is not None and len(frame.suspended) > yielded and len(before) == 1:
+            # Nothing comes before the `yield` that could fail.
+            return after, None
+        return after, meet(_thinned(before))
+
+    def _handled(
+        self, handler: cst.ExceptHandler | cst.ExceptStarHandler, entry: State
+    ) -> State | None:
+        """Execute a handler; return what holds at its end."""
+        branch = entry.copy()
+        if handler.type is not None:
+            self.expressions.evaluate(handler.type, branch)
+        if handler.name is not None:
+            self.expressions.targets.assign(handler.name.name, UNKNOWN, branch)
+        return self.suite(handler.body, branch)
+
+    def _last_block_of_each(
+        self,
+        body: cst.BaseSuite,
+        ways: list[list[State | None]],
+        marks: list[int],
+        returned: int,
+    ) -> None:
+        """Execute a `finally` block for each way that leaves what it ends; `returned`: how many
+        `return` statements were executed before that.
+        """
+        frame = self.program.functions.frame
+        for way, mark in zip(ways, marks, strict=True):
+            leaving = meet(way[mark:])
+            if leaving is None:
+                continue
+            count = 0 if frame is None else len(frame.returns)
+            way[mark:] = [self.suite(body, leaving.copy())]
+            if frame is not None and way[mark] is None and way is self._exits:
+                # It returns something else itself, or raises.
+                del frame.returns[returned:count]
 
     def _last_block_at_once(
         self,
@@ -615,16 +630,6 @@ class Statements:
             if meet(way[mark:]) is not None:
                 way[mark:] = [None if end is None else end.copy()]
         return None if met is None else end
-
-
-@dataclass
-class _Head:
-    """What holds at the head of a loop, as far as that differs from where it is entered."""
-
-    base: DefaultDevice
-    blocks: tuple[DefaultDevice, ...]
-    meshes: MeshesInForce
-    changed: dict[Variable, Value]
 
 
 def _thinned(states: list[State | None]) -> list[State | None]:

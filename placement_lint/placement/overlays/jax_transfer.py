@@ -12,17 +12,15 @@ from placement_lint.jaxmodel.libraries import libraries
 from placement_lint.jaxmodel.sharded import UNCOMMITTED
 from placement_lint.jaxmodel.sharded_operations import SPLIT_ALIKE
 from placement_lint.jaxmodel.structures import SEQUENCES, SEQUENCES_UNASKED
-from placement_lint.jaxmodel.tracing import OVER_WHOLE_ARRAYS
 from placement_lint.jaxmodel.transfer import Effect, Gives
 from placement_lint.placement.domain.containers import anonymous
 from placement_lint.placement.domain.contents import arrays, committed_to
 from placement_lint.placement.domain.devices import Device
-from placement_lint.placement.domain.library_values import LibraryFunction, Optimizer, Pickled
-from placement_lint.placement.domain.places import ArrayOrigin, Place
-from placement_lint.placement.domain.program_values import External, Function, Instance
+from placement_lint.placement.domain.library_values import Pickled
+from placement_lint.placement.domain.places import ArrayOrigin
+from placement_lint.placement.domain.program_values import External, Instance
 from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.state import SYSTEM
-from placement_lint.placement.domain.transformations import Usage
 from placement_lint.placement.domain.values import (
     DOUBTFUL,
     HOST,
@@ -33,14 +31,9 @@ from placement_lint.placement.domain.values import (
     Anything,
     AnyTree,
     Array,
-    Closure,
-    Computation,
     Container,
     Host,
-    LibraryMethod,
     Mapping,
-    Method,
-    Partial,
     Plain,
     Sequence,
     Value,
@@ -48,26 +41,15 @@ from placement_lint.placement.domain.values import (
     sole,
     value,
 )
-from placement_lint.placement.engine.jit_options import donation_of, options_of
 from placement_lint.placement.engine.operand_layouts import LaidOut, assembled
-from placement_lint.placement.engine.placed_results import shardings_said
 from placement_lint.placement.engine.pytrees import tree_of
 from placement_lint.placement.engine.split_alike import split_alike
-from placement_lint.placement.facts.traced import (
-    KEEPING_ARGUMENTS,
-    MAPPING,
-    fills_shapes,
-    step_of,
-    usage_of,
-)
-from placement_lint.placement.facts.traced_results import gives_array, row_gives_array
 from placement_lint.placement.overlays.jax_devices import devices_of
 from placement_lint.placement.overlays.jax_sharding import (
     ASSEMBLING,
     place_of,
     put_to,
     saw_put,
-    saw_specs,
     saw_target,
 )
 from placement_lint.placement.overlays.like_creators import made_like
@@ -75,12 +57,9 @@ from placement_lint.placement.overlays.methods import is_own, ready_pieces
 from placement_lint.placement.overlays.registry import LibraryCall, applies, models
 from placement_lint.placement.overlays.trees_of_shardings import put_to_each
 from placement_lint.syntax.calls import Arguments, is_none
-from placement_lint.syntax.definitions import named_function
 
 if TYPE_CHECKING:
-    from placement_lint.placement.domain.values import Atom
     from placement_lint.placement.engine.arguments import Operand
-    from placement_lint.syntax.names import Names
 
 _TAKING_APART = frozenset[str]().union(*(library.taking_apart for library in libraries()))
 _IMPORTS_FROM_DLPACK = frozenset({"jax.dlpack.from_dlpack", "jax.numpy.from_dlpack"})
@@ -96,11 +75,6 @@ _OF_ONE_TYPE = frozenset({
     "jax.numpy.column_stack", "jax.numpy.concat", "jax.numpy.concatenate", "jax.numpy.stack",
 })  # fmt: skip
 """Operations that first convert, one by one, those of another type: weak ones beside others."""
-_GIVING_THE_RESULT = frozenset({"jax.checkpoint", "jax.jit", "jax.remat", "jax.vmap"})
-"""Transformations after which a function gives what it gave, or a stack of it."""
-_FOLLOWED = (Closure, Computation, External, Function, Instance, LibraryMethod, Method, Partial)
-"""What is executed where it is called in traced code."""
-_PLACING_KEYWORDS = ("out_shardings", "in_shardings", "device", "backend", "out_axis_resources")
 
 
 def _result_on_device(
@@ -483,172 +457,6 @@ def load(call: LibraryCall) -> Value:
             return value(Mapping((), HOST))
         return made if path is not None else join(made, DOUBTFUL)
     return value(Mapping((), made))
-
-
-@applies(Effect.TRANSFORM)
-def transform(call: LibraryCall) -> Value:
-    """`jax.jit(f)` and its like: a function that computes."""
-    closure: set[Atom] = set()
-    operands = dict(call.operands())
-    for held in operands.values():
-        closure |= call.on.closed_over(held, call.state)
-        closure.update(*(atom.closure for atom in held if isinstance(atom, Computation)))
-    keywords = call.arguments.keywords
-    places = any(each in keywords and not is_none(keywords[each]) for each in _PLACING_KEYWORDS)
-    options = options_of(call.node, operands, call.index)
-    if options is not None:
-        places |= any(options.get(each, NONE) != NONE for each in _PLACING_KEYWORDS)
-    given = call.arguments.get(0, "fun", "f")
-    held = UNKNOWN if given is None else operands.get(call.index(given), UNKNOWN)
-    if isinstance(given, cst.Attribute) and given.attr.value == "init":
-        # Of an optimizer that another file makes, perhaps.
-        held = call.on.calls.objects.read(given, held, call.state)
-    call.program.assume_traced(held, is_compiled=call.name in OVER_WHOLE_ARRAYS)
-    place = _function(call, held, call.name)
-    is_bound = any(isinstance(atom, Method) for atom in held)
-    names = call.on.names
-    function = None if is_bound else named_function(given, names)
-    if place is not None and function is None:
-        node_of = call.program.node(place)
-        if isinstance(node_of, cst.FunctionDef | cst.Lambda):
-            function, names = node_of, call.program.module_of(place).names
-    mapped = None if function is not None else _mapped_by(given, names)
-    row = names.row(mapped or given) if given is not None else None
-    if row is None and function is None:
-        row = _row_of(held)
-    alike = row is not None and row.follows
-    if function is not None:
-        # `vmap` runs the operations one by one: what is only handed back meets none.
-        usage = usage_of(
-            function, names, ignores_returned=call.name == "jax.vmap",
-            keeps_arguments=call.name in KEEPING_ARGUMENTS and place is not None,
-        )  # fmt: skip
-        usage = usage.bound() if is_bound and usage is not None else usage
-    else:
-        usage = Usage((False,)) if alike else None
-    keeps_unused = "keep_unused" in call.arguments.keywords
-    call.program.reach.asks_meshes()
-    donates = any(each.startswith("donate") for each in (*keywords, *(options or {})))
-    is_unplaced = call.name in MAPPING and all(map(_says_nothing, call.node.args[1:]))
-    return value(
-        Computation(
-            places_arguments=places or (call.arguments.has_double_star and options is None),
-            is_known=function is not None,
-            usage=None if keeps_unused else usage,
-            keeps_unused=keeps_unused,
-            donates=donates,
-            donated_by=call.place if donates else None,
-            donation=donation_of(call.node, operands, call.index, options) if donates else (),
-            changes_objects=call.name.startswith("flax.nnx."),
-            gives_array=call.name in _GIVING_THE_RESULT
-            and mapped is None
-            and len(call.node.args) == 1
-            and (
-                row_gives_array(row, call.name)
-                if function is None
-                else gives_array(function, names, call.name)
-            ),
-            closure=frozenset() if call.name == "jax.jit" else frozenset(closure),
-            of=frozenset(atom for atom in held if isinstance(atom, _FOLLOWED)),
-            steps=(step_of(call.name, [call.arguments]),),
-            function=place if call.name in KEEPING_ARGUMENTS else None,
-            fills=is_unplaced and (alike if function is None else fills_shapes(function, names)),
-            moments=_moments(call, held) if is_unplaced else None,
-            made_under=call.state.meshes.is_entered,
-            # Not of `pjit`, which takes specs under `with mesh:` too.
-            shardings=shardings_said([call.arguments], call.evaluate)
-            if call.name == "jax.jit"
-            else (),
-        )
-    )
-
-
-def _mapped_by(given: cst.BaseExpression | None, names: Names) -> cst.BaseExpression | None:
-    """Return what is applied to each leaf: f, of `functools.partial(jax.tree.map, f)`."""
-    if isinstance(given, cst.Name) and names.tree.contains(given):
-        given = names.sole_value(given)
-    if not isinstance(given, cst.Call) or names.qualified(given.func) != "functools.partial":
-        return None
-    if len(given.args) != 2 or any(each.star or each.keyword for each in given.args):
-        return None
-    row = names.row(given.args[0].value)
-    is_map = row is not None and row.effect is Effect.TREE_MAP
-    return given.args[1].value if is_map else None
-
-
-def _row_of(held: Value) -> transfer.Row | None:
-    """Return what JAX's functions do that a value is: of several, if they all do the same."""
-    names = [atom.name for atom in held if isinstance(atom, LibraryFunction)]
-    rows = [row for name in names if (row := transfer.TABLE.get(name)) is not None]
-    is_known = len(rows) == len(held) and len({(row.effect, row.follows) for row in rows}) == 1
-    return rows[0] if is_known else None
-
-
-def _says_nothing(argument: cst.Arg) -> bool:
-    """Return whether an argument of `jax.jit` leaves open where results are."""
-    keyword = "" if argument.keyword is None else argument.keyword.value
-    is_left_out = keyword in _PLACING_KEYWORDS and is_none(argument.value)
-    return is_left_out or keyword.startswith("static_arg")
-
-
-def _function(call: LibraryCall, held: Value, transformation: str) -> Place | None:
-    """Return the function that a transformation is given.
-
-    None for what another one gives: a jitted gradient may not depend on an argument.
-    """
-    if len(held) != 1:
-        return None
-    (atom,) = held
-    if isinstance(atom, Closure | Method):
-        place = atom.function
-    elif isinstance(atom, Function):
-        place = atom.place
-    else:
-        return None
-    # What a function of another file closes over is not known; jit makes constants of it.
-    here = place.module == call.on.module.name
-    return place if here or transformation == "jax.jit" else None
-
-
-def _moments(call: LibraryCall, held: Value, seen: frozenset[Place] = frozenset()) -> str | None:
-    """Return the optimizer of which a function, `init` or one that calls it, makes moments."""
-    names = [each.name for each in held if isinstance(each, Optimizer) and each.is_init]
-    if names and len(names) == len(held):
-        # It may be one of several, if each of them has some.
-        keep = all(isinstance(each, Optimizer) and each.keeps_moments for each in held)
-        return min(names) if keep else None
-    if len(held) != 1:
-        return None
-    (atom,) = held
-    if isinstance(atom, Function) and atom.place.module == call.on.module.name:
-        function = call.program.node(atom.place)
-        if not isinstance(function, cst.Lambda) or not isinstance(function.body, cst.Call):
-            return None
-        if atom.place in seen:
-            # Functions that call one another.
-            return None
-        called = call.on.evaluate(function.body.func, call.state.copy())
-        return _moments(call, called, seen | {atom.place})
-    return None
-
-
-@models("jax.experimental.pjit.pjit")
-def pjit(call: LibraryCall) -> Value:
-    """`pjit(f)`: as `jax.jit(f)`, but under `with mesh:` its arguments are spread over the mesh."""
-    saw_specs(call)
-    made = transform(call)
-    return frozenset(
-        replace(atom, places_arguments=True) if isinstance(atom, Computation) else atom
-        for atom in made
-    )
-
-
-@applies(Effect.DISTRIBUTE)
-def distribute(call: LibraryCall) -> Value:
-    """`jax.pmap(f)` and its like: a function that spreads its arguments on purpose."""
-    call.operands()
-    saw_specs(call)
-    return value(Computation(places_arguments=True))
 
 
 def _as_arrays(held: Value) -> Value:

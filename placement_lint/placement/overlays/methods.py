@@ -171,21 +171,9 @@ class MethodCalls:
             held -= objects
             if not held:
                 return frozenset(found)
-        only = sole(held)
-        if isinstance(only, Optimizer) and name in {"init", "update"}:
-            method = LibraryMethod(f"optax.GradientTransformation.{name}", only)
-            return self.on.calls.library_method(node, method, None, state)
-        named = frozenset(atom for atom in held if _has_member(atom, name))
-        if named and all(isinstance(atom, Anything | Optimizer) for atom in held - named):
-            member = self.on.program.classes.attribute(held, name, state)
-            self.on.record.saw_value(self.on.index(function), member)
-            return self.on.calls.objects.called(node, member, state)
-        if isinstance(only, Executor):
-            return executed(LibraryCall(self.on, node, state), name)
-        if isinstance(only, Thread):
-            return of_thread(LibraryCall(self.on, node, state), only, name)
-        if isinstance(only, Generator) and name == "send":
-            return self._sent(node, held, state)
+        known = self._of_known_object(node, function, held, state)
+        if known is not None:
+            return known
         if any(isinstance(atom, Mapping | Sequence) for atom in held):
             # What is stored is the list or the dict itself, not what is in it.
             operands = [
@@ -205,6 +193,27 @@ class MethodCalls:
                 # What is deeper down is not told apart.
                 return self.on.evaluate(receiver, state)
         return frozenset(found) or UNKNOWN
+
+    def _of_known_object(
+        self, node: cst.Call, function: cst.Attribute, held: Value, state: State
+    ) -> Value | None:
+        """Call a method of an object of Python or Optax; None: it is something else."""
+        name, only = function.attr.value, sole(held)
+        if isinstance(only, Optimizer) and name in {"init", "update"}:
+            method = LibraryMethod(f"optax.GradientTransformation.{name}", only)
+            return self.on.calls.library_method(node, method, None, state)
+        named = frozenset(atom for atom in held if _has_member(atom, name))
+        if named and all(isinstance(atom, Anything | Optimizer) for atom in held - named):
+            member = self.on.program.classes.attribute(held, name, state)
+            self.on.record.saw_value(self.on.index(function), member)
+            return self.on.calls.objects.called(node, member, state)
+        if isinstance(only, Executor):
+            return executed(LibraryCall(self.on, node, state), name)
+        if isinstance(only, Thread):
+            return of_thread(LibraryCall(self.on, node, state), only, name)
+        if isinstance(only, Generator) and name == "send":
+            return self._sent(node, held, state)
+        return None
 
     def _kept(self, instances: frozenset[Instance], name: str) -> frozenset[Instance]:
         """Return objects that are lists or dicts, for a method that those have."""
