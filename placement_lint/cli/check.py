@@ -150,12 +150,7 @@ class _CheckCommand:
         here = self.loader.for_folder(".")
         with timed(FINDING_FILES):
             found = find_files(paths, filters_by(self.loader))
-        for failed in found.failed:
-            self.failed = True
-            streams.fail(f"{failed.path}: {failed.reason}{_command_hint(failed.path)}")
-        for each in found.unread:
-            where = escape(os.path.relpath(each.path))
-            self._warn(f"{where} cannot be read and is ignored: {each.reason}")
+        self._say_what_cannot_be_read(found)
         if self.args.show_files or self.args.show_settings:
             self._check_all_selectors(found.files)
             self._show(found.files)
@@ -170,7 +165,10 @@ class _CheckCommand:
             from placement_lint.files.temporary import sweep
 
             sweep({folder or "." for folder in one_in_each(found.files)})
+        return self._check(found, paths, here)
 
+    def _check(self, found: Found, paths: Sequence[str], here: Settings) -> int:
+        """Check files, and write what is found."""
         from dataclasses import replace
 
         from placement_lint.cli.progress import shown_on_terminal
@@ -197,6 +195,14 @@ class _CheckCommand:
         code = self._done(outcome, here, missing)
         self._keep_written(found, paths, here, code)
         return code
+
+    def _say_what_cannot_be_read(self, found: Found) -> None:
+        for failed in found.failed:
+            self.failed = True
+            streams.fail(f"{failed.path}: {failed.reason}{_command_hint(failed.path)}")
+        for each in found.unread:
+            where = escape(os.path.relpath(each.path))
+            self._warn(f"{where} cannot be read and is ignored: {each.reason}")
 
     def _show(self, files: Sequence[str], *, excluded: bool = False) -> None:
         """Print which files are linted, and by which settings, as far as that is asked for."""

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.findings import Applicability, Confidence, Severity
-from placement_lint.jaxmodel.effects import Effect
 from placement_lint.jaxmodel.transfer import LIKE_CREATORS
 from placement_lint.placement.domain import contents, values
-from placement_lint.placement.domain.devices import is_host
 from placement_lint.prefilter.conditions import ELSEWHERE, AllOf, AnyOf, Jax, Pattern, Uses, passed
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.commitment.known_devices import is_any_device
@@ -19,17 +17,12 @@ from placement_lint.rules.journey import committed_at, journey
 from placement_lint.rules.transfers.array_sizes import (
     SMALL,
     element_count,
-    filled_by_partial,
     filled_count,
     is_one_for_each_of_few,
     is_supposed,
-    literal_count,
     size_text,
 )
-from placement_lint.rules.transfers.numpy_values import (
-    is_numpy_array,
-    is_numpy_tree,
-)
+from placement_lint.rules.transfers.creations import FILLING, JOINING, creation_of, short_name
 from placement_lint.rules.transfers.put_targets import (
     differ_from_default,
     is_elsewhere,
@@ -45,37 +38,25 @@ from placement_lint.rules.transfers.put_trees import (
 )
 from placement_lint.rules.transfers.putting_functions import Putting, given_to_put, may_follow
 from placement_lint.rules.transfers.putting_later import (
-    creator_of,
     is_put_always,
-    leaves_made,
     made_before,
     made_in_branches,
-    returned_by,
     tree_of_leaf,
 )
-from placement_lint.rules.transfers.staged_fixes import CONVERTING, filling_plan, put_plan
+from placement_lint.rules.transfers.staged_fixes import filling_plan, put_plan
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.followed import assigned_value, followed
-from placement_lint.semantic.returned import only_return
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import applied, function_of
+from placement_lint.syntax.definitions import applied
 
 if TYPE_CHECKING:
-    from placement_lint.placement.domain.values import Value
     from placement_lint.rules.context import Context
     from placement_lint.semantic.model import ModuleFacts
 
-# Calls whose whole result is new, of no array that was there before.
-_MAKING = frozenset({Effect.CREATE, Effect.SAMPLE, Effect.LOAD})
-_JOINING = frozenset(
-    f"jax.numpy.{name}" for name in "column_stack concatenate dstack hstack stack vstack".split()
-)
-# With `device=` these fill one part of the array on the default device, and copy it to each device.
-_FILLING = frozenset(f"jax.numpy.{name}" for name in "full ones zeros".split())
 # These make all of it there, and put it to the device or the sharding.
 _PUTTING = frozenset(f"jax.numpy.{name}" for name in "arange empty eye".split())
 
-_MADE = (*_FILLING, *_PUTTING, *_JOINING, "jax.numpy.array", "jax.numpy.asarray", "jax.numpy.load")
+_MADE = (*FILLING, *_PUTTING, *JOINING, "jax.numpy.array", "jax.numpy.asarray", "jax.numpy.load")
 _CALLS_PUTTING = Pattern(
     rb"\b(?!device_put\b)_?(?:[a-z]{1,12}_)?(?:%s)(?:_(?!map\b)[a-z_]{1,40})?\("
     % PUTTING_WORDS.encode()
@@ -195,7 +176,7 @@ class StagedThroughDefaultDevice(Rule):
             b".to_device",
             AllOf(
                 passed(b"device"),
-                Uses(*_FILLING, *_PUTTING, *LIKE_CREATORS),
+                Uses(*FILLING, *_PUTTING, *LIKE_CREATORS),
             ),
             # What a function of another file puts, which may know where.
             AllOf(_CALLS_PUTTING, Uses(*_MADE)),
@@ -210,7 +191,7 @@ class StagedThroughDefaultDevice(Rule):
         name = ctx.called(node)
         if name == "jax.device_put":
             self._check_put(node, ctx)
-        elif name in _FILLING or name in _PUTTING:
+        elif name in FILLING or name in _PUTTING:
             device = Arguments(node).get(None, "device")
             if device is not None:
                 self._check_filling(node, name, device, ctx)
@@ -270,90 +251,66 @@ class StagedThroughDefaultDevice(Rule):
 
         `at`: where it is read, if that is earlier, in a tree that the call puts.
         """
-        is_direct = at is None
-        tree = tree_of_leaf(operand, ctx)
         if isinstance(operand, cst.Name) and not hops:
             for branch in made_in_branches(operand, call, ctx):
                 self._check_operand(branch, put, call, ctx, branch, _IN_BRANCH)
+        is_direct = at is None
+        tree = tree_of_leaf(operand, ctx)
         whole: cst.BaseExpression | None = tree or operand
         while isinstance(whole, cst.Name) and hops < _NAME_HOPS:
             whole = made_before(whole, at or call, ctx)
             hops += 1
-        whole = None if whole is None else ungrouped(whole, ctx)
-        if (hops or tree is not None) and whole is not None and is_display(whole, ctx):
+        if whole is None:
+            return
+        whole = ungrouped(whole, ctx)
+        if (hops or tree is not None) and is_display(whole, ctx):
             for part in parts_of(whole, ctx):
                 if part is not whole:
                     self._check_operand(part, put, call, ctx, whole, hops)
             return
-        made = None if whole is None else creator_of(whole, ctx)
-        returned, there = returned_by(made, ctx) or (None, ctx)
-        if returned is not None and is_display(returned, there):
-            # One of its arrays is enough.
-            found = [creator_of(part, there) for part in parts_of(returned, there)]
-            found += leaves_made(returned, there)
-            returned = next((each for each in found if _is_made(each, put, there)), None)
-            if returned is None:
-                return
-        at, made = made, returned or made
-        partial = filled_by_partial(made, _FILLING, there)
-        name = partial[0] if partial is not None else there.called(made)
-        if not isinstance(made, cst.Call) or name is None or not isinstance(at, cst.Call):
-            return
+        created = creation_of(whole, put, ctx)
         # What follows asks where arrays are, for which the file is executed.
-        if name not in TREE_MAPS and there.names.table.get(name) is None:
+        if created is None or put.there.flow.is_traced(put.call) or ctx.flow.is_traced(call):
             return
-        if put.there.flow.is_traced(put.call) or ctx.flow.is_traced(call):
+        if created.is_large is None or _is_small(created.count, call, ctx):
             return
-        is_spread = is_sharding(put.target, put.of)
-        mapped = _mapped_by(made, name, is_spread, there)
-        size = _made_here(made, name, is_spread, there) if mapped is None else False
-        count = element_count(made, there) if size else None
-        if partial is not None:
-            count = filled_count(partial[1], there)
-            size = count is not None
-        if size is None or _is_small(count, call, ctx) or is_one_for_each_of_few(made, there):
+        if is_one_for_each_of_few(created.made, created.there):
             return
-        is_sure = is_elsewhere(put.target, made, put.of, there)
-        if not is_sure and (
-            not size
-            or put.call is not call
-            or hops == _IN_BRANCH
-            or not is_host_sometimes(put.target, made, put.of, there)
+        is_sure = is_elsewhere(put.target, created.made, put.of, created.there)
+        is_here = put.call is call and hops != _IN_BRANCH
+        if not is_sure and not (
+            created.is_large
+            and is_here
+            and is_host_sometimes(put.target, created.made, put.of, created.there)
         ):
             return
-        if returned is not None and not ctx.flow.runs_on_system_default(at):
+        if created.is_returned and not ctx.flow.runs_on_system_default(created.call):
             return
-        done = "the default device, then the result is copied"
-        if is_spread:
-            done = "a single device, then the result is resharded"
-        is_apart = whole is not operand or put.call is not call or hops == _IN_BRANCH
         by_name = is_direct and tree is None and isinstance(operand, cst.Name)
-        related = [(at, ctx.module.path, "made here")] if by_name else []
+        related = [(created.call, ctx.module.path, "made here")] if by_name else []
+        is_apart = whole is not operand or not is_here
         if put.call is not call or (is_apart and not by_name):
             related.append((put.call, put.there.module.path, "put here"))
-        # Of `x = jnp.asarray(x)`, `x = x` would be left.
-        given = Arguments(made).get(0, "object", "a")
-        is_itself = isinstance(operand, cst.Name) and is_apart and is_named(given, operand.value)
-        is_read = is_itself or _is_handled(operand, call, ctx)
+        is_fixable = (
+            created.made is whole
+            and not created.is_partial
+            and created.mapped is None
+            and hops < 2
+            and not (is_apart and _is_made_of_itself(operand, created.made))
+            and not _is_handled(operand, call, ctx)
+            and put.call is call
+            # NumPy's arrays have no `to_device` before 2.0.
+            and ctx.called(call) is not None
+            and is_put_always(created.call, call, ctx)
+        )
+        is_definite = created.is_large and not created.is_spread and is_sure
         ctx.report(
-            call if by_name else at,
-            f"`{_short(mapped or name)}` allocates on {done}{size_text(made, there)}",
-            confidence=Confidence.DEFINITE
-            if size and not is_spread and is_sure
-            else Confidence.LIKELY,
+            call if by_name else created.call,
+            created.message(),
+            confidence=Confidence.DEFINITE if is_definite else Confidence.LIKELY,
             related=related,
             # Arithmetic in NumPy may give other types than that of JAX.
-            # NumPy's arrays have no `to_device` before 2.0.
-            fix=put_plan(at, name, ctx)
-            if made is whole
-            and partial is None
-            and hops < 2
-            and not is_read
-            and mapped is None
-            and put.call is call
-            and ctx.called(call) is not None
-            and is_put_always(at, call, ctx)
-            else None,
+            fix=put_plan(created.call, created.name, ctx) if is_fixable else None,
         )
 
     def _check_filling(
@@ -364,7 +321,7 @@ class StagedThroughDefaultDevice(Rule):
             return
         if ctx.flow.is_traced(node):
             return
-        is_spread = name in _FILLING and is_sharding(device, ctx)
+        is_spread = name in FILLING and is_sharding(device, ctx)
         is_sure = not is_spread and is_elsewhere(device, node, ctx)
         if is_spread or not (is_sure or is_host_sometimes(device, node, ctx, ctx)):
             return
@@ -377,7 +334,7 @@ class StagedThroughDefaultDevice(Rule):
         creator, calls = (None, []) if made is None else applied(made, ctx.names)
         name = None if creator is None else ctx.name(creator)
         own = Arguments(node)
-        if name not in _FILLING or len(calls) != 1 or len(calls[0].positional) != 1:
+        if name not in FILLING or len(calls) != 1 or len(calls[0].positional) != 1:
             return
         device, shape = calls[0].get(None, "device"), own.get(0, "shape")
         if device is None or own.is_open or calls[0].is_open or own.may_pass(None, "device"):
@@ -457,8 +414,8 @@ def _report_filling(
     """Report what fills an array; `like`: the array that it is to be like, whose way is shown."""
     ctx.report(
         node,
-        f"{_short(name or ctx.called(node) or '')} allocates on the default device, then copies "
-        f"the result to the requested device{size_text(node, ctx)}",
+        f"{short_name(name or ctx.called(node) or '')} allocates on the default device, then "
+        f"copies the result to the requested device{size_text(node, ctx)}",
         confidence=Confidence.DEFINITE if certain else Confidence.LIKELY,
         journey=() if like is None else _way_of(like, ctx),
         fix=plan,
@@ -481,136 +438,12 @@ def _is_small(count: int | None, node: cst.CSTNode, ctx: Context) -> bool:
     return count is not None and count < SMALL
 
 
-def _short(name: str) -> str:
-    return name.replace("jax.numpy.", "jnp.")
-
-
-# -- what is made, and where ------------------------------------------------------------------
-
-
-def _made_here(call: cst.Call, name: str, is_spread: bool, ctx: Context) -> bool | None:
-    """Return whether a call makes a large array of no other.
-
-    None: it does not, or it may not. False: it does, and nothing says that it is large.
+def _is_made_of_itself(operand: cst.BaseExpression, made: cst.Call) -> bool:
+    """Return whether an array takes the name of what it is made of: of `x = jnp.asarray(x)` that is
+    put later, `x = x` would be left.
     """
-    row = ctx.names.table.get(name)
-    arguments = Arguments(call)
-    if row is None or arguments.get(None, "device") is not None or name in LIKE_CREATORS:
-        return None
-    if row.effect in CONVERTING:
-        first = arguments.get(0, "object", "a")
-        if first is None or not is_numpy_array(first, ctx):
-            return None
-        count = literal_count(followed(first, ctx), ctx)
-    elif name in _JOINING:
-        return _joined_here(arguments.get(0, "arrays", "tup"), is_spread, call, ctx)
-    elif row.effect in _MAKING and not name.startswith("jax.numpy.array"):
-        held = ctx.flow.value(call)
-        key = arguments.get(0, "key") if row.effect is Effect.SAMPLE else None
-        count = element_count(call, ctx)
-        # Keys are hardly ever committed: one that a function is given is none, for a large array.
-        is_large = count is not None and count >= SMALL
-        if _is_uncommitted(key, ctx, may_be_unknown=is_spread or is_large):
-            held -= values.UNKNOWN | values.DOUBTFUL
-        if not _is_new(held, call, ctx):
-            return None
-        if key is not None and is_large and _is_unknown(key, ctx):
-            return False
-    else:
-        return None
-    if count is not None and count < SMALL:
-        return None
-    return count is not None and not is_supposed(call, ctx)
-
-
-def _joined_here(
-    first: cst.BaseExpression | None, is_spread: bool, call: cst.Call, ctx: Context
-) -> bool | None:
-    """Return whether `jnp.concatenate` and the like make a large array: see `_made_here`."""
-    if first is None or _is_joined_on_host(first, ctx):
-        return None
-    if is_spread and _repeats_one(first):
-        count = literal_count(first, ctx)
-        return None if count is not None and count < SMALL else False
-    parts = _parts_joined(first)
-    counts: list[int | None] = [None]
-    if not parts and not is_numpy_tree(first, ctx):
-        return None
-    if not all(_is_of_host(part, ctx) for part in parts):
-        if not all(_is_filled_here(part, ctx) for part in parts):
-            return None
-        counts = [element_count(creator_of(part, ctx), ctx) for part in parts]
-        if not isinstance(first, cst.List | cst.Tuple) and None in counts:
-            return None
-    elif isinstance(first, cst.List | cst.Tuple):
-        counts = [literal_count(followed(part, ctx), ctx) for part in parts] or counts
-    count = None if None in counts else sum(each or 0 for each in counts)
-    if count is not None and count < SMALL:
-        return None
-    return count is not None and not is_supposed(call, ctx)
-
-
-def _is_joined_on_host(parts: cst.BaseExpression, ctx: Context) -> bool:
-    """Return whether anything among what is joined is committed to the host: then all of it is."""
-    return any(
-        isinstance(atom, values.Array) and atom.committed and is_host(atom.device)
-        for name in ctx.tree.every(cst.Name, below=parts)
-        for atom in ctx.flow.value(name)
-    )
-
-
-def _parts_joined(first: cst.BaseExpression) -> list[cst.BaseExpression]:
-    """Return what is joined: each part, or the one of which all are made; nothing if unknown."""
-    if isinstance(first, cst.BinaryOperation) and _repeats_one(first):
-        first = first.left if isinstance(first.left, cst.List) else first.right
-    if isinstance(first, cst.List | cst.Tuple):
-        return [part.value for part in first.elements]
-    return [first.elt] if isinstance(first, cst.ListComp) else []
-
-
-def _is_filled_here(part: cst.BaseExpression, ctx: Context) -> bool:
-    """Return whether a part is an array that is filled in place: `jnp.zeros(n)`."""
-    made = creator_of(part, ctx)
-    row = ctx.names.table.get(ctx.called(made) or "")
-    if not isinstance(made, cst.Call) or row is None or row.effect is not Effect.CREATE:
-        return False
-    is_placed = Arguments(made).get(None, "device") is not None or Arguments(made).is_open
-    return not is_placed and _is_new(ctx.flow.value(made), made, ctx)
-
-
-def _is_of_host(part: cst.BaseExpression, ctx: Context) -> bool:
-    """Return whether something is a NumPy array, or an array that is made of one here."""
-    made = creator_of(part, ctx)
-    row = ctx.names.table.get(ctx.called(made) or "")
-    first = None
-    if isinstance(made, cst.Call) and row is not None and row.effect in CONVERTING:
-        first = Arguments(made).get(0, "object", "a")
-    return is_numpy_array(part if first is None else first, ctx)
-
-
-def _mapped_by(call: cst.Call, name: str, is_spread: bool, ctx: Context) -> str | None:
-    """Return what makes each leaf of a tree that is new: `jnp.asarray` of a tree of NumPy, in
-    `jax.tree.map(jnp.asarray, batch)`, or `jnp.zeros` in `lambda p: jnp.zeros(p.shape)`.
-    """
-    arguments = Arguments(call).positional
-    if name not in TREE_MAPS or len(arguments) < 2 or len(call.args) != len(arguments):
-        return None
-    function, tree, *others = arguments
-    converting = ctx.names.qualified(function)
-    row = ctx.names.table.get(converting or "")
-    if row and row.effect in CONVERTING and not others and is_numpy_tree(tree, ctx):
-        return converting
-    of_leaf = function_of(function, ctx.names)
-    if isinstance(of_leaf, cst.Lambda):
-        leaf: cst.BaseExpression | None = of_leaf.body
-    else:
-        is_plain = isinstance(of_leaf, cst.FunctionDef) and not of_leaf.decorators
-        leaf = only_return(of_leaf, ctx) if of_leaf is not None and is_plain else None
-    made = None if leaf is None else creator_of(leaf, ctx)
-    made_by = ctx.called(made) if isinstance(made, cst.Call) else None
-    if not isinstance(made, cst.Call) or made_by is None:
-        return None
-    return None if _made_here(made, made_by, is_spread, ctx) is None else made_by
+    given = Arguments(made).get(0, "object", "a")
+    return isinstance(operand, cst.Name) and is_named(given, operand.value)
 
 
 def _is_handled(operand: cst.BaseExpression, put: cst.Call, ctx: Context) -> bool:
@@ -622,62 +455,3 @@ def _is_handled(operand: cst.BaseExpression, put: cst.Call, ctx: Context) -> boo
         for handler in around.handlers
         for node in ctx.tree.descendants(handler)
     )
-
-
-def _is_made(node: cst.BaseExpression, put: Putting, ctx: Context) -> bool:
-    """Return whether a call makes a new array on the default device: of a file, or a large one.
-
-    What a function makes of sizes that it is given may be small, as parameters are in an example.
-    """
-    name = ctx.called(node) if isinstance(node, cst.Call) else None
-    row = ctx.names.table.get(name or "")
-    if not isinstance(node, cst.Call) or name is None or row is None:
-        return False
-    made = _made_here(node, name, is_sharding(put.target, put.of), ctx)
-    return bool(made) or (made is False and row.effect in CONVERTING | {Effect.LOAD})
-
-
-def _repeats_one(node: cst.BaseExpression) -> bool:
-    """Return whether a list is one thing many times: `[x] * n`, `[x for _ in devices]`."""
-    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply):
-        parts = [each for each in (node.left, node.right) if isinstance(each, cst.List)]
-        return len(parts) == 1 and len(parts[0].elements) == 1
-    if isinstance(node, cst.ListComp) and isinstance(node.elt, cst.Name):
-        target = node.for_in.target
-        is_other = isinstance(target, cst.Name) and target.value != node.elt.value
-        return is_other and node.for_in.inner_for_in is None
-    return False
-
-
-def _is_uncommitted(key: cst.BaseExpression | None, ctx: Context, *, may_be_unknown: bool) -> bool:
-    """Return whether a key is not committed, so that the default device draws the numbers.
-
-    What is spread over devices after that is whole before it, wherever an unknown key may be.
-    """
-    held = frozenset() if key is None else ctx.flow.value(key)
-    return bool(held) and all(
-        (isinstance(atom, values.Array) and not atom.committed)
-        or (may_be_unknown and isinstance(atom, values.Anything))
-        for atom in held
-    )
-
-
-def _is_unknown(key: cst.BaseExpression, ctx: Context) -> bool:
-    """Return whether it is not known where a key is."""
-    return any(isinstance(atom, values.Anything) for atom in ctx.flow.value(key))
-
-
-def _is_new(held: Value, call: cst.Call, ctx: Context) -> bool:
-    """Whether a value is made of nothing but uncommitted arrays that the call itself made."""
-    index = ctx.tree.index(call)
-    for atom in held:
-        if isinstance(atom, values.Array):
-            is_own = atom.origin is not None and atom.origin.created.node == index
-            is_new = is_own and not atom.committed and not atom.is_small
-        elif isinstance(atom, values.Sequence | values.Mapping):
-            is_new = _is_new(atom.element, call, ctx)
-        else:
-            is_new = isinstance(atom, values.Plain)
-        if not is_new:
-            return False
-    return bool(held)

@@ -42,6 +42,7 @@ from placement_lint.syntax.dotted import dotted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from placement_lint.semantic.donation.buffers import Leaf
     from placement_lint.semantic.donation.choices import Thing, Things
     from placement_lint.semantic.donation.parts import Keys
     from placement_lint.semantic.model import ModuleFacts
@@ -428,51 +429,55 @@ class DonationCalls(DonationsTaken):
                 self._note_idle(node, donor, each, "it is not a JAX array")
             return
         self.useful.add(id(each.node))
-        where: tuple[int, ...] | None = self.where
-        surety = Surety.DEFINITE if taking is Takeover.SURE else Surety.LIKELY
-        if taking is Takeover.UNKNOWN and self.may_be_numpy(each):
-            surety, where = Surety.MAYBE, None
-        if not donor.jit.is_certain or not is_sure:
-            surety = min(surety, Surety.LIKELY)
-        if not is_sure:
-            surety, where = Surety.MAYBE, None
-        for leaf in list(self.state.leaves(each.things, self.roots)):
-            root = self.roots[leaf.part.root]
-            if root.nature is Nature.DATA:
-                continue
-            found, at = surety, where
-            if taking is Takeover.UNKNOWN and root.nature is Nature.TREE:
-                # Of its items by any key: whether the outputs take one is not known.
-                found, at = Surety.MAYBE, None
-            if leaf.part.root in self.state.viewed:
-                found = min(found, Surety.LIKELY)
-            chosen = found
-            if leaf.is_one_of_several:
-                is_likely = leaf.is_sure and likely(leaf.among) == {leaf.part}
-                found, at = (
-                    (min(found, Surety.LIKELY), where) if is_likely else (Surety.MAYBE, None)
-                )
-            among = leaf.alternatives if taking > Takeover.UNKNOWN else None
-            death = Death(
-                node,
-                self.stack,
-                text,
-                to,
-                found,
-                at,
-                self.where,
-                among,
-                chosen,
-                entered=self.entered,
+        surety, where = self._surety_of_taking(donor, each, taking, is_sure=is_sure)
+
+        def death(
+            surety: Surety,
+            where: tuple[int, ...] | None,
+            among: Things | None = None,
+            chosen: Surety = Surety.MAYBE,
+        ) -> Death:
+            stack, under, entered = self.stack, self.where, self.entered
+            return Death(
+                node, stack, text, to, surety, where, under, among, chosen, entered=entered
             )
-            self.state.kill(leaf.part, death)
-        for part in each.things:
-            if isinstance(part, BufferPart) and len(each.things) == 1 and part.root:
-                death = Death(
-                    node, self.stack, text, to, surety, where, self.where, entered=self.entered
-                )
-                if self.roots[part.root].nature is not Nature.TREE or part.keys:
-                    self.state.kill(part, death)
+
+        for leaf in list(self.state.leaves(each.things, self.roots)):
+            if self.roots[leaf.part.root].nature is not Nature.DATA:
+                self.state.kill(leaf.part, death(*self._of_leaf(leaf, taking, surety, where)))
+        only = next(iter(each.things)) if len(each.things) == 1 else None
+        if not isinstance(only, BufferPart) or not only.root:
+            return
+        if only.keys or self.roots[only.root].nature is not Nature.TREE:
+            self.state.kill(only, death(surety, where))
+
+    def _surety_of_taking(
+        self, donor: Donor, each: Given, taking: Takeover, *, is_sure: bool
+    ) -> tuple[Surety, tuple[int, ...] | None]:
+        """Return how sure it is that a donated argument is gone, and under which conditions."""
+        if not is_sure or (taking is Takeover.UNKNOWN and self.may_be_numpy(each)):
+            return Surety.MAYBE, None
+        surety = Surety.DEFINITE if taking is Takeover.SURE else Surety.LIKELY
+        return (surety if donor.jit.is_certain else min(surety, Surety.LIKELY)), self.where
+
+    def _of_leaf(
+        self, leaf: Leaf, taking: Takeover, surety: Surety, where: tuple[int, ...] | None
+    ) -> tuple[Surety, tuple[int, ...] | None, Things | None, Surety]:
+        """Return how sure it is that one array of an argument is gone, under which conditions, what
+        it is one of, and how sure it is where the choice among these fell on it.
+        """
+        found, at = surety, where
+        if taking is Takeover.UNKNOWN and self.roots[leaf.part.root].nature is Nature.TREE:
+            # Of its items by any key: whether the outputs take one is not known.
+            found, at = Surety.MAYBE, None
+        if leaf.part.root in self.state.viewed:
+            found = min(found, Surety.LIKELY)
+        among = leaf.alternatives if taking > Takeover.UNKNOWN else None
+        if not leaf.is_one_of_several:
+            return found, at, among, found
+        if leaf.is_sure and likely(leaf.among) == {leaf.part}:
+            return min(found, Surety.LIKELY), where, among, found
+        return Surety.MAYBE, None, among, found
 
     # -- functions and classes of the file --------------------------------------------------------
 

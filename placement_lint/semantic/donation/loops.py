@@ -139,7 +139,6 @@ class DonationLoops(DonationContexts):
         self.bodies.append(len(around) + 1)
         was_second, was_third = self.is_second, self.is_third
         ended: list[Buffers] = []
-        is_going_on = True
         is_deep = was_second and len(self.iterations) > _MOST_NESTED
         for number in range(1 if is_deep or is_once or least == -1 else 3):
             if number == 2 and (least == 2 or not self._is_newly_gone(ended)):
@@ -153,8 +152,7 @@ class DonationLoops(DonationContexts):
             ways = [self.state] if self.block(node.body) else []
             self.where = around
             # The states of both ways are this loop's own.
-            is_going_on = self.go_on([*ways, *loop.continued])
-            if not is_going_on:
+            if not self.go_on([*ways, *loop.continued]):
                 break
             ended.append(self.state.copy())
             if loop.continued and isinstance(node, cst.For):
@@ -169,11 +167,24 @@ class DonationLoops(DonationContexts):
         self.bodies.pop()
         if is_endless:
             return self.go_on(loop.broken)
-        exits = list(ended)
-        if not exits and not loop.broken:
+        if not ended and not loop.broken:
             # It leaves the function in its first iteration, if it has one.
             self.state = entered
             return least <= 0 and self._orelse(node)
+        going_on = self.go_on(self._exits(ended, entered, since, least))
+        if going_on:
+            going_on = self._orelse(node)
+        return self.go_on([*([self.state] if going_on else []), *loop.broken])
+
+    def _exits(
+        self, ended: list[Buffers], entered: Buffers, since: int, least: int
+    ) -> list[Buffers]:
+        """Return what may hold where a loop ends that has at least so many iterations.
+
+        `ended`: what holds after each of the first ones; `since`: how many things there were when
+        it was entered.
+        """
+        exits = ended
         if least > 1 and len(ended) > 1:
             exits = ended[min(least, len(ended)) - 1 :]
         if least <= 0:
@@ -182,10 +193,7 @@ class DonationLoops(DonationContexts):
             for earlier in (*reversed(ended[:-1]), entered):
                 going_through = maybe_skipped(going_through, earlier, self.roots, since)
             exits = [going_through]
-        going_on = self.go_on(exits)
-        if going_on:
-            going_on = self._orelse(node)
-        return self.go_on([*([self.state] if going_on else []), *loop.broken])
+        return exits
 
     def _is_newly_gone(self, ended: list[Buffers]) -> bool:
         """Return whether the second iteration left something gone that a third one may use."""

@@ -25,7 +25,7 @@ from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.dotted import dotted, whole_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from placement_lint.semantic.donation.buffers import Death
     from placement_lint.semantic.donation.choices import Things
@@ -417,11 +417,7 @@ class DonationReadings:
         return Surety.LIKELY if is_near else Surety.MAYBE
 
     def _note(self, node: cst.CSTNode, death: Death, surety: Surety) -> None:
-        shared = 0
-        for one, other in zip(self.entered, death.entered, strict=False):
-            if one != other:
-                break
-            shared += 1
+        shared = _shared(self.entered, death.entered)
         at: cst.CSTNode = node
         text = text_of(node)
         # An object has its parts in all of its methods.
@@ -455,11 +451,11 @@ class DonationReadings:
         is_alias &= bound is None
         kept_as = self._kept_as(bound, node) if bound is not None and text == death.text else ""
         is_alias |= bool(kept_as)
-        if self.is_third or (self.is_second and not is_again):
-            # The iteration before may have raised, or been the last one.
-            surety = min(surety, Surety.LIKELY)
-        if is_deep or (is_again and any(self.iterations[:-1])):
-            # So it is in one of several executions of this line.
+        # The iteration before may have raised, or been the last one.
+        is_unlike = self.is_third or (self.is_second and not is_again)
+        # So it is in one of several executions of this line.
+        is_one_of_several = is_deep or (is_again and any(self.iterations[:-1]))
+        if is_unlike or is_one_of_several:
             surety = min(surety, Surety.LIKELY)
         is_guarded = bool(self.bodies) and len(self.where) > self.bodies[-1]
         found = Reading(
@@ -566,6 +562,12 @@ class DonationReadings:
 
     def _donation(self, death: Death, shared: int) -> cst.Call:
         return death.stack[shared] if len(death.stack) > shared else death.call
+
+
+def _shared(one: Sequence[int], other: Sequence[int]) -> int:
+    """Return how many executions of functions two places have in common, from the outermost on."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def given_to(
