@@ -15,7 +15,7 @@ from placement_lint.jaxmodel.tracing import COMPILING
 from placement_lint.semantic.array_operators import operation_on_array, operations
 from placement_lint.semantic.compiled_functions import compiles, is_compiled_where_defined
 from placement_lint.semantic.datasets import steps_of
-from placement_lint.semantic.elsewhere import effects_of
+from placement_lint.semantic.elsewhere import effects_of, questions_below
 from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.file_view import FileView
 from placement_lint.semantic.functions import nodes_inside, returned_function
@@ -205,7 +205,13 @@ class FunctionsElsewhere:
                 here = EffectOrigin(facts.path, facts.line_of(event.node), event.what)
                 start = event.origin or here
         return FunctionEffects(
-            facts.path, tuple(calls), is_traced, start, is_compiled, runs_compiled=runs_compiled
+            facts.path,
+            tuple(calls),
+            is_traced,
+            start,
+            is_compiled,
+            runs_compiled=runs_compiled,
+            asks=tuple(sorted(questions_below(function, view))),
         )
 
     def _note_calls(

@@ -8,18 +8,19 @@ import libcst as cst
 
 from placement_lint.jaxmodel.known_packages import LIBRARY_PREFIXES
 from placement_lint.semantic.object_classes import SUPER, class_of_object
-from placement_lint.semantic.program_queries import ANY_KEY, GIVEN_BY_CALL, IN_TABLE
+from placement_lint.semantic.program_queries import ANY_KEY, GIVEN_BY_CALL, IN_TABLE, QUESTIONS
 from placement_lint.semantic.returned import given_by
 from placement_lint.semantic.written_tables import key_of, taken_from
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import PARTIAL, class_of_receiver, function_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
     from placement_lint.semantic.file_view import FileView
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.semantic.program_queries import FunctionEffects, KnownType
+    from placement_lint.syntax.definitions import Function
 
 
 _MOST_CALLS = 32
@@ -62,35 +63,80 @@ def asks(test: cst.CSTNode, ctx: FileView, functions: Collection[str]) -> bool:
 
 def runs(call: cst.Call, ctx: FileView, functions: Collection[str]) -> bool:
     """Return whether a call of a function of the program leads to one of some functions of JAX."""
+    return any(
+        _runs_elsewhere(each, ctx, functions)
+        if function is None
+        else any(ctx.called(inner) in functions for inner in _calls_in(function, ctx))
+        for each, function in _leading(call, ctx)
+    )
+
+
+def questions_of(test: cst.CSTNode, ctx: FileView) -> set[str]:
+    """Return those of `QUESTIONS` that functions of the program ask which a condition calls."""
+    found: set[str] = set()
+    for call in (test, *ctx.tree.every(cst.Call, below=test)):
+        if not isinstance(call, cst.Call):
+            continue
+        for each, function in _leading(call, ctx):
+            if function is not None:
+                found |= _questions_in(function, ctx)
+            elif (effects := _effects_elsewhere(each, ctx)) is not None:
+                found.update(effects.asks)
+    return found
+
+
+def questions_below(function: Function, ctx: FileView) -> set[str]:
+    """Return those of `QUESTIONS` that a function asks, or others of its file that it calls."""
+    found = _questions_in(function, ctx)
+    for call in _calls_in(function, ctx):
+        for _, inner in _leading(call, ctx):
+            found |= set() if inner is None else _questions_in(inner, ctx)
+    return found
+
+
+def _questions_in(function: Function, ctx: FileView) -> set[str]:
+    said = {ctx.called(call) for call in _calls_in(function, ctx)}
+    named = {each.attr.value for each in ctx.tree.every(cst.Attribute, below=function)}
+    return {each for each in (*said, *named) if each in QUESTIONS}
+
+
+def _calls_in(function: Function, ctx: FileView) -> Iterator[cst.Call]:
+    return ctx.tree.every(cst.Call, below=function)
+
+
+def _leading(call: cst.Call, ctx: FileView) -> Iterator[tuple[cst.Call, Function | None]]:
+    """Yield a call, and those that functions of this file run which it leads to, each with the
+    function of this file that it calls.
+    """
     pending, seen = [call], {id(call)}
     while pending and len(seen) < _MOST_CALLS:
         each = pending.pop()
         function = function_of(each.func, ctx.names)
-        if function is None:
-            if _runs_elsewhere(each, ctx, functions):
-                return True
-            continue
-        for inner in ctx.tree.every(cst.Call, below=function):
-            if ctx.called(inner) in functions:
-                return True
-            if id(inner) not in seen:
-                seen.add(id(inner))
-                pending.append(inner)
-    return False
+        yield each, function
+        if function is not None:
+            new = [inner for inner in _calls_in(function, ctx) if id(inner) not in seen]
+            seen.update(map(id, new))
+            pending += new
 
 
 def _runs_elsewhere(call: cst.Call, ctx: FileView, functions: Collection[str]) -> bool:
-    called = ctx.called(call)
-    if called is not None and called.startswith(LIBRARY_PREFIXES):
-        return False
-    effects = effects_of(call.func, ctx)
+    effects = _effects_elsewhere(call, ctx)
     if effects is None:
         return False
-    # Of what a cache keeps, only the start of the backend is noted.
     start = effects.starts_backend
-    return (start is not None and start.what.removesuffix("()") in functions) or any(
-        each.name in functions for each in effects.calls
+    return (
+        (start is not None and start.what.removesuffix("()") in functions)
+        or any(each.name in functions for each in effects.calls)
+        # What a cache keeps is no call that runs.
+        or any(each in functions for each in effects.asks)
     )
+
+
+def _effects_elsewhere(call: cst.Call, ctx: FileView) -> FunctionEffects | None:
+    called = ctx.called(call)
+    if called is not None and called.startswith(LIBRARY_PREFIXES):
+        return None
+    return effects_of(call.func, ctx)
 
 
 def _entry(node: cst.BaseExpression, ctx: FileView, *, any_key: bool) -> str | None:

@@ -12,7 +12,7 @@ from placement_lint.semantic.followed import followed
 from placement_lint.semantic.object_classes import (
     called_method,
     method_of_super,
-    overriding_method,
+    overriding_function,
 )
 from placement_lint.semantic.returned import only_return
 from placement_lint.syntax.calls import Arguments
@@ -188,6 +188,6 @@ class _Run:
     def _called(self, node: cst.BaseExpression, *, is_given: bool) -> Function | None:
         """Return the function of the file that is called, or given to what may call it."""
         ctx = self._ctx
-        own = overriding_method(node, self._of, ctx) or method_of_super(node, ctx)
+        own = overriding_function(node, self._of, ctx) or method_of_super(node, ctx)
         found = own or function_of(node, ctx.names)
         return called_method(node, ctx) if found is None and not is_given else found

@@ -16,13 +16,18 @@ from placement_lint.semantic.datasets import (
     applied_by,
     classes_made_by,
     datasets_in,
-    methods_of,
 )
 from placement_lint.semantic.elsewhere import effects_of, method_effects
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.semantic.followed import bound_before, followed
 from placement_lint.semantic.functions import made_function, nodes_inside
-from placement_lint.semantic.object_classes import SUPER, called_method, class_called
+from placement_lint.semantic.given_to_parameters import items_passed_for, passed_for
+from placement_lint.semantic.object_classes import (
+    SUPER,
+    called_method,
+    class_called,
+    kept_by_class,
+)
 from placement_lint.semantic.program_queries import (
     GIVING,
     EffectOrigin,
@@ -38,6 +43,7 @@ from placement_lint.syntax.definitions import (
     function_of,
     initializer,
     is_as_written,
+    method_of_class,
     parameter_named,
 )
 
@@ -284,9 +290,14 @@ def _derives_from_loader(cls: cst.ClassDef, view: FileView) -> bool:
 
 
 def _count(workers: cst.BaseExpression, view: FileView) -> int | None:
-    """Return a number of workers: of a parameter, its default; None: it is not known."""
+    """Return a number of workers: of a parameter, what all calls pass, or its default; None: it is
+    not known.
+    """
     node = given_by(workers, view)
-    if isinstance(node, cst.Name):
+    passed = {integer_value(given_by(each.given[0], view)) for each in passed_for(node, view)}
+    if len(passed) == 1:
+        return passed.pop()
+    if isinstance(node, cst.Name) and not passed:
         parameter = parameter_named(node, view.names)
         if parameter is not None and parameter.default is not None:
             return integer_value(parameter.default)
@@ -338,6 +349,7 @@ def _given(call: cst.Call, name: str, view: FileView) -> _Given:
     functions: list[cst.BaseExpression | None] = []
     objects: list[tuple[cst.BaseExpression | None, tuple[str, ...]]] = []
     applied: list[tuple[cst.BaseExpression, bool]] = []
+    passed: list[tuple[cst.BaseExpression, tuple[str, ...]]] = []
     if name == PREFETCH:
         source, transforms = _pipeline(call, view)
         functions += transforms
@@ -356,10 +368,11 @@ def _given(call: cst.Call, name: str, view: FileView) -> _Given:
             objects.append((each, DATASET_METHODS))
             applied += applied_by(each, view)
     else:
-        objects.append((arguments.get(None, "data_source"), DATASET_METHODS))
-        listed = arguments.get(None, "operations")
+        source, listed = arguments.get(None, "data_source"), arguments.get(None, "operations")
+        objects.append((source, DATASET_METHODS))
         steps = () if listed is None else listed_items(listed, view)
         objects += [(each, _OPERATION_METHODS) for each in steps]
+        passed += _passed_to(call, source, listed, view)
     applied += ((each, True) for each in functions if each is not None)
     chosen = [
         (each, is_certain and is_sure)
@@ -372,7 +385,28 @@ def _given(call: cst.Call, name: str, view: FileView) -> _Given:
         if given_object is not None
         for each, is_sure in choices(given_object, view)
     ]
+    made += [
+        (each, methods, False) for given, methods in passed for each, _ in choices(given, view)
+    ]
     return _Given(chosen, made)
+
+
+def _passed_to(
+    call: cst.Call,
+    source: cst.BaseExpression | None,
+    operations: cst.BaseExpression | None,
+    view: FileView,
+) -> Iterator[tuple[cst.BaseExpression, tuple[str, ...]]]:
+    """Yield what calls of the function around pass to a loader of grain, if it has workers then."""
+    workers = _workers(call, next(iter(GRAIN)), view)
+    counts = () if workers is None else passed_for(workers, view)
+    without = {id(each.call) for each in counts if _count(each.given[0], view) == 0}
+    sources = () if source is None else passed_for(source, view)
+    lists = () if operations is None else items_passed_for(operations, view)
+    for passed, methods in ((sources, DATASET_METHODS), (lists, _OPERATION_METHODS)):
+        for each in passed:
+            if id(each.call) not in without:
+                yield from ((given, methods) for given in each.given)
 
 
 def _pipeline(
@@ -444,7 +478,7 @@ def _methods(
     """
     maker = given_by(node, view)
     for made, is_sure in classes_made_by(maker, view):
-        yield from ((method, is_sure, made) for method in methods_of(made, names))
+        yield from ((method, is_sure, made) for method in _inherited(made, names, view))
     if parameter_named(maker, view.names) is not None:
         # Rules import this module where LibCST may not be needed.
         from placement_lint.semantic.known_types import KnownTypes
@@ -454,7 +488,15 @@ def _methods(
         known = types.of(maker)
         cls = None if known is None else types.class_here(known)
         if cls is not None:
-            yield from ((method, False, cls) for method in methods_of(cls, names))
+            yield from ((method, False, cls) for method in _inherited(cls, names, view))
+
+
+def _inherited(
+    cls: cst.ClassDef, names: tuple[str, ...], view: FileView
+) -> Iterator[cst.FunctionDef]:
+    """Yield the methods of these names that a class has, itself or from a base of this file."""
+    found = (method_of_class(cls, name, view.names) for name in names)
+    yield from (method for method in found if method is not None)
 
 
 def _effects(function: cst.BaseExpression, view: FileView) -> FunctionEffects | None:
@@ -490,7 +532,7 @@ def _first_in(
             return FirstComputation(to, given, name, at, None, is_certain)
         if not isinstance(node, cst.Call):
             continue
-        effects = _effects(node.func, view)
+        effects = _effects(kept_by_class(node.func, of, view) or node.func, view)
         if _is_compiled(node.func, view) or (effects is not None and effects.is_traced):
             return FirstComputation(to, given, _COMPILED, node, None, is_certain)
         origin = _origin(effects, computes)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.semantic.own_attributes import own_attribute
+from placement_lint.semantic.own_attributes import is_set_by_class, own_attribute
 from placement_lint.semantic.returned import given_by
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import (
@@ -14,14 +14,17 @@ from placement_lint.syntax.definitions import (
     PARTIAL,
     class_named,
     class_of_receiver,
+    function_of,
     method_of_class,
     parameter_named,
 )
 
 if TYPE_CHECKING:
     from placement_lint.semantic.file_view import FileView
+    from placement_lint.syntax.definitions import Function
 
 SUPER = "builtins.super"
+_STATIC = "builtins.staticmethod"
 
 _STEPS = 6
 """Names and attributes that lead to the call that makes an object."""
@@ -123,24 +126,51 @@ def class_called(node: cst.BaseExpression, view: FileView) -> cst.ClassDef | Non
     return class_named(class_of_object(receiver, view), view.names)
 
 
-def overriding_method(
+def overriding_function(
     node: cst.BaseExpression, cls: cst.ClassDef | None, view: FileView
-) -> cst.FunctionDef | None:
-    """Return the method that `self.name` is, there or in a base, of an object of a class of this
-    file.
+) -> Function | None:
+    """Return the function that `self.name` is, there or in a base, of an object of a class of this
+    file: a method, or what the class keeps, `name = staticmethod(function)`.
     """
-    if cls is None or not isinstance(node, cst.Attribute):
+    if not isinstance(node, cst.Attribute) or not _is_of_class(node, cls, view):
         return None
-    owner = class_of_receiver(node.value, view.names)
-    if owner is cls:
-        return method_of_class(cls, node.attr.value, view.names)
-    above: cst.ClassDef | None = cls
+    method = None if cls is None else method_of_class(cls, node.attr.value, view.names)
+    return method or function_of(kept_by_class(node, cls, view), view.names)
+
+
+def kept_by_class(
+    node: cst.BaseExpression, cls: cst.ClassDef | None, view: FileView
+) -> cst.BaseExpression | None:
+    """Return what `self.name` is that a class keeps, or a base of it, and no object sets: a
+    function perhaps, of a `staticmethod` what that is given.
+    """
+    if not isinstance(node, cst.Attribute) or not _is_of_class(node, cls, view):
+        return None
+    name, above = node.attr.value, cls
     for _ in range(_STEPS):
-        bases = [] if above is None else [class_named(b.value, view.names) for b in above.bases]
-        if owner is not None and owner in bases:
-            return method_of_class(cls, node.attr.value, view.names)
-        above = bases[0] if bases else None
+        if above is None or is_set_by_class(above, name, view):
+            return None
+        bound = view.names.scope(above.body).bindings.get(name, [])
+        if bound:
+            kept = bound[0].value if len(bound) == 1 else None
+            is_static = isinstance(kept, cst.Call) and view.called(kept) == _STATIC
+            return kept.args[0].value if isinstance(kept, cst.Call) and is_static else kept
+        above = class_named(above.bases[0].value, view.names) if above.bases else None
     return None
+
+
+def _is_of_class(node: cst.Attribute, cls: cst.ClassDef | None, view: FileView) -> bool:
+    """Return whether an attribute is one of an object of a class: in its methods or a base's."""
+    owner = None if cls is None else class_of_receiver(node.value, view.names)
+    above = cls
+    for _ in range(_STEPS):
+        if owner is None or above is None:
+            return False
+        bases = [class_named(base.value, view.names) for base in above.bases]
+        if owner is above or owner in bases:
+            return True
+        above = bases[0] if bases else None
+    return False
 
 
 def method_of_super(node: cst.BaseExpression, view: FileView) -> cst.FunctionDef | None:

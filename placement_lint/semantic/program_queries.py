@@ -19,6 +19,14 @@ GIVING = (
 )
 """A file that gives something to a callback or a worker process has one of these."""
 
+QUESTIONS = frozenset({
+    "is_deleted", "is_fully_addressable", "is_fully_replicated", "jax.default_backend",
+    "jax.device_count", "jax.devices", "jax.distributed.is_initialized", "jax.host_count",
+    "jax.host_id", "jax.local_device_count", "jax.local_devices", "jax.process_count",
+    "jax.process_index",
+})  # fmt: skip
+"""What helpers of programs ask, by the names of functions of JAX and of attributes of arrays."""
+
 ONLY_READS = 0
 """For the number of files: only what the function itself reads on the host is asked for."""
 
@@ -80,6 +88,9 @@ class FunctionEffects:
     on the host, to keep or to show them."""
     runs_compiled: bool = False
     """It calls a function that is compiled where it is defined, of any file."""
+    asks: tuple[str, ...] = ()
+    """Those of `QUESTIONS` that it asks, or functions of its file that it calls, in order: also
+    where a cache keeps the answer."""
 
     def origin(self, call: JaxCall) -> EffectOrigin:
         """Return where a call is."""

@@ -108,7 +108,8 @@ class Host(Sized):
     is_archive: bool = False
     """It is a file of several arrays, which gives one of them by its name: `h5py.File(path)`."""
     read: Place | None = None
-    """It has the values of the JAX arrays that this expression is: `np.asarray(x)`."""
+    """It has the values of the JAX arrays that this expression is: `np.asarray(x)`; or what
+    operators make of each of them: `0.1 * np.asarray(x)`."""
     is_tensor: bool = False
     """It is a tensor of PyTorch, in the memory of the host: `jax.device_put` refuses it."""
 

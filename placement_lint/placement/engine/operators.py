@@ -14,7 +14,6 @@ from placement_lint.placement.domain.record import UseKind
 from placement_lint.placement.domain.sharded_calls import Running
 from placement_lint.placement.domain.state import State, meet
 from placement_lint.placement.domain.values import (
-    HOST,
     NONE,
     PLAIN,
     TENSOR,
@@ -76,6 +75,15 @@ def _repeats_one(left: cst.BaseExpression, times: Atom) -> bool:
     return is_one and isinstance(times, Anything)
 
 
+def _is_by_item(node: cst.CSTNode) -> bool:
+    """Return whether an operator computes each item of an array by itself."""
+    if isinstance(node, cst.UnaryOperation):
+        return isinstance(node.operator, cst.Minus | cst.Plus)
+    return isinstance(node, cst.BinaryOperation) and not isinstance(
+        node.operator, cst.MatrixMultiply
+    )
+
+
 class Operators:
     """Evaluates the operators of one body."""
 
@@ -112,11 +120,11 @@ class Operators:
                     return TENSOR
                 hosts = [atom for atom in held_atoms if isinstance(atom, Host)]
                 # By item, with whatever else, it is as large as what is in the file.
-                by_item = isinstance(node, cst.BinaryOperation) and not isinstance(
-                    node.operator, cst.MatrixMultiply
-                )
+                by_item = isinstance(node, cst.BinaryOperation) and _is_by_item(node)
                 is_file = by_item and any(atom.from_file for atom in hosts)
-                return value(Host(from_file=True)) if is_file else HOST
+                reads = {atom.read for atom in hosts}
+                read = reads.pop() if _is_by_item(node) and len(reads) == 1 else None
+                return value(Host(from_file=is_file, read=read))
             return UNKNOWN
         if isinstance(node, cst.BinaryOperation):
             # Nothing is computed with None: of an attribute that is None before it is set.

@@ -121,7 +121,9 @@ def builtin(call: LibraryCall) -> Value:
     if call.name not in transfer.ITERATING_BUILTINS:
         operands = call.operands()
         if name in _PLAIN_BUILTINS:
-            return PLAIN
+            held = operands[0][1] if name == "str" and len(operands) == 1 else NOTHING
+            is_text = bool(held) and all(isinstance(each, Plain) and each.text for each in held)
+            return held if is_text else PLAIN
         for _, held in operands:
             call.escapes(held)
         return UNKNOWN

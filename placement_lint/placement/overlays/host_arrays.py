@@ -17,4 +17,5 @@ def host_method(atom: Host, name: str) -> Value:
         return PLAIN
     if name in {"items", "keys", "values"}:
         return value(view_of(Mapping((), value(Host(from_file=atom.from_file))), name))
-    return value(Host(from_file=atom.from_file and name in transfer.SIZE_KEEPING_METHODS))
+    keeps_all = name in transfer.SIZE_KEEPING_METHODS
+    return value(Host(atom.from_file and keeps_all, read=atom.read if keeps_all else None))

@@ -36,7 +36,7 @@ class CommitmentLost(Rule):
     Finds, for arrays committed to another device than the default one: functions under `jax.jit` or
     `jax.vmap` that take only the shape of their argument (`jax.jit(jnp.zeros_like)(w)`); jitted
     `init` of an optax optimizer that keeps moments; a round trip through NumPy
-    (`jnp.asarray(np.asarray(w))`), `pickle.loads(pickle.dumps(w))` and
+    (`jnp.asarray(np.asarray(w))`), also with arithmetic in it, `pickle.loads(pickle.dumps(w))` and
     `equinox.tree_deserialise_leaves(path, w)`. Except for the optimizer state, a finding is
     reported only if the result is then used together with arrays that are committed to that device.
     The jitted function, the NumPy array or the pickle may come from another function or file of the

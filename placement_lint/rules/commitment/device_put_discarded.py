@@ -22,7 +22,7 @@ from placement_lint.rules.commitment.writing import (
     written,
 )
 from placement_lint.rules.notebooks import is_shown_or_measured
-from placement_lint.semantic.enclosing import failure_is_expected, is_tried
+from placement_lint.semantic.enclosing import failure_is_expected, is_caught, is_tried
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import (
     PARTIAL,
@@ -47,6 +47,11 @@ _CALL_AS_STATEMENT = (
     rb"_?(?:[a-z]{1,12}_)?(?:%s)(?:_[a-z_]{0,40})?\(" % PUTTING_WORDS.encode()
 )
 """A statement that calls it, of something with a plain name."""
+_FAILURES = frozenset(
+    f"builtins.{name}"
+    for name in ("BaseException", "Exception", "RuntimeError", "TypeError", "ValueError")
+)
+"""What a put raises where there is no such device, and what is above it."""
 
 
 class DevicePutDiscarded(Rule):
@@ -92,7 +97,8 @@ class DevicePutDiscarded(Rule):
 
     ## What it does not flag
     A call that is expected to fail (`with pytest.raises(…)`, `assertRaises`, `try` in a test), or
-    of what a test has replaced (`mock.patch`). A warm-up that is waited for, as in
+    of what a test has replaced (`mock.patch`). A new array that is put in a `try`, to see whether
+    that fails. A warm-up that is waited for, as in
     `jax.device_put(x, d).block_until_ready()`. Literal numbers, as in `jax.device_put(0)`, which
     test whether a device is available. The last expression of a cell of a notebook, Jupyter's or
     marimo's, which is displayed, unless a semicolon follows it; and statements under `%timeit`.
@@ -174,6 +180,7 @@ def _check(call: cst.Call, node: cst.Expr, ctx: Context) -> None:
         failure_is_expected(node, ctx)
         or _is_literal(operand)
         or _is_warm_up(node, operand, ctx)
+        or _is_probe(node, operand, ctx)
         or is_shown_or_measured(node, ctx)
     ):
         return
@@ -183,6 +190,12 @@ def _check(call: cst.Call, node: cst.Expr, ctx: Context) -> None:
         f"the result of {what} is discarded: nothing moves",
         fix=_assign(call, operand, ctx) if is_bindable else None,
     )
+
+
+def _is_probe(node: cst.Expr, operand: cst.BaseExpression | None, ctx: Context) -> bool:
+    """Return whether a new array is put only to see whether that fails."""
+    has_name = isinstance(operand, cst.Name | cst.Attribute | cst.Subscript)
+    return not has_name and is_caught(node, ctx, _FAILURES)
 
 
 def _put_by_function(call: cst.Call, ctx: Context) -> int | None:

@@ -35,6 +35,8 @@ _HARMLESS_CALLS = frozenset({"functools.partial"}) | frozenset(
     row.name for row in TRACINGS.values() if row.kind is not TraceKind.ABSTRACT and row.decorates
 )
 
+_LIBRARIES = ("jax.", "numpy.")
+
 
 class ConfigContextAroundDefinition(Rule):
     """A `with jax.default_device(…)` around the definition of a compiled function.
@@ -264,11 +266,11 @@ def _may_be_used_inside(target: cst.CSTNode | None, block: cst.With, ctx: Contex
 
 
 def _written(facts: ModuleFacts) -> dict[str, list[int]]:
-    """Return the places of each name, and of each attribute of anything."""
+    """Return the places of each name, and of each attribute of anything but JAX and NumPy."""
     found: dict[str, list[int]] = {}
     for place, node in enumerate(facts.tree.nodes):
         text = None if isinstance(node, cst.FunctionDef) else _text(node)
-        if text is not None:
+        if text is not None and not (facts.names.qualified(node) or "").startswith(_LIBRARIES):
             found.setdefault(text, []).append(place)
     return found
 

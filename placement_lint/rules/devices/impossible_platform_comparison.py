@@ -108,7 +108,7 @@ class ImpossiblePlatformComparison(Rule):
 
     ## What it does not flag
     Names of plug-ins (`"METAL"`, `"neuron"`). A name next to the one that is meant: `in
-    ("gpu", "cuda")`, `== "gpu" or … == "cuda"`, `!= "gpu" and … != "cuda"`.
+    ("gpu", "cuda")`, `== "gpu" or … == "cuda"`, `!= "gpu" and … != "cuda"`, `case "gpu" | "cuda":`.
     `jax.devices("cuda")` and `JAX_PLATFORMS=cuda`, which are correct. `.platform` of an object that
     is not certainly a JAX device.
 
@@ -193,13 +193,18 @@ class ImpossiblePlatformComparison(Rule):
         """Check `match jax.default_backend():` with a `case "cuda":` in it."""
         if not _is_platform(node.subject, ctx):
             return
-        cases = [list(_alternatives(case.pattern)) for case in node.cases]
-        every = {string_value(each) for names in cases for each in names}
-        for names in cases:
-            for each in names:
-                meant = meant_platform(string_value(each) or "")
-                if meant is not None and meant not in every:
-                    ctx.report(each, _message(string_value(each) or "", meant))
+        first: dict[str | None, cst.MatchCase] = {}
+        for case in node.cases:
+            for each in _alternatives(case.pattern):
+                first.setdefault(string_value(each), case)
+        for case in node.cases:
+            for each in _alternatives(case.pattern):
+                text = string_value(each) or ""
+                meant = meant_platform(text)
+                right = None if meant is None else first.get(meant)
+                # What is meant may be the same case, or another one that does the same.
+                if meant and not (right is not None and right.body.deep_equals(case.body)):
+                    ctx.report(each, _message(text, meant))
 
 
 def _alternatives(pattern: cst.MatchPattern) -> Iterator[cst.BaseExpression]:

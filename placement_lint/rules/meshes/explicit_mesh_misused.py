@@ -142,6 +142,11 @@ class ExplicitMeshMisused(Rule):
             return
         if is_asserted_to_fail(node, ctx) or is_caught(node, ctx, _CAUGHT):
             return
+        # Only what has something to report needs it.
+        from placement_lint.rules.meshes.whole_arrays import is_asked_to_be_whole
+
+        if is_asked_to_be_whole(node, ctx):
+            return
         ctx.report(
             node,
             f"indexing a dimension that is split along an Explicit axis, of the {sharding}, raises "

@@ -98,6 +98,11 @@ class ShardedArrayIndexedInLoop(Rule):
         sharding = _split_by_rows(node.value, ctx)
         if sharding is None or ctx.flow.is_traced(node) or is_in_test(node, ctx):
             return
+        # Only what has something to report needs it.
+        from placement_lint.rules.meshes.whole_arrays import is_asked_to_be_whole
+
+        if is_asked_to_be_whole(node, ctx):
+            return
         name = f"`{dotted(node.value)}`" if dotted(node.value) else "the array"
         ctx.report(
             node,

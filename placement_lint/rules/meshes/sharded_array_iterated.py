@@ -67,7 +67,7 @@ class ShardedArrayIterated(Rule):
     Replicated arrays, whose rows stay on the mesh; arrays of unknown sharding, including results of
     computations; `x.addressable_shards`, `np.asarray(x)`; traced code, in which a loop is unrolled.
     Arrays that span processes, over which no process can iterate (JDP721). Code behind a
-    check that there is one device. Tests.
+    check that there is one device, or that the array is replicated. Tests.
 
     ## Verified by
     The proof iterates over an array that is split over eight devices, and a row is on one device.
@@ -137,8 +137,9 @@ def _check(node: cst.BaseExpression, ctx: Context) -> None:
         return
     # Only what has something to report needs it.
     from placement_lint.rules.devices.processes import has_one_device
+    from placement_lint.rules.meshes.whole_arrays import is_asked_to_be_whole
 
-    if has_one_device(node, ctx):
+    if has_one_device(node, ctx) or is_asked_to_be_whole(node, ctx):
         return
     sharding = min((each for each in shardings if each is not None), key=str)
     ctx.report(

@@ -9,7 +9,7 @@ import libcst as cst
 
 from placement_lint.findings import Confidence
 from placement_lint.placement.domain.mesh_devices import EVERY
-from placement_lint.rules.devices.processes import INITIALIZE, has_several_processes
+from placement_lint.rules.devices.processes import INITIALIZE, has_one_device, has_several_processes
 from placement_lint.rules.meshes.shardings import leaves, may_know_meshes, may_split, says
 from placement_lint.semantic.enclosing import (
     ancestors_in_function,
@@ -35,6 +35,7 @@ _MOST_CALLS = 16
 _MOST_NESTED = 4
 """Calls of one function that may all be excused."""
 _INDEX = "jax.process_index"
+_OF_ARRAYS = frozenset({"is_fully_addressable", "is_fully_replicated"})
 _TELLING = (INITIALIZE, "jax.process_count")
 _JOINING = (
     "jax.make_array_from_process_local_data",
@@ -110,6 +111,8 @@ def is_excused(node: cst.CSTNode, ctx: Context) -> bool:
     """
     if is_in_test(node, ctx) or failure_is_expected(node, ctx) or _is_for_one(node, ctx):
         return True
+    if has_one_device(node, ctx):
+        return True
     for child, ancestor in ancestors_in_function(node, ctx):
         if (
             isinstance(ancestor, cst.If | cst.IfExp | cst.While)
@@ -138,7 +141,7 @@ def _excuses(test: cst.BaseExpression, ctx: Context, *, truth: bool) -> bool:
     To be behind `jax.process_count() > 1` is no excuse.
     """
     # Only what may have something to report needs it.
-    from placement_lint.semantic.elsewhere import asks
+    from placement_lint.semantic.elsewhere import asks, questions_of
 
     parts = [(test, truth)]
     while parts:
@@ -154,7 +157,7 @@ def _excuses(test: cst.BaseExpression, ctx: Context, *, truth: bool) -> bool:
             is_about_processes = any(
                 mentions_word(each, _WORDS, ctx) or asks(each, ctx, _TELLING)
                 for each in (part, said)
-            )
+            ) or not _OF_ARRAYS.isdisjoint(questions_of(part, ctx))
             if is_about_processes and not has_several_processes(said, ctx, truth=is_true):
                 return True
     return False

@@ -311,16 +311,58 @@ def has_wide_sides(call: cst.Call, ctx: Context) -> bool:
     """Return whether a call makes an array of several dimensions whose sizes are not known, but
     which nothing says to be small: `jnp.zeros((vocabulary, 512))`, `jnp.ones((width, width))`.
     """
-    module, _, last = (ctx.called(call) or "").rpartition(".")
-    position = _SHAPED.get(last) if f"{module}." in _MODULES else None
-    shape = None if position is None else Arguments(call).get(position, "shape")
-    shape = None if shape is None else followed(shape, ctx)
-    if not isinstance(shape, cst.Tuple | cst.List):
-        return False
-    sides = [each.value for each in shape.elements if isinstance(each, cst.Element)]
+    sides = _sides(call, ctx)
     counts = [1 if _counts_few(each) else _side(each, ctx) for each in sides]
     wide = [each for each in counts if each is None or each >= _WIDE]
-    return len(sides) == len(shape.elements) and None in wide and len(wide) > 1
+    return None in wide and len(wide) > 1
+
+
+def _sides(call: cst.Call, ctx: Context) -> list[cst.BaseExpression]:
+    """Return the sides of what a call makes, where they are written out; else nothing."""
+    call = _before_keeping_methods(call, ctx)
+    module, _, last = (ctx.called(call) or "").rpartition(".")
+    is_known = f"{module}." in _MODULES
+    arguments = Arguments(call)
+    if is_numpy_sampler(call, ctx):
+        shape = sampled_size(call, ctx)
+    elif is_known and last in {"eye", "identity"}:
+        given = arguments.positional[:2]
+        return [*given, *given] if len(given) == 1 else given
+    elif (shape := _reshaped(call, ctx)) is None:
+        position = _SHAPED.get(last) if is_known else None
+        shape = None if position is None else arguments.get(position, "shape")
+    shape = None if shape is None else followed(shape, ctx)
+    if not isinstance(shape, cst.Tuple | cst.List):
+        return []
+    sides = [each.value for each in shape.elements if isinstance(each, cst.Element)]
+    return sides if len(sides) == len(shape.elements) else []
+
+
+def _before_keeping_methods(call: cst.Call, ctx: Context) -> cst.Call:
+    """Return the call that makes what `.astype(…)` and the like are called on."""
+    for _ in range(_MAX_HOPS):
+        method = call.func
+        if not isinstance(method, cst.Attribute) or method.attr.value not in _KEEPING_METHODS:
+            break
+        made = None if ctx.called(call) else followed(method.value, ctx)
+        if not isinstance(made, cst.Call):
+            break
+        call = made
+    return call
+
+
+def _reshaped(call: cst.Call, ctx: Context) -> cst.Tuple | None:
+    """Return the shape that `np.arange(a * b).reshape(a, b)` has."""
+    method = call.func
+    if not isinstance(method, cst.Attribute) or method.attr.value != "reshape":
+        return None
+    counted = (ctx.called(followed(method.value, ctx)) or "").rpartition(".")[2]
+    given = Arguments(call).positional
+    if counted not in {"arange", "linspace"} or len(given) != len(call.args):
+        return None
+    if len(given) == 1 and isinstance(given[0], cst.Tuple):
+        return given[0]
+    return cst.Tuple([cst.Element(each) for each in given])
 
 
 def filled_by_partial(

@@ -52,6 +52,18 @@ _WEIGHTS = frozenset(
     trained transformer unet vae variables vgg vit weight weights
     """.split()
 )
+_STATISTICS = frozenset({
+    "mean", "means", "statistic", "statistics", "std", "stddev", "stds", "variance", "variances",
+})  # fmt: skip
+"""What is computed of all of a dataset, and small."""
+_OF_DATASETS = _STATISTICS | frozenset(
+    """
+    bound bounds config count counts histogram info length lengths limits max meta metadata min
+    name names norm normalizer palette range ranges scale scaler shape shapes size sizes stats
+    summary vocab vocabulary
+    """.split()
+)
+"""What is known about a dataset: what a function loads that has one of these words at the end."""
 _OF_CLASSES = frozenset({"corpus", "dataloader", "dataset", "datasets", "loader", "replay"})
 """Words in the name of a class of which the objects keep a dataset."""
 _TAKING_ITEMS = frozenset({
@@ -90,21 +102,24 @@ def is_dataset(call: cst.Call, loader_words: set[str], ctx: Context) -> bool:
     """
     function = ctx.function(call)
     targets = list(assigned_names(call, ctx))
-    said = set(loader_words)
+    named: set[str] = set()
     for expression in _value_chain(call, ctx):
         if isinstance(expression, cst.Subscript):
             part = expression.slice[0].slice
             if isinstance(part, cst.Index):
-                said |= words(string_value(part.value) or "")
+                named |= words(string_value(part.value) or "")
         elif isinstance(expression, cst.DictElement):
-            said |= words(string_value(expression.key) or "")
+            named |= words(string_value(expression.key) or "")
     for name in targets:
-        said |= words(name)
+        named |= words(name)
     for target in _targets(call, ctx):
-        said |= _entry_words(target)
+        named |= _entry_words(target)
+    said = loader_words | named
     by_function: set[str] = set()
     if isinstance(function, cst.FunctionDef):
         by_function = words(function.name.value)
+        if _last_word(function.name.value) in _OF_DATASETS:
+            by_function -= _DATASET
         if function.name.value.startswith("test"):
             by_function -= {"test"}
         if not by_function & _MADE:
@@ -113,7 +128,7 @@ def is_dataset(call: cst.Call, loader_words: set[str], ctx: Context) -> bool:
     keeper = _keeper(call, ctx)
     if keeper is not None:
         by_function |= words(keeper.name.value) & (_OF_CLASSES | _WEIGHTS)
-    if (said | by_function) & _WEIGHTS:
+    if (said | by_function) & _WEIGHTS or (named | by_function) & _STATISTICS:
         return False
     uses = [_evidence_of_uses(name, call, ctx) for name in targets]
     if any(each.feeds_model for each in uses):
@@ -125,6 +140,12 @@ def is_dataset(call: cst.Call, loader_words: set[str], ctx: Context) -> bool:
         or any(each.is_indexed_in_loop or each.is_split or each.is_batched for each in uses)
         or _holds_records(call, ctx)
     )
+
+
+def _last_word(name: str) -> str:
+    """Return the last word of a name, which says what it is the name of: `dataset_shape`."""
+    found = _WORD.findall(name)
+    return found[-1].lower() if found else ""
 
 
 def _holds_records(call: cst.Call, ctx: Context) -> bool:

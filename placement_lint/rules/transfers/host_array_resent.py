@@ -24,12 +24,12 @@ from placement_lint.rules.transfers.object_arrays import (
 )
 from placement_lint.rules.transfers.program_callees import Callee, program_callees
 from placement_lint.semantic.enclosing import is_in_test, may_be_bound
-from placement_lint.semantic.followed import bound_before
+from placement_lint.semantic.followed import assigned_value, bound_before
 from placement_lint.semantic.loops import loop_around, runs_in_each_iteration
 from placement_lint.semantic.own_attributes import attributes_by_name, own_attribute
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import assigned_by
+from placement_lint.syntax.definitions import assigned_by, class_named
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ class HostArrayResent(Rule):
     Finds a NumPy array that is made before a loop, is never changed, and is passed to a jitted
     function on every iteration of the loop. It is bound to a name, perhaps one of another file, or
     to an attribute that the class assigns once, or a base of it, of the object or of one that it
-    holds; or it is
-    what all calls of the function around pass for a parameter. It may also be a dict of such arrays
-    that is written out, or `dict(np.load(path))`. The call may be one of a function or a method of
+    holds; or it is what all calls of the function around pass for a parameter. A function of the
+    program may make it. It may also be a dict, a tuple or a named tuple of such arrays that is
+    written out, or `dict(np.load(path))`. The call may be one of a function or a method of
     the program, of any file, that only hands the array on to a jitted one.
 
     ## Why is this bad?
@@ -178,7 +178,8 @@ def made_outside(
         binding = ctx.names.sole_binding(node)
         if loop is not None and binding is not None and isinstance(binding.node, cst.Param):
             return _passed(node, binding.node, ctx)
-        before = bound_before(node, ctx) if binding is None else binding.value
+        # Of several names, that is what its own one is given: `a, b = f(), g()`.
+        before = bound_before(node, ctx) if binding is None else assigned_value(node, ctx)
         value = None if isinstance(before, cst.For | cst.CompFor) else before
         at = value if binding is None else binding.node
     elif isinstance(node, cst.Attribute):
@@ -211,23 +212,48 @@ def made_outside(
 
 
 def _arrays_of(value: cst.BaseExpression, ctx: Context) -> list[cst.BaseExpression]:
-    """Return the NumPy arrays that a value is: itself, or those of a dict; nothing for others.
+    """Return the NumPy arrays that a value is: itself, or those of a tree; nothing for others.
 
-    `{"w": np.ones(shape)}`, written out, and `dict(np.load(path))`, of which the whole is one.
+    `{"w": np.ones(shape)}`, written out, a tuple or a named one, and `dict(np.load(path))`, of
+    which the whole is one.
     """
-    if makes_numpy_array(value, ctx, own=True) or _loads(value, ctx):
+    if _is_array(value, ctx):
         return [value]
-    if isinstance(value, cst.Dict):
-        arrays = [each.value for each in value.elements if isinstance(each, cst.DictElement)]
-        is_known = all(
-            makes_numpy_array(each, ctx, own=True) or _loads(each, ctx) for each in arrays
-        )
-        return arrays if is_known and len(arrays) == len(value.elements) else []
+    parts = _parts_of(value, ctx)
+    if parts and all(_is_array(each, ctx) for each in parts):
+        return parts
     if isinstance(value, cst.Call) and ctx.is_call(value, "builtins.dict") and len(value.args) == 1:
         read = value.args[0]
         is_read = not read.star and read.keyword is None and _loads(read.value, ctx)
         return [read.value] if is_read else []
     return []
+
+
+def _is_array(value: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether a value is a NumPy array of its own, or one that is loaded."""
+    if makes_numpy_array(value, ctx, own=True) or _loads(value, ctx):
+        return True
+    # Only what may be given to compiled code needs it.
+    from placement_lint.rules.transfers.returned_arrays import returns_numpy_array
+
+    return returns_numpy_array(value, ctx)
+
+
+def _parts_of(value: cst.BaseExpression, ctx: Context) -> list[cst.BaseExpression]:
+    """Return what is in a tree that is written out: a dict, a tuple, or a named one."""
+    if isinstance(value, cst.Dict):
+        arrays = [each.value for each in value.elements if isinstance(each, cst.DictElement)]
+        return arrays if len(arrays) == len(value.elements) else []
+    if isinstance(value, cst.List | cst.Tuple):
+        arrays = [each.value for each in value.elements if isinstance(each, cst.Element)]
+        return arrays if len(arrays) == len(value.elements) else []
+    made = class_named(value.func, ctx.names) if isinstance(value, cst.Call) else None
+    if made is None or not isinstance(value, cst.Call):
+        return []
+    is_record = [ctx.name(base.value) for base in made.bases] == ["typing.NamedTuple"]
+    is_open = any(each.star for each in value.args)
+    is_plain = is_record and not any(isinstance(each, cst.FunctionDef) for each in made.body.body)
+    return [each.value for each in value.args] if is_plain and not is_open else []
 
 
 def _leaves(use: cst.CSTNode, ctx: Context) -> bool:

@@ -22,8 +22,9 @@ from placement_lint.semantic.donation.callables import (
     of_elsewhere,
 )
 from placement_lint.semantic.donation.choices import NOTHING, Choice, either, part_of, unlikely
+from placement_lint.semantic.donation.deletion_questions import DeletionQuestions
 from placement_lint.semantic.donation.meetings import joined
-from placement_lint.semantic.donation.objects import MOST_FILES, DonationObjects
+from placement_lint.semantic.donation.objects import MOST_FILES
 from placement_lint.semantic.donation.parts import BufferPart, item_of, may_be_row
 from placement_lint.syntax.calls import integer_value, string_value
 from placement_lint.syntax.tree import children
@@ -62,7 +63,7 @@ class OutOfStepsError(Exception):
     """A file whose functions call one another too often."""
 
 
-class DonationExpressions(DonationObjects, ABC):
+class DonationExpressions(DeletionQuestions, ABC):
     """The evaluation of expressions, in the functions of one file."""
 
     def __init__(self, facts: ModuleFacts) -> None:
@@ -424,6 +425,7 @@ class DonationExpressions(DonationObjects, ABC):
 
     def boolean(self, node: cst.BooleanOperation) -> Things:
         left = self.evaluate(node.left)
+        self.ask_whether_deleted(node.left)
         before = self.state.copy()
         right = self.evaluate(node.right)
         self.meet(before)
@@ -431,6 +433,7 @@ class DonationExpressions(DonationObjects, ABC):
 
     def conditional(self, node: cst.IfExp) -> Things:
         self.evaluate(node.test)
+        self.ask_whether_deleted(node.test)
         holds = self.holds(node.test)
         if holds is not None:
             self.branches.pop(id(node), None)

@@ -119,6 +119,7 @@ class DonationLoops(DonationContexts):
 
         def begin() -> None:
             self.evaluate(node.test)
+            self.ask_whether_deleted(node.test)
 
         return self._loop(node, begin, least=0, is_endless=is_endless)
 

@@ -16,10 +16,10 @@ from placement_lint.semantic.donation.buffers import (
 )
 from placement_lint.semantic.donation.callables import Defined, Donor, OfClass
 from placement_lint.semantic.donation.choices import without
+from placement_lint.semantic.donation.deletion_questions import is_deletion_asked
 from placement_lint.semantic.donation.expressions import DATA, item_key
 from placement_lint.semantic.donation.loops import DonationLoops, truth
 from placement_lint.semantic.donation.meetings import joined
-from placement_lint.semantic.donation.parts import BufferPart
 from placement_lint.semantic.donation.readings import text_of
 from placement_lint.syntax.definitions import PROPERTIES, class_named, class_of_receiver
 from placement_lint.syntax.dotted import dotted, said
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from placement_lint.semantic.donation.choices import Things
+    from placement_lint.semantic.donation.parts import BufferPart
     from placement_lint.semantic.model import ModuleFacts
     from placement_lint.syntax.definitions import Function
 
@@ -153,6 +154,9 @@ class DonationStatements(DonationLoops):
             self.delete(node.target)
         elif isinstance(node, cst.Assert):
             self.evaluate(node.test)
+            if not is_deletion_asked(node.test):
+                # What goes on is not deleted: `assert is_alive(x)`.
+                self.ask_whether_deleted(node.test)
         return True
 
     def _handed_out(
@@ -242,7 +246,7 @@ class DonationStatements(DonationLoops):
 
     def if_(self, node: cst.If) -> bool:
         self.evaluate(node.test)
-        self._ask_whether_deleted(node.test)
+        self.ask_whether_deleted(node.test)
         decided = truth(node.test)
         if decided is None:
             decided = self.holds(node.test)
@@ -295,15 +299,6 @@ class DonationStatements(DonationLoops):
             frame = None if owner is None else self.frames.get(id(owner))
             if frame is not None and len(held) > 1 and held & DATA:
                 self.state.names[frame, name.value] = without(held, DATA)
-
-    def _ask_whether_deleted(self, test: cst.BaseExpression) -> None:
-        """Know nothing more of the deletion of what a condition asks for: `x.is_deleted()`."""
-        for call in (test, *self.tree.every(cst.Call, below=test)):
-            method = call.func if isinstance(call, cst.Call) else None
-            if isinstance(method, cst.Attribute) and method.attr.value == "is_deleted":
-                for part in self.evaluate(method.value):
-                    if isinstance(part, BufferPart) and part.root:
-                        self.state.forget(part)
 
     def with_(self, node: cst.With) -> bool:
         expecting = inert = 0
