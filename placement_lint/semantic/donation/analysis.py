@@ -64,6 +64,8 @@ class _Setting(NamedTuple):
     """The method around it, as `id`."""
     source: str | None
     """The attribute of the object itself that it is set to."""
+    name: str = ""
+    """That of the method, if the statement is in no function inside of it."""
 
 
 Aliases: TypeAlias = "dict[int, dict[Keys, Keys]]"
@@ -135,7 +137,7 @@ class Donations:
             is_refused = refused & {id(each.donation), id(each.death.call)}
             if is_refused and (each.is_again or self._is_argument(each)):
                 continue
-            if (id(each.death.call), each.text) in twice:
+            if twice & {(id(each.death.call), text) for text in (each.text, each.death.text)}:
                 # The call that was given it is refused: nothing is read after it.
                 continue
             if each.is_guarded and not each.is_again and id(each.node) in self._run.alive:
@@ -411,13 +413,12 @@ class Donations:
         init = None if not isinstance(cls, cst.ClassDef) else initializer(cls, self._facts.names)
         if init is None or init is function or not isinstance(cls, cst.ClassDef):
             return {}
-        set_by = self._set_by(cls)
 
         def is_set_once(keys: Keys, to: Keys) -> bool:
             name = keys[0][1:]
             alike = {name, to[0][1:]} if len(keys) == len(to) == 1 else set()
-            others = [each for each in set_by.get(name, ()) if each.method != id(function)]
-            first = [each for each in others if each.method == id(init)]
+            others = [each for each in self._settings(cls, name) if each.method != id(function)]
+            first = [each for each in others if each.method == id(init) or not each.method]
             return len(first) == 1 and all(each in first or each.source in alike for each in others)
 
         same = {
@@ -473,21 +474,40 @@ class Donations:
                 ):
                     pending.append(((*above, keys[-1]), only))
 
+    def _settings(self, cls: cst.ClassDef, attribute: str) -> Iterator[_Setting]:
+        """Yield where methods of a class, and of those that it derives from, set an attribute.
+
+        Those of a base that another method has replaced run only where that one calls them. Its
+        initializer does so for a new object: such a setting has no method here.
+        """
+        run = self._run
+        yield from self._set_by(cls).get(attribute, ())
+        for base in run.lineage(cls)[1:]:
+            for each in self._set_by(base).get(attribute, ()):
+                if each.name == "__init__":
+                    yield each._replace(method=0)
+                elif not each.name or id(run.method_named(cls, each.name)) == each.method:
+                    yield each
+
     def _set_by(self, cls: cst.ClassDef) -> dict[str, list[_Setting]]:
         """Return where the methods of a class set an attribute of something."""
         known = self._setting.get(id(cls))
         if known is None:
             known = self._setting[id(cls)] = {}
-            for attribute in self._tree.every(cst.Attribute, below=cls):
-                target = self._tree.parent(attribute)
+            facts = self._run.facts_of(cls)
+            tree = facts.tree
+            for attribute in tree.every(cst.Attribute, below=cls):
+                target = tree.parent(attribute)
                 if isinstance(target, _SETTING):
-                    owner, assign = self._owners[self._tree.index(attribute)], None
-                    if isinstance(target, cst.AssignTarget):
-                        assign = self._tree.parent(target)
+                    owner = tree.around(attribute, cst.FunctionDef)
+                    assign = tree.parent(target) if isinstance(target, cst.AssignTarget) else None
                     source = None
                     if isinstance(assign, cst.Assign) and len(assign.targets) == 1:
-                        source = _own_name(assign.value, self._facts.names)
-                    known.setdefault(attribute.attr.value, []).append(_Setting(owner, source))
+                        source = _own_name(assign.value, facts.names)
+                    is_method = owner is not None and facts.names.scope(owner).node is cls
+                    name = owner.name.value if owner is not None and is_method else ""
+                    setting = _Setting(id(owner), source, name)
+                    known.setdefault(attribute.attr.value, []).append(setting)
         return known
 
     # -- what is worth it -------------------------------------------------------------------------

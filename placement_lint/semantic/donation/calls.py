@@ -25,14 +25,12 @@ from placement_lint.semantic.donation.callables import (
 from placement_lint.semantic.donation.choices import NOTHING, either, likely, without
 from placement_lint.semantic.donation.expressions import DATA
 from placement_lint.semantic.donation.libraries import Given
+from placement_lint.semantic.donation.lineage import DonationLineages
 from placement_lint.semantic.donation.meetings import joined
 from placement_lint.semantic.donation.outputs import Takeover
 from placement_lint.semantic.donation.parts import BufferPart
-from placement_lint.semantic.donation.takings import DonationsTaken
 from placement_lint.syntax.calls import Arguments, elements_or_self, is_none
 from placement_lint.syntax.definitions import (
-    BARE_BASES,
-    class_named,
     is_generator,
     is_static,
     returns_of,
@@ -49,19 +47,17 @@ if TYPE_CHECKING:
 
 _MAX_DEPTH = 5
 """Calls of functions of the file inside of one another."""
-_MOST_BASES = 24
 _MOST_CALLEES = 4
 """Functions of which one call may be, each of which is executed."""
 
 
-class DonationCalls(DonationsTaken):
+class DonationCalls(DonationLineages):
     """The evaluation of calls."""
 
     def __init__(self, facts: ModuleFacts) -> None:
         super().__init__(facts)
         self._assigned: dict[int, dict[str, list[cst.BaseExpression]]] = {}
         """For classes, by `id`: what they assign to attributes."""
-        self._lineages: dict[int, list[cst.ClassDef]] = {}
 
     def call(self, node: cst.Call) -> Things:
         """Return what a call gives."""
@@ -79,7 +75,11 @@ class DonationCalls(DonationsTaken):
                 return self._library(node, name)
             self.targets = targets
             return self._called(node, donating)
-        if isinstance(node.func, cst.Attribute):
+        above = self.above(node)
+        if above is not None:
+            owner, things = above
+            callee = frozenset(self._bound_to(each, owner) for each in things)
+        elif isinstance(node.func, cst.Attribute):
             held = self.evaluate(node.func.value)
             method = node.func.attr.value
             if self._inherits_maker(held, method):
@@ -483,7 +483,7 @@ class DonationCalls(DonationsTaken):
 
     def _instance(self, node: cst.Call, cls: cst.ClassDef, given: Sequence[Given]) -> Things:
         part = self.root(Nature.TREE, cls=cls)
-        init = self._method_named(cls, "__init__")
+        init = self.method_named(cls, "__init__")
         if init is not None:
             self._inlined(node, Defined(init, part), given)
             return frozenset({part})
@@ -510,58 +510,9 @@ class DonationCalls(DonationsTaken):
             if isinstance(line, cst.AnnAssign) and isinstance(line.target, cst.Name)
         }
 
-    def _method_named(self, cls: cst.ClassDef, name: str) -> cst.FunctionDef | None:
-        for each in self._lineage(cls):
-            for statement in each.body.body:
-                if isinstance(statement, cst.FunctionDef) and statement.name.value == name:
-                    return statement
-        return None
-
-    def _lineage(self, cls: cst.ClassDef) -> list[cst.ClassDef]:
-        """Return a class and those that it derives from, in the order in which Python asks them.
-
-        Those of the program: behind one that it does not have, only what the class has itself or
-        by those before that one.
-        """
-        if id(cls) not in self._lineages:
-            found: list[cst.ClassDef] = []
-            self._follow_bases(cls, found, 0)
-            # What several derive from is asked behind all of them.
-            last = {id(each): place for place, each in enumerate(found)}
-            self._lineages[id(cls)] = [
-                each for place, each in enumerate(found) if last[id(each)] == place
-            ]
-        return self._lineages[id(cls)]
-
-    def _follow_bases(self, cls: cst.ClassDef, found: list[cst.ClassDef], depth: int) -> bool:
-        """Add a class and its bases; return whether all of them are known."""
-        found.append(cls)
-        if depth == _MAX_DEPTH or len(found) > _MOST_BASES:
-            return False
-        bases = [each.value for each in cls.bases]
-        # `Generic[T]`
-        bases = [each.value if isinstance(each, cst.Subscript) else each for each in bases]
-        for base in bases:
-            with self.at(cls):
-                is_bare = self.names.qualified(base) in BARE_BASES
-            if is_bare:
-                continue
-            above = self._class_beside(base, cls)
-            if above is None or not self._follow_bases(above, found, depth + 1):
-                return False
-        return True
-
-    def _class_beside(self, base: cst.BaseExpression, cls: cst.ClassDef) -> cst.ClassDef | None:
-        """Return the class of the program that a class derives from by an expression."""
-        with self.at(cls):
-            here = class_named(base, self.names)
-            name = self.names.qualified(base) if here is None else None
-            made = next(iter(NOTHING if name is None else self.beside(name)), None)
-        return made.node if isinstance(made, OfClass) else here
-
     def class_attribute(self, cls: cst.ClassDef, name: str, owner: BufferPart | None) -> Things:
         """Return what can be called by an attribute of a class, or of its objects."""
-        method = self._method_named(cls, name)
+        method = self.method_named(cls, name)
         if method is not None:
             with self.at(method):
                 to = None if is_static(method, self.names) else owner
@@ -574,11 +525,6 @@ class DonationCalls(DonationsTaken):
             for base in () if self._outer[key] else self._bases_of(cls):
                 self._outer[key] = self._outer[key] or self._of_base(base, cls, name)
         return self._outer[key]
-
-    def _bases_of(self, cls: cst.ClassDef) -> list[cst.ClassDef]:
-        """Return the bases of a class that the program has."""
-        found = (self._class_beside(each.value, cls) for each in cls.bases)
-        return [each for each in found if each is not None]
 
     def _of_base(
         self, base: cst.ClassDef, cls: cst.ClassDef, name: str, depth: int = _MAX_DEPTH
@@ -597,7 +543,7 @@ class DonationCalls(DonationsTaken):
     def _inherits_maker(self, held: Things, method: str) -> bool:
         """Return whether a method is one of a library's class that makes objects of this class."""
         only = next(iter(held)) if len(held) == 1 else None
-        if not isinstance(only, OfClass) or self._method_named(only.node, method) is not None:
+        if not isinstance(only, OfClass) or self.method_named(only.node, method) is not None:
             return False
         with self.at(only.node):
             bases = [self.names.qualified(each.value) for each in only.node.bases]

@@ -77,6 +77,8 @@ class Given:
     """It is the object that a method is called on."""
     passed_on: cst.BaseExpression | None = None
     """What the function around it was given, which passes it on by a star."""
+    is_item: bool = False
+    """It is an item of what is written there, which a star passes."""
 
     @property
     def text(self) -> str:
@@ -102,6 +104,9 @@ class DonationLibraries(DonationExpressions):
         for place, each in enumerate(node.args):
             at: int | str | None = place + shift
             packed = self.unpacked(each) if each.star and not is_open else None
+            things = self.evaluate(each.value) if packed is None else NOTHING
+            if packed is None and each.star and not is_open:
+                packed = self._items_of(each, things)
             if packed is not None:
                 found += [replace(one, at=_at(one.at, place + shift)) for one in packed]
                 shift += len(packed) - 1 if each.star == "*" else 0
@@ -111,7 +116,7 @@ class DonationLibraries(DonationExpressions):
                 at = each.keyword.value
             elif is_open or each.star:
                 at = None
-            found.append(Given(at, each.value, self.evaluate(each.value)))
+            found.append(Given(at, each.value, things))
         return found
 
     def unpacked(self, argument: cst.Arg) -> list[Given] | None:
@@ -132,6 +137,17 @@ class DonationLibraries(DonationExpressions):
         return [
             Given(_written_key(key), argument.value, each.things, passed_on=each.node)
             for key, each in packed.items()
+        ]
+
+    def _items_of(self, argument: cst.Arg, things: Things) -> list[Given] | None:
+        """Return the arguments that a star takes of a tuple, a list or a dict that is known."""
+        only = next(iter(things)) if len(things) == 1 else None
+        entries = self.state.entries(only, self.roots) if isinstance(only, BufferPart) else None
+        if entries is None or is_list(entries) is (argument.star == "**"):
+            return None
+        return [
+            Given(_written_key(key), argument.value, each, is_item=True)
+            for key, each in entries.items()
         ]
 
     def _unknown(self, node: cst.Call, given: Sequence[Given], callee: Things = NOTHING) -> Things:

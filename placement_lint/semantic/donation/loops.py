@@ -192,7 +192,7 @@ class DonationLoops(DonationContexts):
             # That there is no iteration, or but one, is possible; most loops have several.
             going_through = ended[-1] if ended else entered
             for earlier in (*reversed(ended[:-1]), entered):
-                going_through = maybe_skipped(going_through, earlier, self.roots, since)
+                going_through = maybe_skipped(going_through, earlier, self.roots, since, self._kept)
             exits = [going_through]
         return exits
 

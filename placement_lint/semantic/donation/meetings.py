@@ -11,19 +11,26 @@ from placement_lint.semantic.donation.choices import either, likely, rather, the
 from placement_lint.semantic.donation.parts import BufferPart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from placement_lint.semantic.donation.buffers import Death, Root
     from placement_lint.semantic.donation.choices import Thing, Things
     from placement_lint.semantic.donation.parts import Keys
 
 
-def maybe_skipped(state: Buffers, entered: Buffers, roots: list[Root], since: int) -> Buffers:
+def maybe_skipped(
+    state: Buffers,
+    entered: Buffers,
+    roots: list[Root],
+    since: int,
+    kept: Mapping[BufferPart, BufferPart],
+) -> Buffers:
     """Return what holds after a loop that may have no iteration.
 
-    `entered`: what held before it; `since`: the first root that it made.
+    `entered`: what held before it; `since`: the first root that it made; `kept`: what parts are
+    that something was bound to, once another one has taken their place.
     """
-    meeting = Meeting(state, entered)
+    meeting = Meeting(state, entered, kept)
     names = {
         key: held if (before := entered.names.get(key)) is None else meeting.rather(held, before)
         for key, held in state.names.items()
@@ -41,9 +48,12 @@ def maybe_skipped(state: Buffers, entered: Buffers, roots: list[Root], since: in
 class Meeting:
     """Two ways that meet, with what is there on each of them."""
 
-    def __init__(self, one: Buffers, other: Buffers) -> None:
+    def __init__(
+        self, one: Buffers, other: Buffers, kept: Mapping[BufferPart, BufferPart] | None = None
+    ) -> None:
         self.one = one
         self.other = other
+        self._kept = kept or {}
         self._now = next(DEATHS)
 
     def either(self, one: Things, other: Things) -> Things:
@@ -54,9 +64,19 @@ class Meeting:
 
     def rather(self, things: Things, before: Things) -> Things:
         """Return the same where the other way is that of a loop without iteration."""
-        if before <= likely(things):
+        if before <= likely(things) or {self._taken_out(each) for each in before} == things:
             return things
         return rather(things, before, self._since(things, before))
+
+    def _taken_out(self, thing: Thing) -> Thing:
+        """Return what a part is where something else has come in its place."""
+        if not isinstance(thing, BufferPart):
+            return thing
+        for count in range(len(thing.keys), 0, -1):
+            kept = self._kept.get(BufferPart(thing.root, thing.keys[:count]))
+            if kept is not None:
+                return kept.at(*thing.keys[count:])
+        return thing
 
     def _since(self, one: Things, other: Things) -> dict[Thing, int]:
         return {

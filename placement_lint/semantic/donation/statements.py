@@ -59,7 +59,7 @@ class DonationStatements(DonationLoops):
     # -- functions --------------------------------------------------------------------------------
 
     def class_attribute(self, cls: cst.ClassDef, name: str, owner: BufferPart | None) -> Things:
-        method = self._method_named(cls, name)
+        method = self.method_named(cls, name)
         if method is None or owner is None or not self._is_property(method):
             return super().class_attribute(cls, name, owner)
         state, self.state = self.state, self.state.copy()

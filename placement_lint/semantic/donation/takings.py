@@ -200,7 +200,7 @@ class DonationsTaken(DonationsCarried):
             return
         is_sure = max(takings) is Takeover.SURE and not self.cautious
         surety = min(at_most, Surety.DEFINITE if is_sure else Surety.LIKELY)
-        text = each.text or before.text
+        text = (not each.is_item and each.text) or before.text
         to = dotted(node.func) or "a compiled function"
         # An object has its parts in all of its methods, whoever calls them. Where the method is
         # one of another file, that file is where it is said, if it is sure by itself.
