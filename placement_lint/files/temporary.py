@@ -87,13 +87,19 @@ def sweep(folders: Iterable[str]) -> int:
     for folder in folders:
         with contextlib.suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:
-                if not (entry.name.startswith(PREFIX) and entry.name.endswith(SUFFIX)):
-                    continue
-                with contextlib.suppress(OSError):
-                    if entry.is_file(follow_symlinks=False) and _is_abandoned(entry):
-                        os.unlink(entry.path)
-                        count += 1
+                count += _delete_if_abandoned(entry)
     return count
+
+
+def _delete_if_abandoned(entry: os.DirEntry[str]) -> bool:
+    """Delete a file that a run which was killed has left; return whether it is deleted."""
+    if not (entry.name.startswith(PREFIX) and entry.name.endswith(SUFFIX)):
+        return False
+    with contextlib.suppress(OSError):
+        if entry.is_file(follow_symlinks=False) and _is_abandoned(entry):
+            os.unlink(entry.path)
+            return True
+    return False
 
 
 def _is_abandoned(entry: os.DirEntry[str]) -> bool:

@@ -359,21 +359,7 @@ def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
         if modules is None or program is None:
             together.is_readable = False
             return together
-        found: dict[str, dict[str, Ways]] = {}
-        for path, module in modules.items():
-            if path not in importers:
-                continue
-            with interpreting(path):
-                names, devices = program.reach.carried_by(module)
-            for importer, name in importers[path]:
-                carried = _leads_to(name, names, importer, asked)
-                if not carried and _leads_to(name, devices, importer, asked):
-                    # Others may have the device from it in turn.
-                    carried = importer in importers or asked.is_placing(importer)
-                if carried:
-                    every = names | dict.fromkeys(devices)
-                    brought = every if name in {"", "*"} else {name: every[name]}
-                    add_ways(found.setdefault(importer, {}), brought)
+        found = _carried_to_importers(component, modules, program, asked)
         found = {path: names for path, names in found.items() if path not in together.without}
         added = passing.reached(found, directly=True) - members - together.without
         if len(members | added) > _MOST_MEMBERS:
@@ -394,6 +380,32 @@ def _group(component: Component, together: ComponentCheck) -> ComponentCheck:
     followed = frozenset(passing.followed)
     together.reads.passed = {path: passing.does_with(path, followed) for path in passing.read}
     return together
+
+
+def _carried_to_importers(
+    component: Component,
+    modules: Mapping[str, Module],
+    program: Program,
+    asked: ProgramTexts,
+) -> dict[str, dict[str, Ways]]:
+    """Return the names by which files get placements from those that were interpreted, by file."""
+    importers = component.importers
+    found: dict[str, dict[str, Ways]] = {}
+    for path, module in modules.items():
+        if path not in importers:
+            continue
+        with interpreting(path):
+            names, devices = program.reach.carried_by(module)
+        for importer, name in importers[path]:
+            carried = _leads_to(name, names, importer, asked)
+            if not carried and _leads_to(name, devices, importer, asked):
+                # Others may have the device from it in turn.
+                carried = importer in importers or asked.is_placing(importer)
+            if carried:
+                every = names | dict.fromkeys(devices)
+                brought = every if name in {"", "*"} else {name: every[name]}
+                add_ways(found.setdefault(importer, {}), brought)
+    return found
 
 
 def _joining(

@@ -111,15 +111,12 @@ class _Pooled(Generic[T, R]):
         with _Workers(self.work, self.jobs) as workers:
             try:
                 while pending or running:
-                    while pending and len(running) < self.jobs * _WAITING_PER_JOB:
-                        try:
-                            running[workers.submit(self.things[pending[0]])] = pending[0]
-                        except NoProcessesError:
-                            # Those that there are finish what they have.
-                            here += pending
-                            pending.clear()
-                        else:
-                            pending.popleft()
+                    try:
+                        self._submit(workers, running)
+                    except NoProcessesError:
+                        # Those that there are finish what they have.
+                        here += pending
+                        pending.clear()
                     if not running:
                         break
                     done, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -132,6 +129,13 @@ class _Pooled(Generic[T, R]):
         for index in here:
             self._take(index, self.work(self.things[index]))
         return []
+
+    def _submit(self, workers: _Workers[T, R], running: dict[Future[R], int]) -> None:
+        """Hand out what is pending, as far as the workers can take it."""
+        while self.pending and len(running) < self.jobs * _WAITING_PER_JOB:
+            first = self.pending[0]
+            running[workers.submit(self.things[first])] = first
+            self.pending.popleft()
 
     def _unfinished(self, running: dict[Future[R], int]) -> list[int]:
         """Take the results of what was done before the worker died; give the others."""

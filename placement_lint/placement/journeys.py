@@ -297,11 +297,11 @@ class Journeys:
                 func = held.get(module.tree.index(call.func), NOTHING)
                 for function in _functions(func):
                     direct.setdefault(function, []).append((module, call))
-                for atom in func:
-                    if isinstance(atom, Class):
-                        init = self._program.classes.method(atom.place, "__init__")
-                        if init is not None:
-                            direct.setdefault(init, []).append((module, call))
+                classes = (atom for atom in func if isinstance(atom, Class))
+                for cls in classes:
+                    init = self._program.classes.method(cls.place, "__init__")
+                    if init is not None:
+                        direct.setdefault(init, []).append((module, call))
                 for argument in call.args:
                     passed = held.get(module.tree.index(argument.value), NOTHING)
                     for function in _functions(passed):

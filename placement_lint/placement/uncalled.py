@@ -194,15 +194,14 @@ class UncalledCode:
             if is_method and self.program.follows_compiled and is_compiled:
                 # It is executed on an object, as the class's makers leave it.
                 continue
-            if is_traced and place not in self.program.traced.executed:
-                with self.program.on_tracers(), self.program.compiling(is_compiled):
-                    if isinstance(definer, cst.ClassDef):
-                        receiver, state = self._as_made(
-                            module.place(definer), self.program.happened
-                        )
-                        self._call_method(place, receiver, state)
-                    else:
-                        self.program.functions.execute(place, {}, self._around(module, node))
+            if not is_traced or place in self.program.traced.executed:
+                continue
+            with self.program.on_tracers(), self.program.compiling(is_compiled):
+                if isinstance(definer, cst.ClassDef):
+                    receiver, state = self._as_made(module.place(definer), self.program.happened)
+                    self._call_method(place, receiver, state)
+                else:
+                    self.program.functions.execute(place, {}, self._around(module, node))
 
     def _made(self) -> set[Place]:
         """Return the classes of which there are objects by now, and their bases."""

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-def closure(starts: Iterable[str], edges: Mapping[str, set[str]]) -> set[str]:
+def closure(starts: Iterable[str], edges: Mapping[str, Iterable[str]]) -> set[str]:
     """Return files, and all that their edges lead to in any number of steps."""
     found = {*starts}
     pending = [*found]

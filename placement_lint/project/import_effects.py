@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from placement_lint.project.graph import closure
 from placement_lint.semantic.module_summary import Does, Either, Imports, Kind, Perhaps
 from placement_lint.semantic.program_queries import NOTHING, EffectOrigin, ImportEffects
 
@@ -283,14 +284,7 @@ class Importing:
             for importer in self._steps:
                 for each in self._successors(importer):
                     importers.setdefault(each, []).append(importer)
-            leading = set(members)
-            pending = [*members]
-            while pending:
-                for importer in importers.get(pending.pop(), ()):
-                    if importer not in leading:
-                        leading.add(importer)
-                        pending.append(importer)
-            self._leading[key] = leading
+            self._leading[key] = closure(members, importers)
         return module in self._leading[key]
 
     def _first_into(self, module: str, members: frozenset[str]) -> int:

@@ -328,33 +328,31 @@ class WholeRun:
                 known = self._leading.get(module)
                 if known:
                     leading.append(path)
-                elif known is None:
-                    if module not in importers:
-                        importers[module] = []
-                        pending.append(module)
-                    importers[module].append(path)
-        found = set(leading)
-        while leading:
-            for importer in importers[leading.pop()]:
-                if importer not in found:
-                    found.add(importer)
-                    leading.append(importer)
+                if known is not None:
+                    continue
+                if module not in importers:
+                    importers[module] = []
+                    pending.append(module)
+                importers[module].append(path)
+        found = closure(leading, importers)
         self._leading.update({path: path in found for path in importers})
 
     # -- who calls what ---------------------------------------------------------------------
 
     def _naming(self, function: str) -> list[str]:
         """Return the files, tests aside, that may call a function, by the names in their texts."""
-        if function not in self._callers:
-            last = function.rpartition(".")[2].encode()
-            found: list[str] = []
-            for path in sorted(self._project.mentioning):
-                if not is_test_path(path) and last in self._data(path):
-                    with self._project.isolating(path):
-                        may_call = functools.partial(self._may_call, path, function)
-                        found += [path] if self._project.expenses.of(path, may_call, False) else []
-            self._callers[function] = found
-        return self._callers[function]
+        if function in self._callers:
+            return self._callers[function]
+        last = function.rpartition(".")[2].encode()
+        found: list[str] = []
+        for path in sorted(self._project.mentioning):
+            if is_test_path(path) or last not in self._data(path):
+                continue
+            with self._project.isolating(path):
+                may_call = functools.partial(self._may_call, path, function)
+                found += [path] if self._project.expenses.of(path, may_call, False) else []
+        self._callers[function] = found
+        return found
 
     def _may_call(self, path: str, function: str) -> bool:
         known = self._calls_of(path)

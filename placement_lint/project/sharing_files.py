@@ -145,10 +145,9 @@ class _Nodes:
                 value: Any = getattr(node, name, None)
                 kind = type(value)
                 if kind is list:
-                    for each in value:
-                        if isinstance(each, ast.AST):
-                            self.nodes.append(each)
-                            owners.append(owner)
+                    nodes = [each for each in value if isinstance(each, ast.AST)]
+                    self.nodes += nodes
+                    owners += [owner] * len(nodes)
                 elif kind not in _NO_NODES and isinstance(value, ast.AST):
                     self.nodes.append(value)
                     owners.append(owner)

@@ -6,10 +6,10 @@ it may ask about other files.
 - Functions: `functions`, `compiled_functions`, `generators`, `given_functions` and `elsewhere`
   (what is given to workers and callbacks), `tracing` (what JAX traces), `config_contexts` (what
   enters a configuration context of JAX).
-- Names and objects: `beside` (what another file of the program defines), `followed`,
-  `given_to_parameters` (by calls), `known_types`, `method_uses`, `named_places` (what arrays are
-  put on), `object_classes`, `own_attributes`, `replaced_names` (by tests), `returned` (what
-  functions give), `set_attributes`, `spread_options`, `written_tables`.
+- Names and objects: `attribute_types`, `beside` (what another file of the program defines),
+  `followed`, `given_to_parameters` (by calls), `known_types`, `method_uses`, `named_places` (what
+  arrays are put on), `object_classes`, `own_attributes`, `replaced_names` (by tests), `returned`
+  (what functions give), `set_attributes`, `spread_options`, `written_tables`.
 - What happens when: `execution_order`, of the events on `ways`, which `execution_steps` lead to;
   `local_functions` (that calls execute), `called_when_decorated` and `module_summary` (what
   importing does), `enclosing` (what is around a node), `first_process`, `platform_pins`,

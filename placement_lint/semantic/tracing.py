@@ -73,17 +73,21 @@ class TracedFunctions:
         self._tracing_arguments: set[int] = set()
         given: list[tuple[Function, Tracing]] = []
         for found in self.tree.every(cst.FunctionDef, cst.Call):
-            if isinstance(found, cst.FunctionDef):
-                for decorator in found.decorators:
-                    tracing = self.tracing(decorator.decorator)
-                    if tracing is not None and tracing.decorates:
-                        self._by_id.setdefault(id(found), []).append(TracedBy(tracing, True))
-            else:
+            if isinstance(found, cst.Call):
                 given += self._given(found)
+                continue
+            for decorator in found.decorators:
+                tracing = self.tracing(decorator.decorator)
+                if tracing is not None and tracing.decorates:
+                    self._by_id.setdefault(id(found), []).append(TracedBy(tracing, True))
         for lifted in lifted_methods(self.tree, self.names):
             if lifted.is_always:
                 by = TracedBy(LIFTING[lifted.by], True)
                 self._by_id.setdefault(id(lifted.method), []).append(by)
+        self._note_given(given)
+
+    def _note_given(self, given: list[tuple[Function, Tracing]]) -> None:
+        """Note functions that are passed to what traces them."""
         pending = given
         while pending:
             # A function that is called in a traced one is known as traced only once that one is.
@@ -229,13 +233,13 @@ class TracedFunctions:
                     or self._bound_before(function)
                     or self._made_by(function)
                 )
-                if definition is not None:
-                    self._tracing_arguments.update(
-                        id(part) for part in (function, *self.tree.descendants(function))
-                    )
-                    yield definition, tracing
-                    for other in self._overriding(definition):
-                        yield other, tracing
+                if definition is None:
+                    continue
+                self._tracing_arguments.update(
+                    id(part) for part in (function, *self.tree.descendants(function))
+                )
+                for each in (definition, *self._overriding(definition)):
+                    yield each, tracing
 
     def _bound_before(self, node: cst.BaseExpression) -> Function | None:
         """Return the function of which a name is a `functools.partial`, that is only traced:

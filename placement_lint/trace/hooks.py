@@ -386,14 +386,8 @@ class _Hooks:
                 with self.recorder.ours():
                     self.recorder.ran()
                     self.note_compilation(compiled, execute, name, args)
-                    for result in arrays:
-                        if self.is_to_note(result):
-                            self.recorder.made(result)
-                            large = large or size_of(result) >= _LARGE
-                        elif not self.recorder.is_away(result):
-                            self.recorder.alone(result)
-                        else:
-                            self.recorder.holds(result, args)
+                    made = [result for result in arrays if self.note_result(result, args)]
+                    large = any(size_of(result) >= _LARGE for result in made)
                     if pulled is not None:
                         self.recorder.ran_on_host(
                             name, pulled.cause, arrays, pulled.bytes, nanoseconds
@@ -423,17 +417,22 @@ class _Hooks:
                 with self.recorder.ours():
                     self.recorder.ran()
                     for result in results:
-                        if id(result) in given or not isinstance(result, self.array):
-                            continue
-                        if self.is_to_note(result):
-                            self.recorder.made(result)
-                        elif not self.recorder.is_away(result):
-                            self.recorder.alone(result)
-                        else:
-                            self.recorder.holds(result, ())
+                        if id(result) not in given and isinstance(result, self.array):
+                            self.note_result(result, ())
             return results
 
         return called
+
+    def note_result(self, result: Any, operands: Sequence[Any]) -> bool:
+        """Note an array that was made, of which operands; return whether its copies are noted."""
+        if self.is_to_note(result):
+            self.recorder.made(result)
+            return True
+        if self.recorder.is_away(result):
+            self.recorder.holds(result, operands)
+        else:
+            self.recorder.alone(result)
+        return False
 
     def is_committed(self, value: Any) -> bool:
         return isinstance(value, self.array) and bool(self.committed(value))

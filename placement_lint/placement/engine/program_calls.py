@@ -90,29 +90,7 @@ class ObjectCalls(SuperCalls):
     def called(self, node: cst.Call, held: Value, state: State) -> Value:
         """Call a value: a computation computes; a function of the program is executed."""
         computations = frozenset(atom for atom in held if isinstance(atom, Computation))
-        found: set[Atom] = set()
-        if computations:
-            laid_out = LaidOut(self.on, node, state)
-            trees = self.on.program.trees
-            for _, given in laid_out.operands:
-                # What is in an object that is no tree is no operand.
-                closed = (a for a in given if isinstance(a, Instance) and not trees.is_tree(a))
-                self.on.escapes(frozenset(closed), state)
-                if any(atom.donates for atom in computations):
-                    self.on.escapes(given, state)
-                    if self.on.supposed is not None:
-                        # It was a copy that was donated, and would be the array itself.
-                        self.on.supposed.refused(given)
-            if any(atom.changes_objects for atom in computations):
-                for _, given in laid_out.operands:
-                    self.on.targets.spoil(given, state, UNKNOWN)
-                self._loosen_modules(node, state)
-                laid_out.operands = [
-                    (at, with_replaced_modules(each)) for at, each in laid_out.operands
-                ]
-            for atom in in_order(computations):
-                left = unused_arguments(self.on, node, atom)
-                found |= computed(self.on, node, atom, laid_out, left, state)
+        found: set[Atom] = set(self._computed(node, computations, state)) if computations else set()
         methods = {atom: method for atom in held if (method := self._library_method(atom, held))}
         for called in in_order(methods):
             found |= self.on.calls.library_method(node, methods[called], None, state)
@@ -125,6 +103,35 @@ class ObjectCalls(SuperCalls):
         if others:
             found |= self.called_with(node, others, self.passed(node, state), state)
         return limited(frozenset(found)) or UNKNOWN
+
+    def _computed(
+        self, node: cst.Call, computations: frozenset[Computation], state: State
+    ) -> Value:
+        """Call computations, each of which may be the one that is called."""
+        found: set[Atom] = set()
+        laid_out = LaidOut(self.on, node, state)
+        trees = self.on.program.trees
+        donates = any(atom.donates for atom in computations)
+        for _, given in laid_out.operands:
+            # What is in an object that is no tree is no operand.
+            closed = (a for a in given if isinstance(a, Instance) and not trees.is_tree(a))
+            self.on.escapes(frozenset(closed), state)
+            if donates:
+                self.on.escapes(given, state)
+            if donates and self.on.supposed is not None:
+                # It was a copy that was donated, and would be the array itself.
+                self.on.supposed.refused(given)
+        if any(atom.changes_objects for atom in computations):
+            for _, given in laid_out.operands:
+                self.on.targets.spoil(given, state, UNKNOWN)
+            self._loosen_modules(node, state)
+            laid_out.operands = [
+                (at, with_replaced_modules(each)) for at, each in laid_out.operands
+            ]
+        for atom in in_order(computations):
+            left = unused_arguments(self.on, node, atom)
+            found |= computed(self.on, node, atom, laid_out, left, state)
+        return frozenset(found)
 
     def computed_with(
         self, node: cst.CSTNode, atom: Computation, operands: list[Operand], state: State

@@ -233,13 +233,7 @@ class Targets:
             return
         container = frozenset(map(as_tree, self.on.evaluate(target.value, state)))
         keys = [element.slice for element in target.slice]
-        for key in keys:
-            if isinstance(key, cst.Index):
-                self.on.evaluate(key.value, state)
-            elif isinstance(key, cst.Slice):
-                for bound in (key.lower, key.upper, key.step):
-                    if bound is not None:
-                        self.on.evaluate(bound, state)
+        self._evaluate_keys(keys, state)
         instances = self.program.classes.collections.inheriting(container, "__setitem__")
         for instance in container - instances:
             if isinstance(instance, Instance):
@@ -264,6 +258,15 @@ class Targets:
             self.change_items(instances, stored, state)
         if is_container(container):
             self.change(target.value, container, stored, state)
+
+    def _evaluate_keys(self, keys: list[cst.BaseSlice], state: State) -> None:
+        for key in keys:
+            if isinstance(key, cst.Index):
+                self.on.evaluate(key.value, state)
+            elif isinstance(key, cst.Slice):
+                for bound in (key.lower, key.upper, key.step):
+                    if bound is not None:
+                        self.on.evaluate(bound, state)
 
     def delete_item(self, target: cst.Subscript, state: State) -> None:
         held = self.on.evaluate(target.value, state)

@@ -202,21 +202,9 @@ class ContainerMethods:
     def of_sequence(
         self, atom: Sequence, name: str, node: cst.Call, operands: list[Operand], state: State
     ) -> Value:
-        if atom.names and atom.items is not None:
-            named = dict(zip(atom.names, atom.items, strict=True))
-            if name == "_asdict":
-                return value(Mapping(sorted_items(named.items()), NOTHING, order=atom.names))
-            if name == "_replace" and not any(
-                argument.keyword is None and argument.star != "**" for argument in node.args
-            ):
-                for argument, (_, held) in zip(node.args, operands, strict=True):
-                    if argument.keyword is None:
-                        named = {key: _unpacked(held, key, of) for key, of in named.items()}
-                    elif argument.keyword.value in named:
-                        named[argument.keyword.value] = held
-                return value(
-                    replace(atom, items=tuple(named.values()), element=join(*named.values()))
-                )
+        of_tuple = self._of_named_tuple(atom, name, node, operands)
+        if of_tuple is not None:
+            return of_tuple
         if atom.cls is not None:
             member = self.on.program.classes.attribute(value(atom), name, state)
             consumed = (
@@ -245,6 +233,26 @@ class ContainerMethods:
         if name in ADDING or name in EXTENDING or name in REORDERING_OR_REMOVING or name == "clear":
             return PLAIN
         return UNKNOWN
+
+    def _of_named_tuple(
+        self, atom: Sequence, name: str, node: cst.Call, operands: list[Operand]
+    ) -> Value | None:
+        """Call a method that named tuples have; None: of another sequence, or another method."""
+        if not atom.names or atom.items is None:
+            return None
+        named = dict(zip(atom.names, atom.items, strict=True))
+        if name == "_asdict":
+            return value(Mapping(sorted_items(named.items()), NOTHING, order=atom.names))
+        if name != "_replace" or any(
+            argument.keyword is None and argument.star != "**" for argument in node.args
+        ):
+            return None
+        for argument, (_, held) in zip(node.args, operands, strict=True):
+            if argument.keyword is None:
+                named = {key: _unpacked(held, key, of) for key, of in named.items()}
+            elif argument.keyword.value in named:
+                named[argument.keyword.value] = held
+        return value(replace(atom, items=tuple(named.values()), element=join(*named.values())))
 
     def of_mapping(
         self, atom: Mapping, name: str, node: cst.Call, operands: list[Operand]

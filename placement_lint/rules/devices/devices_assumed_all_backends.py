@@ -225,18 +225,25 @@ def _cpu_test(test: cst.BaseExpression, name: str) -> cst.BaseExpression | None:
         if isinstance(part, cst.BooleanOperation) and isinstance(part.operator, cst.And):
             pending += (part.right, part.left)
         elif isinstance(part, cst.Comparison) and len(part.comparisons) == 1:
-            target = part.comparisons[0]
-            sides = (part.left, target.comparator)
-            if isinstance(target.operator, cst.Equal):
-                for one, other in (sides, sides[::-1]):
-                    if string_value(other) == "cpu" and _is_platform_of(one, name):
-                        return other
-            elif (
-                isinstance(target.operator, cst.In)
-                and string_value(part.left) == "cpu"
-                and _is_platform_of(target.comparator, name)
-            ):
-                return part.left
+            compared = _compared_with_cpu(part.left, part.comparisons[0], name)
+            if compared is not None:
+                return compared
+    return None
+
+
+def _compared_with_cpu(
+    left: cst.BaseExpression, target: cst.ComparisonTarget, name: str
+) -> cst.BaseExpression | None:
+    """Return the `"cpu"` with which `name.platform` is compared."""
+    right = target.comparator
+    sides: tuple[tuple[cst.BaseExpression, cst.BaseExpression], ...] = ()
+    if isinstance(target.operator, cst.Equal):
+        sides = ((left, right), (right, left))
+    elif isinstance(target.operator, cst.In):
+        sides = ((right, left),)
+    for one, other in sides:
+        if string_value(other) == "cpu" and _is_platform_of(one, name):
+            return other
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -372,24 +373,21 @@ def _unknown(
     if None in names:
         return None
     known = frozenset[str]().union(*(each or () for each in names))
-    for held in given:
-        for alternatives in each_leaf(held):
-            all_missing = [_missing(atom, known) for atom in alternatives]
-            missing = [each for each in all_missing if each is not None]
-            if not in_turn and len(missing) < len(all_missing):
-                if is_row is None or not all(isinstance(atom, Spec) for atom in alternatives):
-                    continue
-                missing = [each for each in missing if is_row(*each)]
-            if not missing:
+    for alternatives in itertools.chain.from_iterable(map(each_leaf, given)):
+        all_missing = [_missing(atom, known) for atom in alternatives]
+        missing = [each for each in all_missing if each is not None]
+        if not in_turn and len(missing) < len(all_missing):
+            if is_row is None or not all(isinstance(atom, Spec) for atom in alternatives):
                 continue
-            spec, axis = min(missing, key=str)
-            first = min(meshes, key=str)
-            is_sure = in_turn or len(missing) == len(all_missing)
-            names_of = first.names or ()
-            over = first if len(meshes) == 1 else None
-            return _Unknown(
-                axis, str(spec), str(first), names_of, spec.made, first.made, is_sure, over
-            )
+            missing = [each for each in missing if is_row(*each)]
+        if not missing:
+            continue
+        spec, axis = min(missing, key=str)
+        first = min(meshes, key=str)
+        is_sure = in_turn or len(missing) == len(all_missing)
+        names_of = first.names or ()
+        over = first if len(meshes) == 1 else None
+        return _Unknown(axis, str(spec), str(first), names_of, spec.made, first.made, is_sure, over)
     return None
 
 

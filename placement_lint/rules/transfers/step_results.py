@@ -266,16 +266,16 @@ def _stored(
         around = ctx.parent(use)
         if isinstance(around, cst.Attribute) and around.attr.value in CHANGING:
             yield None, None
-        elif isinstance(around, cst.Subscript) and around.value is use:
-            by = assigned_by(around, ctx.tree)
-            statement = None if by is None else ctx.parent(by)
+        elif not isinstance(around, cst.Subscript) or around.value is not use:
+            continue
+        elif isinstance(ctx.parent(around), cst.Del):
+            yield None, None
+        elif (by := assigned_by(around, ctx.tree)) is not None:
+            statement = ctx.parent(by)
             is_alone = isinstance(by, cst.AssignTarget) and by.target is around
-            if isinstance(ctx.parent(around), cst.Del):
-                yield None, None
-            elif by is not None:
-                if not is_alone or not _is_of_each_iteration(by, loop, ctx):
-                    statement = None
-                yield _key(around), statement if isinstance(statement, cst.Assign) else None
+            if not is_alone or not _is_of_each_iteration(by, loop, ctx):
+                statement = None
+            yield _key(around), statement if isinstance(statement, cst.Assign) else None
 
 
 def _is_of_each_iteration(node: cst.CSTNode, loop: cst.CSTNode, ctx: Context) -> bool:
@@ -308,18 +308,23 @@ def _assigned(
     """Return what a loop has assigned to an attribute before it is read: `self.state, loss = …`."""
     known = ctx.module.fact(_known_assignments)
     if id(loop) not in known:
-        by_name: dict[str, list[cst.Assign]] = {}
-        for statement in ctx.tree.every(cst.Assign, below=loop):
-            for target in statement.targets:
-                for part in elements_or_self(target.target):
-                    if isinstance(part, cst.Attribute) and (name := dotted(part)):
-                        by_name.setdefault(name, []).append(statement)
-        known[id(loop)] = by_name
+        known[id(loop)] = _assignments_in(loop, ctx)
     assignments = known[id(loop)].get(dotted(node), [])
     before = bisect_left(assignments, ctx.tree.index(read), key=ctx.tree.index)
     # What is read may be in the last of these itself.
     found = (each for each in reversed(assignments[:before]) if not ctx.tree.is_inside(read, each))
     return next((each.value for each in found), None)
+
+
+def _assignments_in(loop: cst.CSTNode, ctx: Context) -> dict[str, list[cst.Assign]]:
+    """Return what a loop assigns to attributes, by their dotted names."""
+    found: dict[str, list[cst.Assign]] = {}
+    for statement in ctx.tree.every(cst.Assign, below=loop):
+        parts = (part for each in statement.targets for part in elements_or_self(each.target))
+        for part in parts:
+            if isinstance(part, cst.Attribute) and (name := dotted(part)):
+                found.setdefault(name, []).append(statement)
+    return found
 
 
 def _known_assignments(_facts: ModuleFacts) -> dict[int, dict[str, list[cst.Assign]]]:

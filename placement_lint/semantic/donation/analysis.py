@@ -204,10 +204,11 @@ class Donations:
             for of in () if self.is_traced(function) else (None, *self._heirs(function)):
                 owner = self.call(function, of=of).owner
                 cls = None if owner is None else self._run.roots[owner.root].cls
-                if owner is not None and cls is not None:
-                    for keys, death in left_gone(owner, self._run.state):
-                        one = left.setdefault(id(cls), _Left(cls, {}))
-                        one.parts.setdefault(keys, []).append((function, death))
+                if owner is None or cls is None:
+                    continue
+                one = left.setdefault(id(cls), _Left(cls, {}))
+                for keys, death in left_gone(owner, self._run.state):
+                    one.parts.setdefault(keys, []).append((function, death))
         every = [(cls, keys, ways) for cls, parts in left.values() for keys, ways in parts.items()]
         for cls, keys, ways in every[:_MOST_LEFT]:
             self._read_elsewhere(cls, keys, ways)
@@ -238,11 +239,7 @@ class Donations:
         with contextlib.suppress(OutOfStepsError):
             for _, facts in sorted(siblings.items()):
                 if facts is not self._facts:
-                    for function in facts.fact(_entries):
-                        run.add_file(facts)
-                        with run.in_file(facts):
-                            self._begin()
-                            self._call_entry(function)
+                    self._call_entries(facts)
         # What is read elsewhere is said there, or by whoever calls that.
         for at in run.readings.keys() - before[0]:
             if not run.is_own(run.readings[at].inner):
@@ -252,6 +249,14 @@ class Donations:
                 del run.repeats[at]
         for at in run.idle.keys() - before[2]:
             del run.idle[at]
+
+    def _call_entries(self, facts: ModuleFacts) -> None:
+        """Execute what another file does with objects of this one."""
+        for function in facts.fact(_entries):
+            self._run.add_file(facts)
+            with self._run.in_file(facts):
+                self._begin()
+                self._call_entry(function)
 
     def _call_entry(self, function: cst.FunctionDef | cst.Module) -> None:
         run, scope = self._run, self._run.names.module_scope

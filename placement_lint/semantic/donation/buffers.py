@@ -559,9 +559,13 @@ class Buffers:
                 if base is not None:
                     pending.append((frozenset({base}), but | {keys[0] for keys in known or ()}))
                 elif not below or roots[part.root].nature is not Nature.TREE:
-                    for keys in self.dead.get(part.root, ()):
-                        if keys[: len(part.keys)] == part.keys:
-                            yield BufferPart(part.root, keys)
+                    yield from self._gone_in(part)
+
+    def _gone_in(self, part: BufferPart) -> Iterator[BufferPart]:
+        """Yield what is gone of a part."""
+        for keys in self.dead.get(part.root, ()):
+            if keys[: len(part.keys)] == part.keys:
+                yield BufferPart(part.root, keys)
 
     def _below(self, part: BufferPart, but: frozenset[str]) -> dict[tuple[str, ...], Things]:
         """Return what was assigned in a part, save what is under some keys of it."""

@@ -24,6 +24,8 @@ Chosen: TypeAlias = "frozenset[int | str]"
 """Positions and names of arguments."""
 
 _MAX_STEPS = 8
+_DONATING_KEYWORDS = ("donate_argnums", "donate_argnames")
+_STATIC_KEYWORDS = ("static_argnums", "static_argnames")
 
 
 @dataclass(frozen=True)
@@ -253,8 +255,7 @@ def jit_of(by: str, calls: Iterable[cst.Call], names: Names, passing: Passing) -
     """Return how `jax.jit`, called with these arguments, compiles; None: it is not known what it
     donates.
     """
-    positions: set[int] = set()
-    keywords: set[str] = set()
+    donated: set[int | str] = set()
     static: set[int | str] = set()
     first: int | None = None
     is_certain = True
@@ -267,38 +268,38 @@ def jit_of(by: str, calls: Iterable[cst.Call], names: Names, passing: Passing) -
             return None
         if by in FILTERING:
             word = spread.get("donate") or arguments.get(None, "donate")
-            if word is not None:
-                meant = _literals(word, names, passing)
-                text = None if meant is None else next(iter(meant[0]), None)
-                if text not in {*EVERY, "none"}:
-                    return None
-                first = EVERY.get(str(text))
+            text = None if word is None else _donation_word(word, names, passing)
+            if word is not None and text is None:
+                return None
+            first = first if text is None else EVERY.get(text)
             continue
-        for keyword in ("donate_argnums", "donate_argnames", "static_argnums", "static_argnames"):
+        for keyword in _DONATING_KEYWORDS:
             given = spread.get(keyword, arguments.get(None, keyword))
-            if given is None:
-                continue
-            found = _literals(given, names, passing)
+            found = ((), True) if given is None else _literals(given, names, passing)
             if found is None:
-                if keyword.startswith("donate"):
-                    return None
-                continue
-            chosen, sure = found
-            if keyword.startswith("static"):
-                static |= chosen
-                continue
-            is_certain &= sure
-            positions |= {each for each in chosen if isinstance(each, int)}
-            keywords |= {each for each in chosen if isinstance(each, str)}
+                return None
+            donated |= {*found[0]}
+            is_certain &= found[1]
+        for keyword in _STATIC_KEYWORDS:
+            given = spread.get(keyword, arguments.get(None, keyword))
+            known = None if given is None else _literals(given, names, passing)
+            static |= set() if known is None else {*known[0]}
     return Jit(
         by,
-        frozenset(positions),
-        frozenset(keywords),
+        frozenset(each for each in donated if isinstance(each, int)),
+        frozenset(each for each in donated if isinstance(each, str)),
         first,
         frozenset(static),
         is_certain,
         keeps_unused,
     )
+
+
+def _donation_word(word: Chosen | cst.BaseExpression, names: Names, passing: Passing) -> str | None:
+    """Return what `donate=` of a filtered transformation says; None: that is not known."""
+    meant = _literals(word, names, passing)
+    text = None if meant is None else next(iter(meant[0]), None)
+    return str(text) if text in {*EVERY, "none"} else None
 
 
 def _is_chosen_by_callers(test: cst.BaseExpression, names: Names) -> bool:

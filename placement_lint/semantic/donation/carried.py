@@ -198,27 +198,31 @@ class DonationsCarried(DonationParameters):
         `donation`: what this execution of the call was given, by the keyword.
         """
         at = (place, donation)
-        if at not in self._made_at:
-            self._made_at[at] = NOTHING
-            facts = self.own.siblings.get(place.module)
-            node = None if facts is None else facts.tree.nodes[place.node]
-            if facts is not None:
-                self.add_file(facts)
-                with self.in_file(facts):
-                    if isinstance(node, cst.FunctionDef):
-                        made = self.decorated(node)
-                    elif isinstance(node, cst.Call):
-                        said = {name: _chosen(held) for name, held in donation}
-                        known = {name: each for name, each in said.items() if each is not None}
-                        if donation and len(known) == len(said):
-                            self._said[id(node)] = known
-                        made = self.callable_in(node, self.tree.around(node, cst.ClassDef))
-                        self._said.pop(id(node), None)
-                    else:
-                        made = NOTHING
-                if all(isinstance(each, Donor) for each in made):
-                    self._made_at[at] = made
+        if at in self._made_at:
+            return self._made_at[at]
+        self._made_at[at] = NOTHING
+        facts = self.own.siblings.get(place.module)
+        if facts is None:
+            return NOTHING
+        self.add_file(facts)
+        with self.in_file(facts):
+            made = self._made_by_node(facts.tree.nodes[place.node], donation)
+        if all(isinstance(each, Donor) for each in made):
+            self._made_at[at] = made
         return self._made_at[at]
+
+    def _made_by_node(self, node: cst.CSTNode, donation: tuple[tuple[str, Value], ...]) -> Things:
+        if isinstance(node, cst.FunctionDef):
+            return self.decorated(node)
+        if not isinstance(node, cst.Call):
+            return NOTHING
+        said = {name: _chosen(held) for name, held in donation}
+        known = {name: each for name, each in said.items() if each is not None}
+        if donation and len(known) == len(said):
+            self._said[id(node)] = known
+        made = self.callable_in(node, self.tree.around(node, cst.ClassDef))
+        self._said.pop(id(node), None)
+        return made
 
 
 def _chosen(held: Value) -> Chosen | None:

@@ -568,23 +568,32 @@ class DonationLibraries(DonationExpressions):
         only = next(iter(held)) if len(held) == 1 else None
         entries = self.state.entries(only, self.roots) if isinstance(only, BufferPart) else None
         for each in held:
-            if isinstance(each, BufferPart) and each.root:
-                for item in given:
+            if not isinstance(each, BufferPart) or not each.root:
+                continue
+            for item in given:
+                if method == "append" and entries is not None and is_list(entries):
+                    key = f"[{len(entries)}]"
+                elif method in {"append", "extend"}:
+                    key = self._key_at_end(each, method)
+                else:
                     key = self.new_key()
-                    if method == "append" and entries is not None and is_list(entries):
-                        key = f"[{len(entries)}]"
-                    elif method in {"append", "extend"}:
-                        last = each.at(LAST)
-                        before = self.state.parts.get(each.root, {}).get(last.keys)
-                        if before is not None:
-                            # It has another place from now on, of which nothing is known.
-                            self.assign(each.at(key), before)
-                            key = self.new_key()
-                        if method == "append":
-                            key = LAST
-                        elif before is not None:
-                            self.assign(last, self.fresh())
-                    self.assign(each.at(key), item.things)
+                self.assign(each.at(key), item.things)
+
+    def _key_at_end(self, container: BufferPart, method: str) -> str:
+        """Return the key of what is added to a list of unknown length, whose last item is so no
+        more.
+        """
+        last, key = container.at(LAST), self.new_key()
+        before = self.state.parts.get(container.root, {}).get(last.keys)
+        if before is not None:
+            # It has another place from now on, of which nothing is known.
+            self.assign(container.at(key), before)
+            key = self.new_key()
+        if method == "append":
+            return LAST
+        if before is not None:
+            self.assign(last, self.fresh())
+        return key
 
     def update_items(self, held: Things, given: Sequence[Given]) -> None:
         """Put items into a dict, by keywords and from others: `state.update(new, step=step)`."""
