@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -12,9 +10,8 @@ from placement_lint.findings import Applicability, Edit, Severity
 from placement_lint.prefilter.conditions import AllOf, ArgumentMatches, Jax
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.devices.backend_guards import backend_of, is_guarded
+from placement_lint.rules.devices.emptiness import question_of, question_of_variable
 from placement_lint.rules.devices.queries import listed_argument, listed_platform, texts_seen
-from placement_lint.semantic.followed import bound_before
-from placement_lint.syntax.calls import integer_value
 from placement_lint.syntax.definitions import texts_of
 
 if TYPE_CHECKING:
@@ -22,8 +19,6 @@ if TYPE_CHECKING:
     from placement_lint.syntax.edits import Editor
 
 _COMPARABLE = frozenset({"gpu", "tpu"})
-_MOST_USES = 8
-"""Uses of a variable that are looked at after it is assigned, where it is assigned again."""
 
 
 class BackendProbeUnguarded(Rule):
@@ -111,7 +106,7 @@ class BackendProbeUnguarded(Rule):
             return
         text = listed_platform(node, ctx)
         # A loop may go over the names of several.
-        question = _question(node, ctx) or _question_of_variable(node, ctx)
+        question = question_of(node, ctx) or question_of_variable(node, ctx)
         platforms = _gone_through(asked, ctx) if text is None else [text]
         if not platforms and question is not None:
             platforms = [] if _is_chosen(asked, ctx) else texts_seen(asked, ctx)
@@ -153,7 +148,7 @@ def _asking_of_result(node: cst.Call, platform: str, ctx: Context) -> cst.Call |
             isinstance(call, cst.Call)
             and call.func is use
             and not is_guarded(call, platform, ctx)
-            and (_question(call, ctx) or _question_of_variable(call, ctx))
+            and (question_of(call, ctx) or question_of_variable(call, ctx))
         ):
             return call
     return None
@@ -180,123 +175,6 @@ def _is_compared(asked: cst.BaseExpression, ctx: Context) -> bool:
         return False
     uses = (ctx.parent(use) for use in ctx.names.uses(asked.value, ctx.names.scope(asked)))
     return any(isinstance(each, cst.Comparison | cst.ComparisonTarget) for each in uses)
-
-
-@dataclass(frozen=True)
-class _Question:
-    """A list of devices whose truth or length is looked at."""
-
-    is_truth_only: bool
-    """Nothing but its truth: a comparison does as well."""
-
-
-def _question(node: cst.CSTNode, ctx: Context) -> _Question | None:
-    """Return how an expression is tested for emptiness, if it is."""
-    is_asked, is_bound = False, False
-    child, parent = node, ctx.parent(node)
-    while isinstance(parent, cst.BooleanOperation | cst.NamedExpr):
-        is_bound |= isinstance(parent, cst.NamedExpr)
-        is_asked |= isinstance(parent, cst.BooleanOperation) and child is parent.left
-        child, parent = parent, ctx.parent(parent)
-    if isinstance(parent, cst.CompFor) and child is parent.iter and child is node:
-        return _question_of_parts(parent, ctx)
-    if parent is not None and _is_condition(parent, child, ctx):
-        return _Question(is_truth_only=not is_bound)
-    if is_asked or (child is node and parent is not None and _is_counted(parent, child, ctx)):
-        return _Question(is_truth_only=False)
-    return None
-
-
-def _question_of_parts(drawing: cst.CompFor, ctx: Context) -> _Question | None:
-    """Return how what a comprehension makes of the list is tested: `any(… for d in devices)`."""
-    made = ctx.parent(drawing)
-    argument = None if made is None else ctx.parent(made)
-    if isinstance(made, cst.ListComp | cst.SetComp) and argument is not None:
-        asked = _is_condition(argument, made, ctx) or _is_counted(argument, made, ctx)
-        return _Question(is_truth_only=False) if asked else None
-    is_any = isinstance(argument, cst.Arg) and ctx.is_call(ctx.parent(argument), "builtins.any")
-    return _Question(is_truth_only=False) if is_any else None
-
-
-def _question_of_variable(call: cst.Call, ctx: Context) -> _Question | None:
-    """Return how a variable that holds a list, and nothing else there, is tested for emptiness.
-
-    How many there are is no such test: that is asked by code that needs them.
-    """
-    statement = ctx.parent(call)
-    if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
-        return None
-    target = statement.targets[0].target
-    if not isinstance(target, cst.Name):
-        return None
-    uses = ctx.names.uses(target.value, ctx.names.scope(target))
-    is_only = ctx.names.sole_value(target) is call
-    if not is_only:
-        after = bisect_right(uses, ctx.tree.index(target), key=ctx.tree.index)
-        uses = uses[after : after + _MOST_USES]
-    for node in uses:
-        is_it = is_only or bound_before(node, ctx) is call
-        if node is not target and is_it and _is_asked_for_emptiness(node, ctx):
-            return _Question(is_truth_only=False)
-    return None
-
-
-def _is_asked_for_emptiness(name: cst.Name, ctx: Context) -> bool:
-    argument = ctx.parent(name)
-    if not isinstance(argument, cst.Arg) or not ctx.is_call(ctx.parent(argument), "builtins.len"):
-        return _question(name, ctx) is not None
-    length = ctx.parent(argument)
-    compared = None if length is None else ctx.parent(length)
-    if isinstance(compared, cst.ComparisonTarget):
-        compared = ctx.parent(compared)
-    if isinstance(compared, cst.Comparison) and len(compared.comparisons) == 1:
-        operator, right = compared.comparisons[0].operator, compared.comparisons[0].comparator
-        on_the_right = right is length
-        bound = integer_value(compared.left if on_the_right else right)
-        with_one = isinstance(
-            operator,
-            cst.GreaterThan | cst.LessThanEqual
-            if on_the_right
-            else cst.LessThan | cst.GreaterThanEqual,
-        )
-        return bound == 0 or (bound == 1 and with_one)
-    return length is not None and compared is not None and _is_condition(compared, length, ctx)
-
-
-def _is_condition(parent: cst.CSTNode, child: cst.CSTNode, ctx: Context) -> bool:
-    """Return whether a node uses nothing of its child but the truth."""
-    if isinstance(parent, cst.Assert | cst.CompIf | cst.If | cst.IfExp | cst.While):
-        return child is parent.test
-    if isinstance(parent, cst.UnaryOperation):
-        return isinstance(parent.operator, cst.Not)
-    if isinstance(parent, cst.MatchCase):
-        return child is parent.guard
-    if isinstance(parent, cst.GeneratorExp | cst.ListComp | cst.SetComp):
-        # What `any` and `all` ask of each.
-        argument = ctx.parent(parent) if child is parent.elt else None
-        return isinstance(argument, cst.Arg) and ctx.is_call(
-            ctx.parent(argument), "builtins.all", "builtins.any"
-        )
-    return isinstance(parent, cst.Arg) and ctx.is_call(ctx.parent(parent), "builtins.bool")
-
-
-def _is_counted(parent: cst.CSTNode, child: cst.CSTNode, ctx: Context) -> bool:
-    """Return whether a list is counted, or compared with the empty list."""
-    if isinstance(parent, cst.Arg):
-        return not parent.star and ctx.is_call(ctx.parent(parent), "builtins.any", "builtins.len")
-    if isinstance(parent, cst.ComparisonTarget):
-        comparison = ctx.parent(parent)
-        return isinstance(comparison, cst.Comparison) and _is_empty_list(comparison.left)
-    return (
-        isinstance(parent, cst.Comparison)
-        and child is parent.left
-        and isinstance(parent.comparisons[0].operator, cst.Equal | cst.NotEqual)
-        and _is_empty_list(parent.comparisons[0].comparator)
-    )
-
-
-def _is_empty_list(node: cst.BaseExpression) -> bool:
-    return isinstance(node, cst.List | cst.Tuple) and not node.elements
 
 
 def _plan(call: cst.Call, platform: str, ctx: Context) -> FixPlan | None:

@@ -69,8 +69,11 @@ class DevicesAssumedAllBackends(Rule):
     ## Fix safety
     Safe: a list comprehension that only keeps the CPUs, and `next` of such a generator, become
     `jax.devices("cpu")` and its first element. In any other filter, only the call becomes
-    `jax.devices("cpu")`. Unsafe in a loop that does more than filter, and for a name inside a block
-    of the host, where the intent is inferred from the name.
+    `jax.devices("cpu")`. Unsafe if the code goes on where no CPU is found, and so runs on the
+    accelerator until it is fixed: a test whether the list is empty, a default, an `except`, a value
+    that the variable has before the loop. Unsafe in a loop that does more than filter, or whose
+    variable is read after it; and for a name inside a block of the host, where the intent is
+    inferred from the name. No fix if nothing is asked but whether there are CPUs, or how many.
 
     ## What it does not flag
     Filters for an accelerator, or for anything but the CPU. Checks for a machine without an
@@ -139,9 +142,7 @@ class DevicesAssumedAllBackends(Rule):
                     if not is_call:
                         _report_list(node.iter, ctx)
                         return
-                    is_filter = len(node.body.body) == 1
-                    level = Applicability.SAFE if is_filter else Applicability.UNSAFE
-                    plan = _ask_plan(node.iter, literal, level, ctx)
+                    plan = _ask_plan(node.iter, literal, _level_of_loop(node, statement, ctx), ctx)
                     _report(node.iter, node.iter, ctx, plan)
                     return
 
@@ -158,7 +159,7 @@ class DevicesAssumedAllBackends(Rule):
             if literal is not None and not lists_default_backend(second, ctx):
                 _report_list(second, ctx)
             elif literal is not None:
-                plan = _ask_plan(second, literal, Applicability.SAFE, ctx)
+                plan = _ask_plan(second, literal, _level_of(node, ctx), ctx)
                 _report(second, second, ctx, plan)
         elif isinstance(node.func, cst.Attribute) and node.func.attr.value in _EQUAL_ASSERTIONS:
             _compare(first, second, ctx)
@@ -337,6 +338,41 @@ def _is_named_cpu(target: cst.BaseExpression) -> bool:
 _IMPERATIVE = "Ask for the devices of the CPU"
 
 
+def _level_of(found: cst.BaseExpression, ctx: Context) -> Applicability:
+    """Return how safe it is that CPUs are found: where none were, the code must have failed.
+
+    Code that goes on without them runs on the accelerator, and would run on the host then.
+    """
+    from placement_lint.rules.devices.emptiness import goes_on_without
+
+    return Applicability.UNSAFE if goes_on_without(found, ctx) else Applicability.SAFE
+
+
+def _is_asked_about(found: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether nothing is wanted of the CPUs but whether there are any, or how many.
+
+    With CPUs of another backend among them, that says no longer whether there is an accelerator.
+    """
+    from placement_lint.rules.devices.emptiness import question_of
+
+    argument = ctx.parent(found)
+    if isinstance(argument, cst.Arg) and ctx.is_call(ctx.parent(argument), "builtins.sum"):
+        return True
+    question = question_of(found, ctx)
+    return question is not None and not question.is_bound
+
+
+def _level_of_loop(loop: cst.For, kept: cst.If, ctx: Context) -> Applicability:
+    from placement_lint.rules.devices.emptiness import loop_goes_on_without
+
+    is_filter = len(loop.body.body) == 1
+    return (
+        Applicability.SAFE
+        if is_filter and not loop_goes_on_without(loop, kept, ctx)
+        else Applicability.UNSAFE
+    )
+
+
 def _ask_plan(
     call: cst.BaseExpression,
     literal: cst.BaseExpression | None,
@@ -365,7 +401,11 @@ def _comprehension_plan(
     node: cst.CompFor, call: cst.BaseExpression, literal: cst.BaseExpression, ctx: Context
 ) -> FixPlan | None:
     """Put the call in the place of a comprehension that does nothing but filter."""
-    ask = _ask_plan(call, literal, Applicability.SAFE, ctx)
+    whole = ctx.parent(node)
+    if not isinstance(whole, cst.BaseExpression) or _is_asked_about(whole, ctx):
+        return None
+    level = _level_of(whole, ctx)
+    ask = _ask_plan(call, literal, level, ctx)
     replaced, suffix = _replaceable(node, ctx)
     if replaced is None or ask is None or not isinstance(call, cst.Call):
         return ask if call is node.iter else None
@@ -381,7 +421,7 @@ def _comprehension_plan(
         argument = _argument(name, editor.text(literal))
         return [editor.replace(replaced, f"{function}({argument}){suffix}")]
 
-    return FixPlan(Applicability.SAFE, _IMPERATIVE, build)
+    return FixPlan(level, _IMPERATIVE, build)
 
 
 def _replaceable(node: cst.CompFor, ctx: Context) -> tuple[cst.CSTNode | None, str]:
