@@ -24,7 +24,7 @@ from placement_lint.rules.meshes.shardings import is_unknown_alone, may_know_dev
 from placement_lint.semantic.enclosing import is_asserted_to_fail
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.own_attributes import own_attribute
-from placement_lint.syntax.calls import string_value
+from placement_lint.syntax.calls import is_none, string_value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -104,7 +104,8 @@ class ImpossiblePlatformComparison(Rule):
     Safe: the name is replaced by the one that JAX returns, and a device that is compared with a
     string is replaced by its platform. Unsafe for `"rocm"`, since `"gpu"` is also true for CUDA;
     for names with a number; and for a search in the text of devices, which becomes a comparison of
-    `jax.default_backend()`. No fix in a `match`.
+    `jax.default_backend()`. No fix in a `match`, or for a device
+    that may be None.
 
     ## What it does not flag
     Names of plug-ins (`"METAL"`, `"neuron"`). A name next to the one that is meant: `in
@@ -444,7 +445,8 @@ def _check_equality(
         _report_name(node, literal, text, meant, ctx, always=always)
     elif (meant or text in PLATFORMS) and _is_device(subject, ctx):
         message = f"a device is never equal to a string: {_always(always)}"
-        ctx.report(node, message, fix=_ask_platform(subject, literal, text, meant))
+        plan = _ask_platform(subject, literal, text, meant) if _is_there(subject, ctx) else None
+        ctx.report(node, message, fix=plan)
 
 
 def _check_collection(
@@ -542,6 +544,32 @@ def _rename(literal: cst.BaseExpression, text: str, meant: str) -> FixPlan | Non
         _level(text),
         "Compare with the name that JAX gives",
         lambda editor: [editor.replace(literal, new)],
+    )
+
+
+def _is_there(subject: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether an expression is a device and never None, and may be followed by a dot."""
+    before_a_dot = (cst.Attribute, cst.Call, cst.Name, cst.Subscript)
+    from placement_lint.placement.domain.values import TheDevice
+    from placement_lint.placement.facts.annotations import allows_none
+
+    ctx.module.add_punctuation()
+    if not subject.lpar and not isinstance(subject, before_a_dot):
+        return False
+    if isinstance(subject, cst.Name) and not _is_taken_from_devices(subject, ctx):
+        for binding in ctx.names.bindings(subject):
+            node = binding.node
+            default = node.default if isinstance(node, cst.Param) else binding.value
+            if is_none(default) or (
+                isinstance(node, cst.Param | cst.AnnAssign)
+                and allows_none(node.annotation, ctx.names)
+            ):
+                return False
+    held = ctx.flow.value(subject)
+    return (
+        (bool(held) and all(isinstance(atom, TheDevice) for atom in held))
+        or not isinstance(subject, cst.Attribute)
+        or subject.attr.value == "device"
     )
 
 
