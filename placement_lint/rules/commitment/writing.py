@@ -12,6 +12,7 @@ from placement_lint.placement.domain.consequences import Consequence
 from placement_lint.placement.domain.devices import is_host
 from placement_lint.semantic.enclosing import may_be_bound
 from placement_lint.syntax.calls import is_none, string_value
+from placement_lint.syntax.names import ScopeKind
 from placement_lint.syntax.spelling import Spelling, needed
 
 if TYPE_CHECKING:
@@ -36,10 +37,47 @@ def level_of_binding(
         scope = ctx.names.scope(call)
         # Elsewhere it would make another, local variable of it.
         is_own = ctx.names.owner(operand.value, scope) is scope
-        return Applicability.SAFE if is_own and may_be_bound(operand, call, ctx) else None
+        if not is_own or not may_be_bound(operand, call, ctx):
+            return None
+        # Otherwise nothing would be gained, and the finding would be gone.
+        return Applicability.SAFE if _may_be_read(operand, call, ctx) else None
     if isinstance(operand, cst.Attribute | cst.Subscript):
         return Applicability.UNSAFE
     return None
+
+
+def _may_be_read(operand: cst.Name, call: cst.Call, ctx: Context) -> bool:
+    """Return whether a variable may be read after a call: a later line, the next iteration of a
+    loop that does not bind it, another function, or another file.
+    """
+    scope = ctx.names.scope(call)
+    if scope.kind is not ScopeKind.FUNCTION:
+        return True
+    first = ctx.tree.index(call)
+    loops = [
+        each
+        for each in ctx.ancestors(call)
+        if isinstance(each, cst.For | cst.While) and ctx.names.scope(each) is scope
+    ]
+    bound = (n for n, each in enumerate(loops) if _is_target(operand.value, each, ctx))
+    repeating = loops[: next(bound, len(loops))]
+    for use in ctx.names.uses(operand.value, scope):
+        if isinstance(ctx.parent(use), cst.AssignTarget | cst.Del) or ctx.tree.is_inside(use, call):
+            continue
+        if (
+            ctx.tree.index(use) > first
+            or ctx.names.scope(use) is not scope
+            or any(ctx.tree.is_inside(use, each) for each in repeating)
+        ):
+            return True
+    return False
+
+
+def _is_target(name: str, loop: cst.For | cst.While, ctx: Context) -> bool:
+    if not isinstance(loop, cst.For):
+        return False
+    targets = (loop.target, *ctx.tree.descendants(loop.target))
+    return any(isinstance(each, cst.Name) and each.value == name for each in targets)
 
 
 @dataclass(frozen=True)
