@@ -24,8 +24,11 @@ from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.module_summary import Kind
 from placement_lint.syntax.calls import string_value
 from placement_lint.syntax.environ import settings
+from placement_lint.syntax.names import BindingKind
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from placement_lint.rules.context import Context
     from placement_lint.syntax.edits import Editor
 
@@ -169,6 +172,8 @@ def _plan(node: cst.CSTNode, ctx: Context) -> FixPlan | None:
         if ctx.parent(home) is not block or len(home.body) != 1 or not _is_import_os(home.body[0]):
             return None
         moved = [home, line]
+    if _reads_what_follows(node, above, moved, ctx):
+        return None
 
     def build(editor: Editor) -> list[Edit] | None:
         source = editor.source
@@ -193,6 +198,25 @@ def _plan(node: cst.CSTNode, ctx: Context) -> FixPlan | None:
         ]
 
     return FixPlan(Applicability.UNSAFE, "Move the setting above the import of jax", build)
+
+
+def _reads_what_follows(
+    node: cst.CSTNode,
+    above: cst.SimpleStatementLine,
+    moved: Sequence[cst.SimpleStatementLine],
+    ctx: Context,
+) -> bool:
+    """Return whether a statement reads a variable that is bound where it would not be bound yet."""
+    begin = ctx.tree.index(above)
+    bound = [
+        ctx.module.import_statement(each.node) if each.kind is BindingKind.IMPORT else each.node
+        for name in ctx.tree.every(cst.Name, below=node)
+        for each in ctx.names.bindings(name)
+    ]
+    return any(
+        ctx.tree.index(each) >= begin and not any(ctx.tree.is_inside(each, line) for line in moved)
+        for each in bound
+    )
 
 
 def _is_constant(node: cst.CSTNode) -> bool:

@@ -12,7 +12,7 @@ from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.module_summary import Kind
 from placement_lint.semantic.program_queries import CallsAsked
-from placement_lint.syntax.calls import Arguments, string_value
+from placement_lint.syntax.calls import Arguments, is_none, string_value
 from placement_lint.syntax.environ import settings
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _OPTION, _VARIABLE = "jax_platform_name", "JAX_PLATFORM_NAME"
 _BETTER = {_OPTION: "jax_platforms", _VARIABLE: "JAX_PLATFORMS"}
+_OTHERS = frozenset({"cuda", "gpu", "rocm", "tpu"})
+_QUOTED = tuple(f"{quote}{name}{quote}".encode() for name in sorted(_OTHERS) for quote in "\"'")
 _LISTS = ("jax.devices", "jax.local_devices", "jax.device_count", "jax.local_device_count")
 
 
@@ -113,7 +115,11 @@ def _report(node: cst.CSTNode, name: str, key: cst.CSTNode, ctx: Context) -> Non
     if any(_runs_beside(mention, node, ctx) for mention in ctx.module.fact(_choices)):
         return
     is_default = ctx.called(node) == "os.environ.setdefault"
-    is_safe = not is_default and not ctx.module.fact(_asks_for_weak_variable)
+    is_safe = (
+        not is_default
+        and not ctx.module.fact(_asks_for_weak_variable)
+        and not _may_want_another_platform(ctx.module)
+    )
 
     def build(editor: Editor) -> list[Edit] | None:
         text = editor.text(key)
@@ -136,6 +142,27 @@ def _wants_another_platform(facts: ModuleFacts) -> bool:
         facts.names.qualified(node.func) in _LISTS
         and any(
             (text := string_value(argument.value)) is not None and text != "cpu"
+            for argument in node.args
+        )
+        for node in facts.tree.every(cst.Call)
+    )
+
+
+def _may_want_another_platform(facts: ModuleFacts) -> bool:
+    """Return whether the program may use the devices of another platform, which it then lacks."""
+    return (
+        facts.fact(_asks_for_some_platform)
+        or any(string_value(node) in _OTHERS for node in facts.tree.every(cst.SimpleString))
+        or facts.run.mentions(facts.path, *_QUOTED)
+    )
+
+
+def _asks_for_some_platform(facts: ModuleFacts) -> bool:
+    """Return whether a file lists the devices of a platform that is not written there."""
+    return any(
+        facts.names.qualified(node.func) in _LISTS
+        and any(
+            string_value(argument.value) is None and not is_none(argument.value)
             for argument in node.args
         )
         for node in facts.tree.every(cst.Call)
