@@ -41,7 +41,8 @@ def put_plan(call: cst.Call, name: str, ctx: Context) -> FixPlan | None:
             text = editor.source.text[inner_start:inner_end]
             return [editor.replace_offsets(start, end, text)]
 
-        level = Applicability.SAFE if _is_unshared(first, ctx) else Applicability.UNSAFE
+        is_safe = _is_unshared(first, ctx) and not _has_a_name_elsewhere(call, ctx)
+        level = Applicability.SAFE if is_safe else Applicability.UNSAFE
         return FixPlan(level, "Put the NumPy array itself", unwrap)
     if name not in IN_NUMPY:
         return None
@@ -56,6 +57,16 @@ def put_plan(call: cst.Call, name: str, ctx: Context) -> FixPlan | None:
         f"{_IN_NUMPY}, which may have another type then" if is_weak else _IN_NUMPY,
         lambda editor: [editor.replace(call.func, str(spelled))],
         imports=spelled.imports,
+    )
+
+
+def _has_a_name_elsewhere(call: cst.Call, ctx: Context) -> bool:
+    """Return whether other files may import what a call makes: then as an array of NumPy."""
+    statement = ctx.parent(call)
+    return (
+        isinstance(statement, cst.AnnAssign | cst.Assign | cst.NamedExpr)
+        and ctx.names.scope(call).parent is None
+        and (ctx.module.is_open or ctx.module.run.importer(ctx.module.path) is not None)
     )
 
 

@@ -128,7 +128,8 @@ class StagedThroughDefaultDevice(Rule):
     Safe if the operand is `jnp.asarray(array)` of a NumPy array that was just made, or that is
     never changed: `jax.device_put` takes the NumPy array itself, with the same result. Unsafe if
     the array may be changed later, like the memory of a tensor, of which `.numpy()` returns a view:
-    on the CPU, `jax.device_put` makes no copy. Unsafe if NumPy makes the array instead (`jnp.zeros`
+    on the CPU, `jax.device_put` makes no copy; or if it has a name that other files may import.
+    Unsafe if NumPy makes the array instead (`jnp.zeros`
     → `np.zeros`), which takes memory of the host, and has no weak types: the message says so where
     that matters (`jnp.full((n,), 1.0)`). No fix for anything else.
 
