@@ -36,6 +36,10 @@ _HARMLESS_CALLS = frozenset({"functools.partial"}) | frozenset(
 )
 
 _LIBRARIES = ("jax.", "numpy.")
+_METHODS = frozenset({
+    "_cache_size", "clear_cache", "eval_shape", "fun", "lower", "trace", "unwrap",
+})  # fmt: skip
+"""What compiled functions have, and the functions around them have not."""
 
 
 class ConfigContextAroundDefinition(Rule):
@@ -76,7 +80,8 @@ class ConfigContextAroundDefinition(Rule):
     ## Fix safety
     Unsafe: the function is wrapped in the context, which is then in effect in every call. This is
     what the block was written for, but it changes where the function runs, and the wrapper has no
-    methods such as `lower`. No fix for a context that was created before the `with`.
+    methods such as `lower`. No fix if such a method is used, or for a
+    context that was created before the `with`.
 
     ## What it does not flag
     Functions that are used in the block: called, or lowered and compiled, which does take the
@@ -113,11 +118,13 @@ class ConfigContextAroundDefinition(Rule):
                 if _may_be_used_inside(target, node, ctx):
                     continue
                 # An object of a class of the program need not be a decorator.
-                plan = None if entered.is_object else _plan(made, item, ctx)
+                is_wrapped = not entered.is_object and not _uses_methods(target, ctx)
+                plan = _plan(made, item, ctx) if is_wrapped else None
                 ctx.report(made, _message(made, entered, ctx), fix=plan)
         for made, target, compiled in _made_by_functions(node.body, ctx):
             if not _may_be_used_inside(target, node, ctx):
-                plan = None if entered.is_object else _plan(made, item, ctx)
+                is_wrapped = not entered.is_object and not _uses_methods(target, ctx)
+                plan = _plan(made, item, ctx) if is_wrapped else None
                 ctx.report(made, _message(made, entered, ctx), fix=plan, related=[compiled])
 
 
@@ -263,6 +270,18 @@ def _may_be_used_inside(target: cst.CSTNode | None, block: cst.With, ctx: Contex
     if text not in known:
         known[text] = _is_read_in_blocks_only(written, ctx)
     return known[text]
+
+
+def _uses_methods(target: cst.CSTNode | None, ctx: Context) -> bool:
+    """Return whether the file uses something of a compiled function that a wrapper lacks."""
+    text = None if target is None else _text(target)
+    return text is not None and text in ctx.module.fact(_with_methods)
+
+
+def _with_methods(facts: ModuleFacts) -> frozenset[str]:
+    """Return the names and attributes of anything of which such a method is used."""
+    methods = (each for each in facts.tree.every(cst.Attribute) if each.attr.value in _METHODS)
+    return frozenset(text for each in methods if (text := _text(each.value)) is not None)
 
 
 def _written(facts: ModuleFacts) -> dict[str, list[int]]:

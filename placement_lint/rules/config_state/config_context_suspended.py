@@ -78,7 +78,8 @@ class ConfigContextSuspended(Rule):
     ## Fix safety
     Unsafe: if the block ends with `yield expression`, the value is computed inside the block and
     yielded after it. The consumer then runs on its own device, although it may rely on the other
-    one. No fix for any other shape.
+    one. No fix for any other shape, if the `with` also enters something but a file, or for a value
+    that is computed later (a generator).
 
     ## What it does not flag
     A context that is held by an `ExitStack`, unless the stack is a `with` of the same function.
@@ -240,9 +241,18 @@ def _is_said(name: str, statement: cst.CSTNode, ctx: Context) -> bool:
     )
 
 
+def _may_be_left(entered: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether a block of a context may end before a value is yielded: a lock is to be held
+    until then, and behind what passes over exceptions there may be no value.
+    """
+    return ctx.is_call(entered, "builtins.open") or given_context(entered, ctx) is not None
+
+
 def _plan(block: cst.With, ctx: Context) -> FixPlan | None:
     """Bind what is yielded, and yield it behind the block."""
     if block.asynchronous is not None or not isinstance(block.body, cst.IndentedBlock):
+        return None
+    if len(block.items) > 1 and not all(_may_be_left(each.item, ctx) for each in block.items):
         return None
     last = block.body.body[-1]
     statement = last.body[0] if isinstance(last, cst.SimpleStatementLine) else None
@@ -255,7 +265,8 @@ def _plan(block: cst.With, ctx: Context) -> FixPlan | None:
     ):
         return None
     yielded = statement.value.value
-    if yielded is None or isinstance(yielded, cst.From):
+    if yielded is None or isinstance(yielded, cst.From | cst.GeneratorExp | cst.Lambda):
+        # What is computed later is computed behind the block then.
         return None
     ctx.module.add_punctuation()
     if statement.value.lpar:
