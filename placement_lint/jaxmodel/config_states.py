@@ -133,6 +133,23 @@ CONFIG_CONTEXT_WORDS: tuple[bytes, ...] = tuple(
 )
 """The last parts of their names, one of which a file must hold to use any of them."""
 
+MAY_RAISE: frozenset[str] = frozenset(
+    f"jax_{name}"
+    for name in (
+        *("array_garbage_collection_guard", "check_tracer_leaks", "debug_infs", "debug_key_reuse"),
+        *("debug_nans", "enable_checks", "legacy_prng_key", "no_execution", "no_tracing"),
+        *("numpy_dtype_promotion", "numpy_rank_promotion", "thread_guard", "transfer_guard"),
+        *("transfer_guard_device_to_device", "transfer_guard_device_to_host"),
+        "transfer_guard_host_to_device",
+    )
+)
+"""Options under which JAX raises for what it does without them."""
+
+HARMLESS_VALUES: frozenset[str] = frozenset({
+    "False", "None", "allow", "log", "log_explicit", "standard", "warn",
+})  # fmt: skip
+"""Values of these under which it raises nothing, as they are written in Python or in a string."""
+
 INERT_WHEN_TRACED: frozenset[str] = frozenset({
     "jax.debug_infs", "jax.debug_nans", "jax.default_device", "jax.log_compiles",
     "jax.transfer_guard", "jax.transfer_guard_device_to_device",

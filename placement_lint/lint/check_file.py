@@ -57,6 +57,8 @@ if TYPE_CHECKING:
 Visitor: TypeAlias = "Callable[[Any, Any], None]"
 Table: TypeAlias = "dict[type[cst.CSTNode], list[tuple[int, Visitor]]]"
 
+_MOST_SUPPOSED = 2
+"""Fixes that are tried one upon another: the second gets rid of what the first brings up."""
 _ADVICE = {rule.code: rule.advice for rule in ABOUT_COMMENTS}
 
 
@@ -230,6 +232,9 @@ class Analysis:
         self.options = options
         self._parsed = parsed
         self._asked = exports, run
+        self._store = store
+        self._trial = 0
+        """How many fixes were supposed for the text to be what it is: see `fixes.trial`."""
         self._file = parsed.file
         self._metadata = store.shared(ProjectMetadata)
         with timed(NAMES):
@@ -367,7 +372,40 @@ class Analysis:
         if any(draft.fix is not None for draft in drafts):
             self.facts.add_punctuation()
         editor = self.editor
-        return [found for draft in drafts if (found := self._placed(draft, editor))]
+        placed = [found for draft in drafts if (found := self._placed(draft, editor))]
+        taking_effect = {draft.rule.code for draft in drafts if draft.rule.fix_takes_effect}
+        if not taking_effect or self._trial >= _MOST_SUPPOSED:
+            return placed
+        from placement_lint.lint.fixes.trial import tried
+
+        return tried(placed, frozenset(taking_effect), self.source, self._found_in)
+
+    def _found_in(self, source: Source, offers_fixes: bool) -> Sequence[Finding]:
+        """Return what the rules that are on by default, and those asked for, find in another text
+        of the file.
+        """
+        from placement_lint.lint.parsing import parse_what_can_be
+        from placement_lint.prefilter.quick_look import modules_of_rules
+        from placement_lint.rules.registry import rules_in
+
+        parsed = parse_what_can_be(source, self._store)
+        if isinstance(parsed, FileResult):
+            return parsed.findings
+        by_default = rules_in(modules_of_rules(text_of_source(source)))
+        rules = {rule.code: rule for rule in (*self.options.rules, *by_default)}
+        options = replace(
+            self.options,
+            rules=tuple(rules[code] for code in sorted(rules)),
+            offers_fixes=offers_fixes,
+            treatment=None,
+            reveal=False,
+        )
+        other = Analysis(parsed, options, *self._asked, self._store)
+        other._trial = self._trial + 1
+        try:
+            return other.run().findings
+        finally:
+            other.free()
 
     def _reported(self, more: Sequence[Finding] = ()) -> FileResult:
         """Return what is to be reported of what the rules have seen, and of what else was found."""

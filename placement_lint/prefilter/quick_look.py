@@ -53,11 +53,16 @@ def candidates(files: Sequence[str], store: FileStore) -> frozenset[str] | None:
         if not may_say_something(data):
             continue
         text = FileText(data, jax=JAX in data, path=path)
-        able = {module for module, need in _needs() if text.meets(need)}
+        able = modules_of_rules(text)
         if not able and text.jax and may_be_broken(Source(path, data.decode())):
             return None
         found |= able
     return frozenset(found)
+
+
+def modules_of_rules(text: FileText) -> frozenset[str]:
+    """Return the modules of the rules that are on by default and may find something in a text."""
+    return frozenset(module for module, need in _needs() if text.meets(need))
 
 
 def _may_import_each_other(texts: dict[str, bytes]) -> bool:

@@ -46,6 +46,9 @@ class Rule:
     severity: ClassVar[Severity]
     fix: ClassVar[Applicability | None] = None
     """The best fix that the rule has; None: it cannot be fixed automatically."""
+    fix_takes_effect: ClassVar[bool] = False
+    """Whether its fixes make something take effect that had none. A safe one is tried before it is
+    offered: see `lint.fixes.trial`."""
     advice: ClassVar[str] = ""
     """What to do about a finding that has no fix, in one imperative sentence without a period."""
     pedantic: ClassVar[bool] = False

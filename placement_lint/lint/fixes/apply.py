@@ -21,12 +21,14 @@ from placement_lint.lint.file_results import (
     tool_finding,
     unfinished,
 )
+from placement_lint.lint.fixes.trial import as_unsafe
 from placement_lint.rules.tool.internal_error import InternalError
 from placement_lint.rules.tool.invalid_syntax import InvalidSyntax
 from placement_lint.syntax.deep_stack import run_deep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from placement_lint.files.source import Source
     from placement_lint.findings import Edit, Finding
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from placement_lint.syntax.names import ExportResolver
 
 MAX_ROUNDS = 100
+_OF_THE_TOOL = "JDP9"
+"""How the codes of rules begin that are not about the program."""
 _NOTHING = FileResult(())
 _Place = tuple[int, int]
 
@@ -98,14 +102,23 @@ def fix_sources(
     those that a fix edited together with it, are taken back, and a JDP903 finding says which rules'
     fixes those were. The other files are fixed without them. Where a round runs out of time or
     memory, nothing is fixed, and a JDP900 finding says so beside what was found at first.
+
+    Safe fixes by which something takes effect are left out, and are unsafe in the result, where one
+    of the files then has a finding that it had not: see `fixes.trial`, which tries each in its own
+    file.
     """
     given_up: dict[str, Finding] = {}
     frozen: set[str] = set()
+    held: set[tuple[str, str]] = set()
     original = lint(sources)
     while True:
-        fixing = _Fixing(sources, lint, original, unsafe, frozen)
+        fixing = _Fixing(sources, lint, original, unsafe, frozen, held)
         try:
-            return fixing.run(given_up)
+            done = fixing.run(given_up)
+            brought_up = fixing.brought_up()
+            if not brought_up:
+                return done
+            held |= brought_up
         except _TakenBackError as error:
             together = fixing.links.of(error.path)
             given_up[error.path] = error.finding(together)
@@ -158,10 +171,15 @@ class _Fixing:
         original: Mapping[str, FileResult],
         unsafe: Mapping[str, bool],
         frozen: Iterable[str],
+        held: AbstractSet[tuple[str, str]] = frozenset(),
     ) -> None:
+        """`frozen` are files that stay as they are; `held` rules whose fixes are left out of one
+        file each.
+        """
         self.sources = sources
         self.lint = lint
         self.unsafe = unsafe
+        self.held = held
         self.original = original
         self.fixable = {
             path
@@ -177,20 +195,59 @@ class _Fixing:
         self._current = dict(sources)
         self._history = {path: _History(source.content) for path, source in sources.items()}
         self._compiled: dict[str, list[bool]] = {}
+        self._results: Mapping[str, FileResult] = {}
+        """What is found at the end, also in files that were not to be fixed."""
 
     def run(self, complaints: Mapping[str, Finding]) -> dict[str, FixResult]:
         """Fix what can be fixed. Raises _TakenBackError for the first file where that fails."""
-        results = self._to_the_end()
+        self._results = results = self._to_the_end()
         done: dict[str, FixResult] = {}
         for path in self.sources.keys() & results.keys():
             result = results[path]
             original = self.original.get(path, result)
             if path in complaints:
                 result = replace(result, findings=(complaints[path], *result.findings))
+            result = self._with_held(path, result)
             counts = dict(sorted(self.counts[path].items()))
             source = self._current[path]
             done[path] = FixResult(source, counts, result, original, self.links.of(path))
         return done
+
+    def _with_held(self, path: str, result: FileResult) -> FileResult:
+        if not any(held == path for held, _ in self.held):
+            return result
+        return replace(
+            result,
+            findings=tuple(
+                as_unsafe(each) if (path, each.code) in self.held else each
+                for each in result.findings
+            ),
+        )
+
+    def brought_up(self) -> set[tuple[str, str]]:
+        """Return the files and rules of the fixes by which something took effect, if more is found
+        then in any of the files; who applies unsafe fixes accepts that.
+        """
+        from placement_lint.rules.registry import rule_by_code
+
+        taking_effect = {
+            (path, code)
+            for path, counts in self.counts.items()
+            for code in counts
+            if rule_by_code(code).fix_takes_effect
+        }
+        if not taking_effect or any(self.unsafe.values()):
+            return set()
+        before, after = _codes(self.original), _codes(self._results)
+        fixed = Counter[str]()
+        for counts in self.counts.values():
+            fixed.update(counts)
+        is_more = any(
+            count > max(before[code] - fixed[code], 0)
+            for code, count in after.items()
+            if not code.startswith(_OF_THE_TOOL)
+        )
+        return taking_effect if is_more else set()
 
     def _to_the_end(self) -> Mapping[str, FileResult]:
         results = self.original
@@ -239,7 +296,7 @@ class _Fixing:
 
     def _is_applicable(self, finding: Finding) -> bool:
         fix = finding.fix
-        if fix is None or not fix.edits:
+        if fix is None or not fix.edits or (finding.path, finding.code) in self.held:
             return False
         paths = _edited_by(finding)
         if not self.fixable.issuperset(paths):
@@ -276,6 +333,10 @@ class _Fixing:
     def _wrong(self, path: str, reason: str, *, since: int = -1) -> _TakenBackError:
         """Blame the fixes of the last round, or of all since an earlier one."""
         return _TakenBackError(path, set().union(*self._history[path].rounds[since:]), reason)
+
+
+def _codes(results: Mapping[str, FileResult]) -> Counter[str]:
+    return Counter(finding.code for result in results.values() for finding in result.findings)
 
 
 class _History:

@@ -11,6 +11,7 @@ from placement_lint.jaxmodel.config_options import CONFIG_OPTIONS, CONFIG_PROPER
 from placement_lint.prefilter.conditions import GAP, AllOf, AnyOf, Identifier, Jax, Pattern, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.config_state.assignments import bound_targets
+from placement_lint.rules.config_state.taking_effect import may_raise
 from placement_lint.semantic.enclosing import failure_is_expected, is_caught
 from placement_lint.syntax.calls import Arguments, string_value
 
@@ -62,7 +63,8 @@ class ConfigAttributeAssignment(Rule):
     ```
 
     ## Fix safety
-    Safe: an assignment to one option becomes `jax.config.update` with the same value. No fix for
+    Safe: an assignment to one option becomes `jax.config.update` with the same value. Unsafe if
+    other findings come up, now that the option is set, or if JAX may raise then. No fix for
     augmented, multiple or unpacked targets, for `del`, or for names that are not options of JAX.
 
     ## What it does not flag
@@ -83,6 +85,7 @@ class ConfigAttributeAssignment(Rule):
     code, name = "JDP109", "config-attribute-assignment"
     advice = "Set the option with `jax.config.update(name, value)`"
     severity, fix = Severity.ERROR, Applicability.SAFE
+    fix_takes_effect = True
     follows_arrays = False
     needs = AllOf(
         Jax(),
@@ -183,7 +186,9 @@ def _plan(node: cst.CSTNode, target: cst.CSTNode, name: str, ctx: Context) -> Fi
         is_bare = isinstance(value, cst.Yield) and not value.lpar
         if is_bare:
             return None
-        return FixPlan(Applicability.SAFE, "Set the option", assign, imports=spelled.imports)
+        return FixPlan(
+            _level(name, option, value), "Set the option", assign, imports=spelled.imports
+        )
     if (
         isinstance(node, cst.Call)
         and ctx.called(node) == "builtins.setattr"
@@ -200,5 +205,11 @@ def _plan(node: cst.CSTNode, target: cst.CSTNode, name: str, ctx: Context) -> Fi
             new = f"{spelled}({editor.string(option, node)}, {text})"
             return [editor.replace(node, new)]
 
-        return FixPlan(Applicability.SAFE, "Set the option", call, imports=spelled.imports)
+        return FixPlan(_level(name, option, given), "Set the option", call, imports=spelled.imports)
     return None
+
+
+def _level(name: str, option: str, value: cst.BaseExpression) -> Applicability:
+    """Return how safe it is to set an option: what raises as it is gets no worse."""
+    is_worse = name not in CONFIG_PROPERTIES and may_raise(option, value)
+    return Applicability.UNSAFE if is_worse else Applicability.SAFE

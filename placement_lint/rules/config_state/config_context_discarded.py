@@ -14,6 +14,7 @@ from placement_lint.jaxmodel.config_states import (
 )
 from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule
+from placement_lint.rules.config_state.taking_effect import is_traced, level_of_option
 from placement_lint.semantic.config_contexts import context_of
 from placement_lint.semantic.enclosing import failure_is_expected
 
@@ -56,9 +57,15 @@ class ConfigContextDiscarded(Rule):
 
     ## Fix safety
     Safe: the call becomes `jax.config.update` of the corresponding option with the same value,
-    which is what the statement looks like. The fix of an `__enter__()` is unsafe, because on some
-    versions of JAX the line had an effect. No fix for starred arguments, or if `jax.config` cannot
-    be imported.
+    which is what the statement looks like.
+
+    Unsafe if other findings then come up, as for arrays that are made on the host and used
+    elsewhere; if JAX may raise then, as under a transfer guard; and in a generator or a coroutine,
+    during which other code runs. The fix of an `__enter__()` is unsafe, because on some versions of
+    JAX the line had an effect.
+
+    No fix for starred arguments, in a function that JAX traces, in a block of the same context, or
+    if `jax.config` cannot be imported.
 
     ## What it does not flag
     A context that is kept: assigned, returned, yielded, passed on (`stack.enter_context(…)`), used
@@ -83,6 +90,7 @@ class ConfigContextDiscarded(Rule):
         "`jax.config.update`"
     )
     severity, fix = Severity.ERROR, Applicability.SAFE
+    fix_takes_effect = True
     needs = AllOf(Jax(), Uses(*CONFIG_CONTEXTS))
 
     def visit_Expr(self, node: cst.Expr, ctx: Context) -> None:
@@ -146,6 +154,9 @@ def _plan(
     spelled = ctx.reach("jax.config.update", call)
     if spelled is None or not _has_plain_value(call, context):
         return None
+    if ctx.inside_with(call, context.name) or is_traced(call, ctx):
+        # A block goes before the option, which is in force behind it.
+        return None
 
     def build(editor: Editor) -> list[Edit] | None:
         option = editor.string(context.option, call)
@@ -168,7 +179,10 @@ def _plan(
             edits.append(editor.replace_offsets(outer_end, end, ""))
         return edits
 
-    level = Applicability.SAFE if statement.value is call else Applicability.UNSAFE
+    value = call.args[0].value if call.args else None
+    level = Applicability.UNSAFE
+    if statement.value is call:
+        level = level_of_option(context.option, value, call, ctx)
     what = f"Set the option {context.option} instead"
     return FixPlan(level, what, build, imports=spelled.imports)
 

@@ -23,6 +23,11 @@ from placement_lint.rules.config_state.assignments import (
     imported_contexts,
 )
 from placement_lint.rules.config_state.blocks import call_edits, with_block
+from placement_lint.rules.config_state.taking_effect import (
+    is_traced,
+    level_of_option,
+    may_raise,
+)
 from placement_lint.syntax.spelling import needed
 
 if TYPE_CHECKING:
@@ -77,9 +82,16 @@ class ConfigStateAssignment(Rule):
     Safe: if the reset follows in the same block, or is the last statement of the `finally` of a
     `try`, the two become a `with` block around the statements in between. Any other assignment
     becomes `jax.config.update` with the same value, and so do its resets. In a function, a variable
-    that only saves the old value for the reset is removed too. No fix for unpacking, `setattr`,
-    `del` and loop targets, for a reset without an assignment, if code reads the assigned value as a
-    variable, or if `jax.config` cannot be imported next to the file's other imports of JAX.
+    that only saves the old value for the reset is removed too.
+
+    Unsafe if other findings come up, now that the context is in effect: an array that is made on
+    the host and computed with elsewhere (JDP202), a function that is only defined in the block
+    (JDP106). Unsafe if JAX may raise then, as under a transfer guard, and for `jax.config.update`
+    in a generator or a coroutine, during which other code runs.
+
+    No fix for unpacking, `setattr`, `del` and loop targets, for a reset without an assignment, if
+    code reads the assigned value as a variable, or if `jax.config` cannot be imported next to the
+    file's other imports of JAX. No `jax.config.update` in a function that JAX traces.
 
     ## What it does not flag
     Replacements in tests: a mock, a function, a class or a lambda assigned in place of the context,
@@ -105,6 +117,7 @@ class ConfigStateAssignment(Rule):
         "`jax.config.update`"
     )
     severity, fix = Severity.ERROR, Applicability.SAFE
+    fix_takes_effect = True
     follows_arrays = False
     needs = AllOf(
         Jax(),
@@ -181,8 +194,9 @@ def _block_plan(assignment: Assignment, reset: Assignment, ctx: Context) -> FixP
         block = with_block(assignment, reset, editor)
         return None if block is None else [*block, *updates.edits(editor)]
 
+    raises = may_raise(assignment.context.option, assignment.value)
     return FixPlan(
-        Applicability.SAFE,
+        Applicability.UNSAFE if raises else Applicability.SAFE,
         f"Wrap the statements in between in `with {assignment.context.name}(…)`",
         build,
         imports=updates.imports,
@@ -194,8 +208,13 @@ def _update_plan(changed: Sequence[Assignment], ctx: Context) -> FixPlan | None:
     updates = _updates(changed, ctx)
     if updates is None or not changed:
         return None
+    levels = {
+        level_of_option(each.context.option, each.value, each.target, ctx)
+        for each in changed
+        if each.role is AssignmentRole.SET
+    }
     return FixPlan(
-        Applicability.SAFE,
+        Applicability.UNSAFE if Applicability.UNSAFE in levels else Applicability.SAFE,
         f"Set the option {changed[0].context.option} instead",
         updates.edits,
         imports=updates.imports,
@@ -231,6 +250,8 @@ def _updates(changed: Sequence[Assignment], ctx: Context) -> _Updates | None:
         spelling = ctx.reach("jax.config.update", each.target)
         in_block = ctx.inside_with(each.target, each.context.name)
         if each.statement is None or spelling is None or in_block or not _can_be_update(each, ctx):
+            return None
+        if is_traced(each.target, ctx):
             return None
         calls.append((each.statement, each.context.option, spelling))
     return None if reads is None else _Updates(tuple(calls), tuple(reads))

@@ -92,8 +92,8 @@ class InvalidDeviceArgument(Rule):
     Safe: a list of devices is replaced by its first device, a string by the device that it names
     (`"cuda:1"` becomes `jax.devices("cuda")[1]`), and a sharding by its device;
     `jax.local_devices("cpu")` gets the keyword `backend=`. Unsafe for a number, which is read as an
-    index into `jax.devices()`. No fix for `jax.devices("gpu:0")`, for a string that names no
-    backend, or for a string in a variable.
+    index into `jax.devices()`, and if other findings come up, now that the call works. No fix for
+    `jax.devices("gpu:0")`, for a string that names no backend, or for a string in a variable.
 
     ## What it does not flag
     `jax.default_device("cpu")`, `"gpu"` and `"tpu"`, which work from JAX 0.4.36 on, unless
@@ -118,6 +118,7 @@ class InvalidDeviceArgument(Rule):
     code, name = "JDP108", "invalid-device-argument"
     advice = 'Pass one device, such as `jax.devices("cpu")[0]`'
     severity, fix = Severity.ERROR, Applicability.SAFE
+    fix_takes_effect = True
     follows_callers = True
     needs = AllOf(
         Jax(),
