@@ -72,3 +72,8 @@ def _concrete(base: type[Rule]) -> list[type[Rule]]:
 def rule_by_code(code: str) -> type[Rule]:
     """Return the rule with a code. Raises KeyError for an unknown one."""
     return {rule.code: rule for rule in all_rules()}[code]
+
+
+def taking_effect() -> frozenset[str]:
+    """Return the codes of the imported rules by whose fixes something takes effect."""
+    return frozenset(rule.code for rule in _concrete(Rule) if rule.fix_takes_effect)

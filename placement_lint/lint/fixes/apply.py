@@ -228,15 +228,15 @@ class _Fixing:
         """Return the files and rules of the fixes by which something took effect, if more is found
         then in any of the files; who applies unsafe fixes accepts that.
         """
-        from placement_lint.rules.registry import rule_by_code
+        if any(self.unsafe.values()):
+            return set()
+        from placement_lint.rules.registry import taking_effect
 
-        taking_effect = {
-            (path, code)
-            for path, counts in self.counts.items()
-            for code in counts
-            if rule_by_code(code).fix_takes_effect
+        codes = taking_effect()
+        applied = {
+            (path, code) for path, counts in self.counts.items() for code in counts if code in codes
         }
-        if not taking_effect or any(self.unsafe.values()):
+        if not applied:
             return set()
         before, after = _codes(self.original), _codes(self._results)
         fixed = Counter[str]()
@@ -247,7 +247,7 @@ class _Fixing:
             for code, count in after.items()
             if not code.startswith(_OF_THE_TOOL)
         )
-        return taking_effect if is_more else set()
+        return applied if is_more else set()
 
     def _to_the_end(self) -> Mapping[str, FileResult]:
         results = self.original
