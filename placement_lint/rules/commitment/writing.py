@@ -12,7 +12,6 @@ from placement_lint.placement.domain.consequences import Consequence
 from placement_lint.placement.domain.devices import is_host
 from placement_lint.semantic.enclosing import may_be_bound
 from placement_lint.syntax.calls import is_none, string_value
-from placement_lint.syntax.names import ScopeKind
 from placement_lint.syntax.spelling import Spelling, needed
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def _may_be_read(operand: cst.Name, call: cst.Call, ctx: Context) -> bool:
     loop that does not bind it, another function, or another file.
     """
     scope = ctx.names.scope(call)
-    if scope.kind is not ScopeKind.FUNCTION:
+    if not isinstance(scope.node, cst.FunctionDef):
         return True
     first = ctx.tree.index(call)
     loops = [

@@ -24,7 +24,6 @@ from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.module_summary import Kind
 from placement_lint.syntax.calls import string_value
 from placement_lint.syntax.environ import settings
-from placement_lint.syntax.names import BindingKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -207,6 +206,8 @@ def _reads_what_follows(
     ctx: Context,
 ) -> bool:
     """Return whether a statement reads a variable that is bound where it would not be bound yet."""
+    from placement_lint.syntax.names import BindingKind
+
     begin = ctx.tree.index(above)
     bound = [
         ctx.module.import_statement(each.node) if each.kind is BindingKind.IMPORT else each.node
