@@ -58,7 +58,7 @@ def is_asserted_to_fail(node: cst.CSTNode, ctx: FileView) -> bool:
 
     Also in a function that is defined there: it is there to be called.
     """
-    helpers = Helpers(ctx, "", lambda inner: is_asserted_to_fail(inner, ctx), swallowing=False)
+    helpers = Helpers(ctx, "", is_asserted_to_fail, swallowing=False)
     around: cst.CSTNode | None = node
     while around is not None:
         if any(expects_failure(item.item, ctx.names) for item in ctx.with_items(around)):
@@ -315,9 +315,9 @@ def _is_handled(
     if any(_suppresses(item.item, ctx, exceptions) for item in ctx.with_items(node)):
         return True
 
-    def is_swallowed(inner: cst.CSTNode) -> bool:
+    def is_swallowed(inner: cst.CSTNode, there: FileView) -> bool:
         # A helper that logs an exception and raises it again tolerates nothing.
-        return _is_handled(inner, ctx, exceptions, may_raise_again=False)
+        return _is_handled(inner, there, exceptions, may_raise_again=False)
 
     return Helpers(ctx, exceptions, is_swallowed, swallowing=True).are_around(node)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.semantic.beside import definition_beside
 from placement_lint.syntax.calls import is_none
 from placement_lint.syntax.definitions import function_of
 from placement_lint.syntax.dotted import said
@@ -31,14 +32,14 @@ class Helpers:
         self,
         ctx: FileView,
         way: Hashable,
-        handles: Callable[[cst.CSTNode], bool],
+        handles: Callable[[cst.CSTNode, FileView], bool],
         *,
         swallowing: bool,
     ) -> None:
         """Take how failures are handled, which `way` names.
 
-        `handles` returns whether that of a node is, where it stands. `swallowing`: so is that in
-        a context whose `__exit__` may return True.
+        `handles` returns whether that of a node is, where it stands in a file. `swallowing`: so is
+        that in a context whose `__exit__` may return True.
         """
         self._ctx = ctx
         self._way = way
@@ -59,10 +60,10 @@ class Helpers:
     def _is_entered(self, context: cst.BaseExpression) -> bool:
         """Return whether a context of the program handles what its block raises."""
         made = self._made(context)
-        defined = None if made is None else self._defined(made.func)
+        defined, there = (None, self) if made is None else self._defined(made.func)
         if isinstance(defined, cst.ClassDef):
-            return self._swallowing and self._once(defined, self._may_swallow)
-        return isinstance(defined, cst.FunctionDef) and self._once(defined, self._yields_handled)
+            return self._swallowing and there._once(defined, there._may_swallow)
+        return isinstance(defined, cst.FunctionDef) and there._once(defined, there._yields_handled)
 
     def _made(self, context: cst.BaseExpression) -> cst.Call | None:
         if isinstance(context, cst.Name):
@@ -71,12 +72,22 @@ class Helpers:
             return held if isinstance(held, cst.Call) else None
         return context if isinstance(context, cst.Call) else None
 
-    def _defined(self, named: cst.BaseExpression) -> cst.CSTNode | None:
+    def _defined(self, named: cst.BaseExpression) -> tuple[cst.CSTNode | None, Helpers]:
+        """Return what defines a helper, of any file of the program, and the helpers there."""
         names = self._ctx.names
         function = function_of(named, names)
-        if function is not None:
-            return function
-        return names.sole_definition(named) if isinstance(named, cst.Name) else None
+        own = names.sole_definition(named) if isinstance(named, cst.Name) else None
+        name = self._ctx.name(named)
+        if function is not None or name is None:
+            return function or own, self
+        found = definition_beside(self._ctx.module, name)
+        if found is None:
+            return own, self
+        # A view of a file loads this module.
+        from placement_lint.semantic.file_view import FileView
+
+        view = FileView(found[1])
+        return found[0], Helpers(view, self._way, self._handles, swallowing=self._swallowing)
 
     def _yields_handled(self, function: cst.FunctionDef) -> bool:
         yields = [
@@ -84,7 +95,7 @@ class Helpers:
             for each in self._ctx.tree.every(cst.Yield, below=function)
             if self._ctx.function(each) is function
         ]
-        return bool(yields) and all(map(self._handles, yields))
+        return bool(yields) and all(self._handles(each, self._ctx) for each in yields)
 
     def _may_swallow(self, cls: cst.ClassDef) -> bool:
         return any(
@@ -104,8 +115,8 @@ class Helpers:
     def _calls(self, helper: cst.BaseExpression) -> bool:
         """Return whether a function of the program handles the failures of what it is given."""
         named = helper.func if isinstance(helper, cst.Call) else helper
-        defined = self._defined(named)
-        return isinstance(defined, cst.FunctionDef) and self._once(defined, self._calls_handled)
+        defined, there = self._defined(named)
+        return isinstance(defined, cst.FunctionDef) and there._once(defined, there._calls_handled)
 
     def _calls_handled(self, function: cst.FunctionDef) -> bool:
         """Return whether all calls of parameters in a function, of which there is one, are so."""
@@ -118,7 +129,7 @@ class Helpers:
             ):
                 # `pytest.raises(ValueError, function)`
                 return True
-        return bool(calls) and all(map(self._handles, calls))
+        return bool(calls) and all(self._handles(each, self._ctx) for each in calls)
 
     def _is_parameter(self, node: cst.BaseExpression) -> bool:
         binding = self._ctx.names.sole_binding(node) if isinstance(node, cst.Name) else None

@@ -210,14 +210,26 @@ def _sole_choice(
 
 def _is_in_the_other_case(node: cst.CSTNode, origins: list[ArrayOrigin], ctx: Context) -> bool:
     """Return whether an array is used only where the choice by which it was made is the default
-    device: behind the same condition.
+    device: behind the same condition, or behind a second one that puts something else there.
     """
+    # Only what has something to report needs it.
+    from placement_lint.rules.commitment.same_conditions import case_of, cases_around, is_excluded
+
     choice = _sole_choice(origins, ctx)
-    test = "" if choice is None else dotted(choice[0].test)
-    if choice is None or not test:
-        return False
-    is_default = choice[1]
-    return conditions_say(
+    if choice is None:
+        made = [ctx.node_at(origin.created) for origin in origins]
+        return bool(made) and all(
+            each is not None
+            and each[1].module is ctx.module
+            and is_excluded(node, each[0], cases_around(each[0], ctx), ctx)
+            for each in made
+        )
+    chosen, is_default, there = choice
+    test = dotted(chosen.test)
+    is_known = there.module is ctx.module
+    if is_known and is_excluded(node, chosen, [case_of(chosen.test, is_true=not is_default)], ctx):
+        return True
+    return bool(test) and conditions_say(
         node, ctx, lambda asked, wanted: wanted is is_default and dotted(asked) == test
     )
 

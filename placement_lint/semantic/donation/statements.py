@@ -21,6 +21,8 @@ from placement_lint.semantic.donation.expressions import DATA, item_key
 from placement_lint.semantic.donation.loops import DonationLoops, truth
 from placement_lint.semantic.donation.meetings import joined
 from placement_lint.semantic.donation.readings import text_of
+from placement_lint.semantic.enclosing import catches
+from placement_lint.semantic.file_view import FileView
 from placement_lint.syntax.definitions import PROPERTIES, class_named, class_of_receiver
 from placement_lint.syntax.dotted import dotted, said
 
@@ -44,6 +46,9 @@ _KEEPING = frozenset({"builtins.dict", "builtins.list", "builtins.tuple", "flax.
 _ERRORS_OF_JAX = frozenset({
     "JaxRuntimeError", "RuntimeError", "ValueError", "XlaRuntimeError",
 })  # fmt: skip
+
+
+_DELETED = frozenset({"builtins.RuntimeError", "builtins.ValueError"})
 
 
 class DonationStatements(DonationLoops):
@@ -325,7 +330,7 @@ class DonationStatements(DonationLoops):
 
     def try_(self, node: cst.Try | cst.TryStar) -> bool:
         names = [name for handler in node.handlers for name in _caught(handler)]
-        expects = bool(_ERRORS_OF_JAX & set(names))
+        expects = bool(_ERRORS_OF_JAX & set(names)) or self._may_expect(node)
         cautious = bool({"Exception", "BaseException", ""} & set(names))
         snapshots = [self.state.copy()]
         self._snapshots.append(snapshots)
@@ -354,6 +359,14 @@ class DonationStatements(DonationLoops):
                 self.state = (raised or self.state).copy()
             return self.block(node.finalbody.body) and going_on
         return going_on
+
+    def _may_expect(self, node: cst.Try | cst.TryStar) -> bool:
+        """Return whether a name says what is caught that may stand for what JAX raises."""
+        kinds = [each.type for each in node.handlers if isinstance(each.type, cst.Name)]
+        if not kinds:
+            return False
+        view = FileView(self.facts)
+        return any(catches(each, view, _DELETED) for each in node.handlers if each.type in kinds)
 
     def match(self, node: cst.Match) -> bool:
         self.evaluate(node.subject)

@@ -1,0 +1,100 @@
+"""Conditions that are asked twice: where an array is made, and again before it is used.
+
+What is made on the host `if on_host:` is none where it is used behind `if not on_host:`, nor where
+its name is bound to something else by a second `if on_host:`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import libcst as cst
+
+from placement_lint.semantic.enclosing import ancestors_in_function, conditions
+from placement_lint.syntax.definitions import assigned_by
+from placement_lint.syntax.dotted import dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from placement_lint.rules.context import Context
+
+
+class Case(NamedTuple):
+    """One case of a condition of a function."""
+
+    test: cst.BaseExpression
+    is_true: bool
+
+
+def cases_around(made: cst.CSTNode, ctx: Context) -> list[Case]:
+    """Return the cases in which something is made, as the conditions around and before it say."""
+    return [case_of(test, is_true=wanted) for test, wanted in conditions(made, ctx)]
+
+
+def is_excluded(node: cst.CSTNode, made: cst.CSTNode, cases: list[Case], ctx: Context) -> bool:
+    """Return whether what is made in some cases is not what a name is where it is read.
+
+    `made`: what decides where it is made, in the same function.
+    """
+    known = [each for each in cases if _stays(each.test, ctx)]
+    if not known or ctx.function(made) is not ctx.function(node):
+        return False
+    here = cases_around(node, ctx)
+    return any(_contradicts(each, case) for each in here for case in known) or any(
+        each == case.is_true and _binds(branch, dotted(node), ctx)
+        for case in known
+        for each, branch in _branches(node, made, case, ctx)
+    )
+
+
+def case_of(test: cst.BaseExpression, *, is_true: bool) -> Case:
+    """Return the case in which a test is true, or false; of `not x`, by `x`."""
+    while isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        test, is_true = test.expression, not is_true
+    return Case(test, is_true)
+
+
+def _contradicts(one: Case, other: Case) -> bool:
+    return one.is_true is not other.is_true and one.test.deep_equals(other.test)
+
+
+def _stays(test: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether a condition gives the same whenever it is asked: it calls nothing, and its
+    names are bound once.
+    """
+    parts = [test, *ctx.tree.descendants(test)]
+    names = [each for each in parts if isinstance(each, cst.Name) and ctx.tree.contains(each)]
+    is_pure = not any(isinstance(each, cst.Await | cst.Call | cst.NamedExpr) for each in parts)
+    return is_pure and all(len(ctx.names.bindings(each)) <= 1 for each in names)
+
+
+def _branches(
+    node: cst.CSTNode, made: cst.CSTNode, case: Case, ctx: Context
+) -> Iterator[tuple[bool, cst.BaseSuite]]:
+    """Yield the branches of each `if` between two nodes that asks the same, above the second one,
+    and in which case each is executed.
+    """
+    first = ctx.tree.index(made)
+    for child, around in ancestors_in_function(node, ctx):
+        for statement in around.body if isinstance(around, cst.IndentedBlock) else ():
+            if statement is child:
+                break
+            if not isinstance(statement, cst.If) or ctx.tree.index(statement) < first:
+                continue
+            asked = case_of(statement.test, is_true=True)
+            if not asked.test.deep_equals(case.test):
+                continue
+            yield asked.is_true, statement.body
+            if isinstance(statement.orelse, cst.Else):
+                yield not asked.is_true, statement.orelse.body
+
+
+def _binds(branch: cst.BaseSuite, name: str, ctx: Context) -> bool:
+    """Return whether a branch surely binds a name, or sets an attribute: by a line of its own."""
+    lines = [each for each in branch.body if isinstance(each, cst.SimpleStatementLine)]
+    return bool(name) and any(
+        dotted(each) == name and assigned_by(each, ctx.tree) is not None
+        for line in lines
+        for each in ctx.tree.every(cst.Attribute, cst.Name, below=line)
+    )
