@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.syntax.definitions import class_of_receiver, method_of_class
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from placement_lint.semantic.file_view import FileView
     from placement_lint.semantic.model import ModuleFacts
 
@@ -16,14 +20,46 @@ def names_tested(around: cst.CSTNode, ctx: FileView, *, each_time: bool = False)
 
     `each_time`: without those that a loop tests only in some iterations, for which it waits then.
     """
-    return {
-        part.value
+    return {each.value for each in names_in_tests(around, ctx, each_time=each_time)}
+
+
+def names_in_tests(
+    around: cst.CSTNode, ctx: FileView, *, each_time: bool = False
+) -> list[cst.Name]:
+    """Return the names in the tests of a loop or a function, as `names_tested`."""
+    return [
+        part
         for each in (around, *ctx.tree.descendants(around))
         if isinstance(each, cst.If | cst.IfExp | cst.While | cst.Assert)
         and not (each_time and is_done_sometimes(each, around, ctx))
         for part in (each.test, *ctx.tree.descendants(each.test))
         if isinstance(part, cst.Name) and not _asks_for_structure(part, ctx)
-    }
+    ]
+
+
+def is_attribute_tested(target: cst.Attribute, tested: Iterable[cst.Name], ctx: FileView) -> bool:
+    """Return whether some names that are tested may look at an attribute of an object: at it, at
+    the whole object, or at what a method or a property of it says.
+    """
+    while isinstance(target.value, cst.Attribute):
+        target = target.value
+    root, path = target.value, target.attr.value
+    if not isinstance(root, cst.Name):
+        return True
+    cls = class_of_receiver(root, ctx.names)
+    for name in tested:
+        read = ctx.parent(name)
+        if isinstance(read, cst.Attribute) and read.attr is name:
+            continue
+        if name.value != root.value:
+            continue
+        if not isinstance(read, cst.Attribute) or read.attr.value == path:
+            return True
+        call = ctx.parent(read)
+        is_called = isinstance(call, cst.Call) and call.func is read
+        if is_called or (cls and method_of_class(cls, read.attr.value, ctx.names)):
+            return True
+    return False
 
 
 def _varying_names(around: cst.CSTNode, ctx: FileView) -> set[str]:

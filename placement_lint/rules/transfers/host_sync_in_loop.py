@@ -40,7 +40,7 @@ from placement_lint.semantic.object_classes import called_method, method_by_type
 from placement_lint.semantic.passed_on import is_used_up
 from placement_lint.semantic.program_queries import ONLY_READS
 from placement_lint.semantic.returned import only_return
-from placement_lint.semantic.tested_names import names_tested
+from placement_lint.semantic.tested_names import is_attribute_tested, names_in_tests, names_tested
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.definitions import class_of_receiver, function_of
 
@@ -181,7 +181,7 @@ def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
         for _ in itertools.chain(_read(each, ctx), _passed_elsewhere(each, ctx))
     ):
         return
-    tested = _with_origins(names_tested(loop, ctx, each_time=True), inside, ctx)
+    tested = _with_origins(names_in_tests(loop, ctx, each_time=True), inside, ctx)
     either_way = _called_either_way(loop, ctx)
     steps = {
         id(each)
@@ -189,7 +189,7 @@ def _check_loop(loop: Loop, body: cst.CSTNode, ctx: Context) -> None:
         if isinstance(each, cst.Call)
         and loop_around(each, ctx) is loop
         and _runs_on_device(each, ctx)
-        and tested.isdisjoint(_bound_names(each, ctx))
+        and not _is_tested(each, tested, ctx)
     }
     if not steps or is_in_test(loop, ctx) or _reads_clock(inside, loop, ctx):
         return
@@ -230,7 +230,9 @@ def _is_on_host(call: cst.CSTNode, ctx: Context) -> bool:
     return bool(found) and all(is_host(each.device) for each in found)
 
 
-def _with_origins(tested: set[str], inside: tuple[cst.CSTNode, ...], ctx: Context) -> set[str]:
+def _with_origins(
+    tested: list[cst.Name], inside: tuple[cst.CSTNode, ...], ctx: Context
+) -> list[cst.Name]:
     """Return names that a loop tests, with those of which it computes them."""
     computed = [
         (each.targets[0].target.value, each.value)
@@ -240,12 +242,14 @@ def _with_origins(tested: set[str], inside: tuple[cst.CSTNode, ...], ctx: Contex
         and isinstance(each.targets[0].target, cst.Name)
         and is_looked_into(each.value)
     ]
-    found = set(tested)
+    found, names = [*tested], {each.value for each in tested}
     # What is computed of something is mostly computed after it.
     for name, value in reversed(computed):
-        if name in found:
+        if name in names:
             below = (value, *ctx.tree.descendants(value))
-            found |= {part.value for part in below if isinstance(part, cst.Name)}
+            parts = [part for part in below if isinstance(part, cst.Name)]
+            found += parts
+            names.update(part.value for part in parts)
     return found
 
 
@@ -470,16 +474,25 @@ def _is_read_as(passed_as: int | str | None, node: Reading, ctx: Context) -> boo
     return any(known) if is_drawn(node.func, ctx) else bool(known) and all(known)
 
 
-def _bound_names(call: cst.Call, ctx: Context) -> set[str]:
+def _is_tested(call: cst.Call, tested: list[cst.Name], ctx: Context) -> bool:
+    """Return whether something that a call is assigned to is among the names that are tested."""
     statement = ctx.parent(call)
     if not isinstance(statement, cst.Assign):
-        return set()
-    return {
-        part.value
-        for target in statement.targets
-        for part in (target.target, *ctx.tree.descendants(target.target))
-        if isinstance(part, cst.Name)
-    }
+        return False
+    names = {each.value for each in tested}
+    pending: list[cst.BaseExpression] = [each.target for each in statement.targets]
+    while pending:
+        target = pending.pop()
+        if isinstance(target, cst.Tuple | cst.List):
+            pending += [each.value for each in target.elements]
+        elif isinstance(target, cst.Attribute):
+            if is_attribute_tested(target, tested, ctx):
+                return True
+        else:
+            parts = (target, *ctx.tree.descendants(target))
+            if any(isinstance(each, cst.Name) and each.value in names for each in parts):
+                return True
+    return False
 
 
 def _is_kept_by_callee(node: cst.CSTNode, loop: Loop, ctx: Context) -> bool:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.known_packages import LIBRARY_PREFIXES
 from placement_lint.jaxmodel.numpy_calls import NEW_ARRAYS
 from placement_lint.jaxmodel.shapes import BROADCASTING, SIZE_KEEPING
 from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES
 from placement_lint.placement.domain import contents, values
 from placement_lint.rules.transfers.array_sizes import is_numpy_sampler, sampled_size
+from placement_lint.rules.transfers.program_returns import returned_by
 from placement_lint.semantic.followed import followed, value_for
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import Arguments, string_value
@@ -41,6 +43,18 @@ _OF_NUMPY = frozenset(
     )
 )  # fmt: skip
 """Each gives an array of NumPy for one of NumPy, whatever else it is given."""
+_OF_ITS_OWN = frozenset(
+    f"numpy.{name}"
+    for name in (
+        *BROADCASTING,
+        *(
+            "abs absolute clip cos cosh cumprod cumsum degrees diff exp exp2 expm1 log log10 log1p "
+            "log2 negative pad radians reciprocal rint roll round sign sin sinh sqrt square tan "
+            "tanh tril triu"
+        ).split(),
+    )
+)  # fmt: skip
+"""Each of these gives one that shares its memory with nothing, unless it is passed `out`."""
 _READING_METHODS = frozenset({
     "argmax", "argmin", "astype", "copy", "flatten", "max", "mean", "min", "std", "sum", "tobytes",
     "tolist", "var",
@@ -51,7 +65,7 @@ _WRITING_FUNCTIONS = frozenset(
     "moveaxis place put putmask ravel reshape rollaxis shuffle split squeeze swapaxes transpose "
     "array_split atleast_1d atleast_2d put_along_axis nditer flip fliplr flipud rot90".split()
 )
-_MAX_DEPTH = 6
+_MAX_DEPTH = 8
 _MOST_BINDINGS = 16
 """Assignments to one name that are looked at."""
 
@@ -181,14 +195,18 @@ def _call_makes(node: cst.Call, ctx: Context, own: bool, depth: int) -> bool:
             return not name.startswith("numpy.random.") or bool(arguments.values)
         if name == "numpy.load":
             return (string_value(arguments.get(0, "file")) or "").endswith(".npy")
-        if name in _OF_NUMPY:
+        if name in _OF_NUMPY or name in _OF_ITS_OWN:
             # With a mask alone, np.where gives indices, one array for each axis.
             is_tuple = name == "numpy.where" and len(node.args) == 1
-            return not (own or is_tuple) and any(
+            may_share = own and (name not in _OF_ITS_OWN or arguments.may_pass(None, "out"))
+            return not (may_share or is_tuple) and any(
                 makes_numpy_array(each, ctx, depth=depth - 1) for each in arguments.positional
             )
-        return name in _SHARING and not own
-    if not isinstance(node.func, cst.Attribute):
+        if name in _SHARING:
+            return not own
+    if not own and _is_given(node, name, ctx, depth):
+        return True
+    if name is not None or not isinstance(node.func, cst.Attribute):
         return False
     method, receiver = node.func.attr.value, node.func.value
     if method in _COPYING_METHODS and not arguments.is_open:
@@ -196,6 +214,16 @@ def _call_makes(node: cst.Call, ctx: Context, own: bool, depth: int) -> bool:
         return (is_copy or not own) and makes_numpy_array(receiver, ctx, depth=depth - 1)
     # A view of an array that has no other name is as good as its own.
     return method in _VIEWING_METHODS and makes_numpy_array(receiver, ctx, own=own, depth=depth - 1)
+
+
+def _is_given(node: cst.Call, name: str | None, ctx: Context, depth: int) -> bool:
+    """Return whether a function of the program that a call runs returns arrays of NumPy only."""
+    if name is not None and name.startswith(LIBRARY_PREFIXES):
+        return False
+    returned = returned_by(node, ctx)
+    return bool(returned) and all(
+        makes_numpy_array(value, there, depth=depth - 1) for value, there in returned
+    )
 
 
 def only_reads(use: cst.CSTNode, ctx: Context) -> bool:

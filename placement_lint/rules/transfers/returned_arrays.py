@@ -12,14 +12,13 @@ from placement_lint.rules.transfers.numpy_values import (
     makes_numpy_array,
     only_reads,
 )
-from placement_lint.semantic.beside import definition_beside
+from placement_lint.rules.transfers.program_returns import STATIC, returned_by
 from placement_lint.syntax.calls import Arguments
-from placement_lint.syntax.definitions import assigned_by, function_of, is_generator, returns_of
+from placement_lint.syntax.definitions import assigned_by
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
 
-_STATIC = frozenset({"builtins.staticmethod"})
 _COPYING = frozenset({"astype", "copy", "flatten"})
 
 
@@ -27,36 +26,8 @@ def returns_numpy_array(call: cst.BaseExpression, ctx: Context) -> bool:
     """Return whether a call of a function of the program gives an array of NumPy of its own: none
     that a cache keeps, and none that is known to be small.
     """
-    if not isinstance(call, cst.Call):
-        return False
-    found = _function_called(call, ctx)
-    if found is None:
-        return False
-    function, there = found
-    if isinstance(function, cst.Lambda):
-        return _is_own_array(function.body, there)
-    is_plain = function.asynchronous is None and not is_generator(function, there.names)
-    decorators = (there.name(each.decorator) for each in function.decorators)
-    if not is_plain or any(each not in _STATIC for each in decorators):
-        return False
-    returned = returns_of(function, there.names)
-    return bool(returned) and all(
-        each.value is not None and _is_own_array(each.value, there) for each in returned
-    )
-
-
-def _function_called(
-    call: cst.Call, ctx: Context
-) -> tuple[cst.FunctionDef | cst.Lambda, Context] | None:
-    function = function_of(call.func, ctx.names)
-    if function is not None:
-        return function, ctx
-    name = ctx.name(call.func)
-    found = None if name is None else definition_beside(ctx.module, name)
-    there = None if found is None else ctx.beside(found[1].path)
-    if found is None or there is None or not isinstance(found[0], cst.FunctionDef):
-        return None
-    return found[0], there
+    returned = returned_by(call, ctx, STATIC) if isinstance(call, cst.Call) else []
+    return bool(returned) and all(_is_own_array(value, there) for value, there in returned)
 
 
 def _is_own_array(node: cst.BaseExpression, ctx: Context) -> bool:
