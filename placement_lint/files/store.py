@@ -122,8 +122,8 @@ class FileStore:
             return None
 
     def text(self, path: str) -> str:
-        """Return the text of a module; the empty one if it cannot be read, and for a notebook."""
-        source = None if path.endswith(".ipynb") else self.source_if_readable(path)
+        """Return the text of a module or a notebook; the empty one if it cannot be read."""
+        source = self.source_if_readable(path)
         return "" if source is None else source.text
 
     def digest(self, path: str) -> str:

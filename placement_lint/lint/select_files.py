@@ -209,8 +209,7 @@ class Selection:
         if not may_say_something(words) and _words_are_known(request.options):
             self._sort_plain(path, words, request)
             return
-        in_python = not is_notebook(path)
-        places = in_python and request.options.asks_for_placements
+        places = request.options.asks_for_placements
         placing = Placing(path, words if places else b"", self.store)
         asks = request.options.reveal and _REVEAL in words
         text = FileText(words, jax=JAX in words, path=path)
@@ -226,10 +225,10 @@ class Selection:
             meshes=meshes,
             makers=makers,
             says_where=places and says_where(text),
-            chooses=in_python and may_pin(path, words),
+            chooses=may_pin(path, words),
             passes=passes,
-            donates=in_python and DONATION in words and JAX in words,
-            gives=in_python and any(word in words for word in GIVING),
+            donates=DONATION in words and JAX in words,
+            gives=any(word in words for word in GIVING),
             asks_where=places and request.options.asks_where(text),
             is_to_be_parsed=JAX in words,
         )

@@ -6,6 +6,7 @@ import functools
 import os
 from typing import TYPE_CHECKING
 
+from placement_lint.files.notebook import is_notebook
 from placement_lint.files.test_paths import is_init
 from placement_lint.project.roots import ROOTS
 
@@ -47,6 +48,11 @@ class ModulePlaces:
                 entry = (not is_package, suffix == ".pyi", path)
                 best[place] = min(entry, best.get(place, entry))
         return {place: path for place, (_, _, path) in best.items()}
+
+    @functools.cached_property
+    def notebooks(self) -> list[str]:
+        """The files of the run that import others, and that nothing imports."""
+        return [path for path in self._paths if self._mentioning and is_notebook(path)]
 
     @functools.cached_property
     def children(self) -> dict[str, set[str]]:

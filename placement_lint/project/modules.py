@@ -417,7 +417,7 @@ class Modules:
         binds `pkg`, and what `pkg.data.x` reads is the other file's.
         """
         found: list[tuple[str, str, str]] = []
-        for path in self.places.by_place.values():
+        for path in (*self.places.by_place.values(), *self.places.notebooks):
             with self.isolating(path):
                 # Most import nothing of the run: a block for each takes longer than to see that.
                 if self._may_import(path):
