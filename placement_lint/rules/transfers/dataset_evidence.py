@@ -77,7 +77,7 @@ _PLACES = frozenset({"idx", "idxs", "inds", "index", "indexes", "indices", "ix",
 _APPENDING = frozenset({"append", "extend"})
 _COLLECTING = frozenset({"builtins.dict", "builtins.list", "builtins.tuple"})
 _VAGUE = frozenset({"data"})
-"""What folders are called in which anything may be."""
+"""What folders and open files are called in which anything may be."""
 _MOST_HOPS = 4
 """Names and slices between an index and the permutation that it is of."""
 _WEIGHT_CONSUMERS = frozenset({
@@ -223,7 +223,7 @@ def argument_words(node: cst.CSTNode, ctx: Context) -> set[str]:
         elif isinstance(part, cst.FormattedStringText) or (
             isinstance(part, cst.Name) and ctx.name(part) is None
         ):
-            found |= words(part.value)
+            found |= words(part.value) - (_VAGUE if is_asked_by_name(part, ctx) else set())
             if isinstance(part, cst.Name):
                 found |= _default_words(part, ctx)
         elif isinstance(part, cst.Attribute) and ctx.name(part) is None:
@@ -317,6 +317,17 @@ def _default_words(name: cst.Name, ctx: Context) -> set[str]:
         return words(string_value(parameter.default) or "")
     split = _words_of_key if _is_key(name, ctx) else words
     return set[str]().union(*map(split, texts_of(name, ctx.names)))
+
+
+def is_asked_by_name(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether an expression holds arrays by their names, which say what these are."""
+    around = ctx.parent(node)
+    if not isinstance(around, cst.Subscript) or around.value is not node:
+        return False
+    part = around.slice[0].slice
+    return isinstance(part, cst.Index) and (
+        isinstance(part.value, cst.FormattedString) or string_value(part.value) is not None
+    )
 
 
 def _is_key(node: cst.CSTNode, ctx: Context) -> bool:

@@ -19,13 +19,14 @@ from placement_lint.rules.commitment.writing import effects, imports_of, put_bac
 from placement_lint.rules.transfers.dataset_evidence import (
     argument_words,
     gives_one_of_many,
+    is_asked_by_name,
     is_dataset,
     is_yielded_in_loop,
     source_words,
 )
 from placement_lint.rules.transfers.putting_later import is_put_later
 from placement_lint.semantic.enclosing import is_in_test
-from placement_lint.syntax.calls import Arguments, string_value, text_at_end
+from placement_lint.syntax.calls import Arguments, text_at_end
 from placement_lint.syntax.definitions import parameter_named
 from placement_lint.syntax.dotted import said
 from placement_lint.syntax.spelling import needed
@@ -234,12 +235,7 @@ def _asks_by_name(use: cst.CSTNode, ctx: Context) -> bool:
     around = ctx.parent(use)
     if isinstance(around, cst.Attribute) and around.value is use:
         return around.attr.value in _OF_ARCHIVES
-    if not isinstance(around, cst.Subscript) or around.value is not use:
-        return False
-    first = around.slice[0].slice
-    if not isinstance(first, cst.Index):
-        return False
-    return isinstance(first.value, cst.FormattedString) or string_value(first.value) is not None
+    return is_asked_by_name(use, ctx)
 
 
 def _conversion(
