@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from placement_lint.semantic.program_queries import EffectOrigin
     from placement_lint.syntax.tree import Tree
 
+_CATCHING = (cst.Try, cst.TryStar, cst.With)
+"""What may catch the exception of a call in it."""
 _CALL_DEPTH = 8
 
 
@@ -348,7 +350,10 @@ class Timeline:
             function = self._local.function(node.func)
             if function is not None and self._depth < _CALL_DEPTH:
                 self._depth += 1
-                yield from [as_done_by(node, step) for step in self._steps_in(function)]
+                around = self.tree.ancestors(node)
+                may_catch = any(isinstance(each, _CATCHING) for each in around)
+                steps = self._steps_in(function, raises=may_catch)
+                yield from [as_done_by(node, step) for step in steps]
                 self._depth -= 1
                 return
             if name is None and isinstance(node.func, cst.Attribute):
@@ -372,17 +377,24 @@ class Timeline:
                 last = event if event.kind is Kind.STARTS else None
         return last
 
-    def _steps_in(self, function: cst.FunctionDef) -> Iterator[ExecutionStep]:
-        """Yield what is executed of a function whenever it is called."""
+    def _steps_in(
+        self, function: cst.FunctionDef, *, raises: bool = False
+    ) -> Iterator[ExecutionStep]:
+        """Yield what is executed of a function whenever it is called, and returns.
+
+        `raises`: also where it raises, since something around the call may catch that.
+        """
         for statement in function.body.body:
             yield from self._steps(statement)
-            if self._may_leave(statement):
+            if self._may_leave(statement, raises=raises):
                 break
 
-    def _may_leave(self, statement: cst.CSTNode) -> bool:
+    def _may_leave(self, statement: cst.CSTNode, *, raises: bool) -> bool:
+        """Return whether what is below a statement of a function may not be executed."""
         scope = self.names.scope(statement)
         return any(
-            isinstance(node, cst.Return | cst.Raise) and self.names.scope(node) is scope
+            (isinstance(node, cst.Return) or (raises and isinstance(node, cst.Raise)))
+            and self.names.scope(node) is scope
             for node in (statement, *self.tree.descendants(statement))
         )
 

@@ -90,6 +90,8 @@ def _given(node: ast.expr) -> Iterator[ast.expr]:
             pending += [each.body, each.orelse]
         elif isinstance(each, ast.BoolOp):
             pending += each.values
+        elif isinstance(each, ast.Call) and _last(each.func) == "getattr":
+            pending += each.args
         else:
             yield each
 

@@ -48,6 +48,7 @@ from placement_lint.placement.engine.collection_classes import CollectionClasses
 from placement_lint.placement.engine.meshes import mesh_attribute
 from placement_lint.placement.engine.metaclasses import Metaclasses
 from placement_lint.placement.engine.narrowing import is_known
+from placement_lint.placement.engine.own_names import NAME, own_name
 from placement_lint.placement.engine.placed_results import of_decorators
 from placement_lint.placement.facts.annotations import (
     Annotated,
@@ -249,6 +250,8 @@ class Classes:
                 found.append(value(LibraryMethod(method, atom)))
             elif isinstance(atom, Sequence) and atom.cls is not None:
                 found.append(self._tuple_attribute(atom, atom.cls, name, state))
+            elif name == NAME and (own := own_name(atom, self._program)):
+                found.append(own)
             elif isinstance(atom, Class):
                 found.append(self._class_attribute(atom, name, state))
             elif isinstance(atom, Mesh | Sharding | Spec):
@@ -339,9 +342,6 @@ class Classes:
         by_metaclass = self.metaclasses.attribute(cls, name, state)
         if by_metaclass is not None:
             return by_metaclass
-        node = self._program.node(cls.place)
-        if name == "__name__" and isinstance(node, cst.ClassDef):
-            return value(Plain(node.name.value))
         if name == "__new__" and self.tuple_fields(cls.place) is None:
             return value(LibraryFunction("builtins.object.__new__"))
         if name == "__subclasses__":

@@ -16,6 +16,7 @@ from placement_lint.placement.domain.values import (
     NOTHING,
     UNKNOWN,
     Array,
+    Computation,
     Host,
     Mapping,
     Plain,
@@ -34,7 +35,7 @@ from placement_lint.placement.facts.decorators import (
 from placement_lint.syntax.names import BindingKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.values import Atom
@@ -346,21 +347,24 @@ class Linking:
         """Return what the name of a function is bound to, without decorators of the program."""
         computation = module.traced.computation(node)
         if computation is not None:
-            place = module.place(node)
-            computation = replace(
-                computation,
-                of=value(Function(place)),
-                shardings=of_decorators(module, node),
-                donated_by=place if computation.donates else None,
-            )
-            if module.traced.keeps_arguments(node):
-                computation = replace(computation, function=place)
-            return value(computation)
+            keeps_arguments = module.traced.keeps_arguments(node)
+            computation = replace(computation, shardings=of_decorators(module, node))
+            return value(_made_of(computation, module.place(node), keeps=keeps_arguments))
         if all(keeps_signature(module, decorator) for decorator in node.decorators):
             return value(Function(module.place(node)))
         if dispatches(module, node):
             return value(Dispatched(module.place(node)))
         return UNKNOWN
+
+    def below_decorators(
+        self, module: Module, node: cst.FunctionDef
+    ) -> tuple[Value, Sequence[cst.Decorator]]:
+        """Return what a function is below decorators of the program, and these decorators."""
+        inner = module.traced.below_others(node)
+        if inner is None:
+            return value(Function(module.place(node))), node.decorators
+        made = _made_of(inner.computation, module.place(node), keeps=inner.keeps_arguments)
+        return value(made), inner.others
 
     def chosen(self, dispatched: Dispatched, first: Value) -> dict[Place, Value] | None:
         """Return what `functools.singledispatch` calls, each with what it is given first.
@@ -410,3 +414,13 @@ class Linking:
         if isinstance(atom, Plain) and atom.text is not None:
             return ("builtins.str",)
         return ("numpy.ndarray",) if isinstance(atom, Host) else ()
+
+
+def _made_of(computation: Computation, function: Place, *, keeps: bool) -> Computation:
+    """Return what decorators make of one function; `keeps`: its arguments are its own."""
+    return replace(
+        computation,
+        of=value(Function(function)),
+        donated_by=function if computation.donates else None,
+        function=function if keeps else computation.function,
+    )

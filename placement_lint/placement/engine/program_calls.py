@@ -501,8 +501,8 @@ class ObjectCalls(SuperCalls):
     def decorated(self, node: cst.FunctionDef, state: State, *, apart: bool = False) -> Value:
         """Return what a function is after decorators of the program, or of libraries."""
         itself, functions = Function(self.on.module.place(node)), self.on.program.functions
-        held = value(itself)
-        for decorator in reversed(node.decorators):
+        held, decorators = self.on.program.linking.below_decorators(self.on.module, node)
+        for decorator in reversed(decorators):
             if keeps_signature(self.on.module, decorator):
                 continue
             given = CallArguments([held])

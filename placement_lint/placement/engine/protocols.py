@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections import abc
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
     from contextlib import AbstractContextManager
 
@@ -117,6 +117,10 @@ class LinkingProtocol(Protocol):
     def find(self, importer: str, qualified: str) -> tuple[str, str] | None: ...
 
     def chosen(self, dispatched: Dispatched, first: Value) -> dict[Place, Value] | None: ...
+
+    def below_decorators(
+        self, module: Module, node: cst.FunctionDef
+    ) -> tuple[Value, Sequence[cst.Decorator]]: ...
 
     def defined(self, module: Module, node: cst.FunctionDef) -> Value: ...
 

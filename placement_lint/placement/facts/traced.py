@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+import itertools
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -38,6 +39,16 @@ KEEPING_ARGUMENTS = frozenset({
 """Transformations after which a function has the arguments that it had."""
 MAPPING = frozenset({"jax.jit", "jax.vmap"})
 """Those after which it also gives what it gave, or a stack of it."""
+
+
+class InnerDecorators(NamedTuple):
+    """The decorators of JAX of a function that others decorate further."""
+
+    computation: Computation
+    keeps_arguments: bool
+    """What they make takes the arguments of the function's definition."""
+    others: list[cst.Decorator]
+    """Those above them."""
 
 
 class Traced:
@@ -115,18 +126,38 @@ class Traced:
         # The statement that defines it may be executed again and again.
         key = id(function)
         if key not in self._computations:
-            self._computations[key] = self._computation(function)
+            self._computations[key] = self._computation(function, self._transforming(function))
         return self._computations[key]
 
-    def _computation(self, function: cst.FunctionDef) -> Computation | None:
+    def below_others(self, function: cst.FunctionDef) -> InnerDecorators | None:
+        """Return what JAX's decorators make of a function below others.
+
+        `@registered @jax.jit def f(x): …`. None where no decorator of JAX is below others.
+        """
         decorators = self._transforming(function)
+        inner = [*itertools.takewhile(self._traces, reversed(decorators))][::-1]
+        if not inner or len(inner) == len(decorators):
+            return None
+        made = self._computation(function, inner)
+        if made is None:
+            return None
+        return InnerDecorators(made, self._keep_arguments(inner), decorators[: -len(inner)])
+
+    def _traces(self, decorator: cst.Decorator) -> bool:
+        return self._tracing(decorator.decorator) is not None
+
+    def _computation(
+        self, function: cst.FunctionDef, decorators: list[cst.Decorator]
+    ) -> Computation | None:
+        """Return what decorators make of a function that are all of JAX."""
         found = [self._tracing(decorator.decorator) for decorator in decorators]
         known = [computation for computation in found if computation is not None]
         if not known or len(known) != len(found):
             return None
         steps = tuple(step for computation in reversed(known) for step in computation.steps)
-        usage = usage_of(function, self.names, keeps_arguments=self.keeps_arguments(function))
-        keeps_unused = any(_keeps_unused(each.decorator) for each in function.decorators)
+        keeps_arguments = self._keep_arguments(decorators)
+        usage = usage_of(function, self.names, keeps_arguments=keeps_arguments)
+        keeps_unused = any(_keeps_unused(each.decorator) for each in decorators)
         return Computation(
             any(computation.places_arguments for computation in known),
             donates=any(computation.donates for computation in known),
@@ -149,7 +180,9 @@ class Traced:
 
     def keeps_arguments(self, function: cst.FunctionDef) -> bool:
         """Return whether a decorated function takes the arguments of its definition."""
-        decorators = self._transforming(function)
+        return self._keep_arguments(self._transforming(function))
+
+    def _keep_arguments(self, decorators: list[cst.Decorator]) -> bool:
         return len(decorators) == 1 and self._keeps(decorators[0].decorator)
 
     def _transforming(self, function: cst.FunctionDef) -> list[cst.Decorator]:
