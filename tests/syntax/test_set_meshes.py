@@ -12,6 +12,8 @@ FOR_A_BLOCK = [
     "with mesh and jax.sharding.use_mesh(mesh) or nullcontext():\n    run()\n",
     "if hasattr(jax, 'set_mesh'):\n    set_mesh = jax.set_mesh\n",
     "set_mesh = jax.set_mesh if new else jax.sharding.use_mesh\n",
+    "set_mesh = getattr(jax, 'set_mesh', None) or getattr(jax.sharding, 'use_mesh', None)\n",
+    "set_mesh = getattr(jax, 'set_mesh', getattr(jax.sharding, 'use_mesh', None))\n",
     "from jax import set_mesh\nfrom jax.sharding import use_mesh as set_mesh\n",
 ]
 NOWHERE = [
@@ -28,6 +30,8 @@ FOR_GOOD = [
     "with jax.set_mesh(mesh):\n    jax.set_mesh(other)\n",
     "enter = jax.set_mesh\n",
     "enter = getattr(jax, 'set_mesh')\n",
+    "getattr(jax, 'set_mesh')(mesh)\n",
+    "set_mesh = getattr(jax, 'set_mesh')\nset_mesh(mesh)\n",
     "start(jax.set_mesh, mesh)\n",
     "from jax import set_mesh as enter\n",
     "setters = {'new': jax.set_mesh}\n",

@@ -12,7 +12,7 @@ is in it. `protocols` and `class_protocols` say what each part needs of the othe
   `placed_results`, `meshes`, `split_alike`.
 - Calls: `program_calls`, `computation_calls` (of what `jax.jit` gives), `arguments`, `functions`
   and `frames` (execution of bodies), `memo` and `executions` (when one is not executed again),
-  `closures` (functions that calls give),
+  `closures` (functions that calls give), `own_names`,
   `traced_calls` (what JAX traces), `jit_options`, `super_calls`, `visible_fixtures` and
   `fixture_values` (what pytest passes to tests), `typed_objects`.
 - Classes and objects: `classes`, `abstract_classes`, `metaclasses`, `instantiation`, `objects`,
