@@ -328,7 +328,7 @@ class _CheckCommand:
             cache=cache,
             here=here,
             store=self.store,
-            tell=progress.tell,
+            on_progress=progress.update,
             prepare=lambda: self._check_all_selectors(found.files),
         )
         outcome = linter.check(found.files)

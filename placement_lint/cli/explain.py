@@ -135,7 +135,7 @@ def _check_all(loader: SettingsLoader) -> Outcome:
             limits=limits_of(here.time_limit, here.memory_limit, jobs=jobs),
             cache=cache_for(str(here.project or "."), ["."]),
             here=here,
-            tell=progress.tell,
+            on_progress=progress.update,
         )
         return linter.check(found.files)
 

@@ -42,7 +42,7 @@ class Progress:
             self._write("\r" + " " * self._width + "\r")
             self._width = 0
 
-    def tell(self, done: int, files: int, findings: int) -> None:
+    def update(self, done: int, files: int, findings: int) -> None:
         """Show how far the run is, unless that was shown a moment ago."""
         if self._stream is None or self._clock() < self._due:
             return

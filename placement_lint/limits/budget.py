@@ -140,7 +140,7 @@ class Budget:
         self.must_free = False
         """Whether what was interrupted for its memory is to be cleared away."""
         self._total = total
-        self._started = self._told = 0.0 if total is not None else time.process_time()
+        self._started = self._reported = 0.0 if total is not None else time.process_time()
 
     # -- accounts of files ------------------------------------------------------------------------
 
@@ -204,8 +204,8 @@ class Budget:
         if self._total is None:
             return now - self._started
         with self._total.get_lock():
-            self._total.value += now - self._told
-            self._told = now
+            self._total.value += now - self._reported
+            self._reported = now
             return self._total.value
 
     def shared_total(self) -> Total | None:
@@ -219,7 +219,7 @@ class Budget:
             import multiprocessing
 
             spent = self.run_spent
-            self._told = time.process_time()
+            self._reported = time.process_time()
             self._total = multiprocessing.get_context("spawn").Value("d", spent)
         return self._total
 

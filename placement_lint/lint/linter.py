@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from placement_lint.lint.incremental.revision import PreviousRun
     from placement_lint.lint.incremental.run_cache import RunCache
     from placement_lint.lint.lookup import NameLookup
-    from placement_lint.lint.progress import Tell
+    from placement_lint.lint.progress import OnProgress
     from placement_lint.lint.results import Outcome
     from placement_lint.lint.tasks import Change, Request
     from placement_lint.syntax.edits import Editor
@@ -44,8 +44,8 @@ class Linter:
 
     `jobs` processes check files where that is worth it, within `limits` (by default, its share of
     the memory). `cache` keeps results from one run to the next; `here` are the settings of the
-    current directory, on which they depend as well. `store` reads the files. `tell` is called all
-    along with how far the run is, and `prepare` before the rules are imported.
+    current directory, on which they depend as well. `store` reads the files. `on_progress` is
+    called all along with the counts of the run, and `prepare` before the rules are imported.
 
     Where settings cannot be used, each method raises SettingsError or UnknownSelectorError.
     """
@@ -64,7 +64,7 @@ class Linter:
         cache: RunCache | None = None,
         here: Settings | None = None,
         store: FileStore | None = None,
-        tell: Tell = no_progress,
+        on_progress: OnProgress = no_progress,
         prepare: Callable[[], None] = lambda: None,
     ) -> None:
         self.settings_for = settings_for
@@ -80,7 +80,7 @@ class Linter:
         self._jobs = jobs
         self._cache = cache
         self._here = here
-        self._tell = tell
+        self._on_progress = on_progress
         self._prepare = prepare
         self._by_file: FileQueries | None = None
         self._requests: dict[object, tuple[Settings, Request]] = {}
@@ -183,7 +183,7 @@ class Linter:
             jobs=self._jobs,
             fix=self._fix,
             previous=previous,
-            tell=self._tell,
+            on_progress=self._on_progress,
             limits=self.limits,
             store=self.store,
         )

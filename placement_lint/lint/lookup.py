@@ -66,16 +66,16 @@ class NameLookup:
         parameter what all calls together give. `where` writes a file and a line of it.
         """
         node = self._name_at(offset)
-        told = node
+        shown = node
         if node is None:
             node = self._parameter_at(offset)
-            told = None if node is None else self._use_of(node)
-        if node is None or told is None:
+            shown = None if node is None else self._use_of(node)
+        if node is None or shown is None:
             return None
         text = describe(
-            self._flow.value(told), self._written(where), array=_written_of(told, self._facts)
+            self._flow.value(shown), self._written(where), array=_written_of(shown, self._facts)
         )
-        gone = _donated(told, self._facts)
+        gone = _donated(shown, self._facts)
         if text in _NOTHING_TO_SAY and not gone:
             return None
         text += gone

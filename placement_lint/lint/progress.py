@@ -1,4 +1,4 @@
-"""How far a run is, for whoever wants to be told."""
+"""The progress of a run, for whoever shows it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
 
-    Tell: TypeAlias = Callable[[int, int, int], None]
+    OnProgress: TypeAlias = Callable[[int, int, int], None]
 
 
 def no_progress(done: int, files: int, findings: int) -> None:
@@ -16,12 +16,12 @@ def no_progress(done: int, files: int, findings: int) -> None:
 
 
 class ProgressCount:
-    """Counts the files that are done, and what was found in them; what is told never decreases."""
+    """Counts the files that are done, and what was found in them; neither number ever decreases."""
 
-    def __init__(self, files: int, tell: Tell) -> None:
-        """Take how many files there are, and whom to tell."""
+    def __init__(self, files: int, on_progress: OnProgress) -> None:
+        """Take how many files there are, and what is called with the counts."""
         self._files = files
-        self._tell = tell
+        self._on_progress = on_progress
         self._done = 0
         self._findings = 0
 
@@ -29,7 +29,7 @@ class ProgressCount:
         """Note how many files are done by now, and what was found in all of them."""
         self._done = min(max(self._done, done), self._files)
         self._findings = max(self._findings, findings)
-        self._tell(self._done, self._files, self._findings)
+        self._on_progress(self._done, self._files, self._findings)
 
     def add(self, done: int, findings: int) -> None:
         """Note that more files are done, and what was found in those."""

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from placement_lint.config.settings import Settings
     from placement_lint.lint.check_program import Component
     from placement_lint.lint.incremental.revision import PreviousRun
-    from placement_lint.lint.progress import Tell
+    from placement_lint.lint.progress import OnProgress
     from placement_lint.lint.schedule import CheckedComponent
     from placement_lint.lint.tasks import ComponentTask
     from placement_lint.rules.base import Rule
@@ -84,7 +84,7 @@ def check_files(
     fix: FixMode = FixMode.NONE,
     parallel_bytes: int | None = None,
     previous: PreviousRun | None = None,
-    tell: Tell = no_progress,
+    on_progress: OnProgress = no_progress,
     limits: Limits | None = None,
     store: FileStore | None = None,
 ) -> Outcome:
@@ -96,7 +96,14 @@ def check_files(
     budget = Budget(limits_of(jobs=jobs) if limits is None else limits)
     with using(budget), collection_paused():
         return _checked(
-            files, request_for, jobs, fix, parallel_bytes, previous, tell, store or FileStore()
+            files,
+            request_for,
+            jobs,
+            fix,
+            parallel_bytes,
+            previous,
+            on_progress,
+            store or FileStore(),
         )
 
 
@@ -107,17 +114,17 @@ def _checked(
     fix: FixMode,
     parallel_bytes: int | None,
     previous: PreviousRun | None,
-    tell: Tell,
+    on_progress: OnProgress,
     store: FileStore,
 ) -> Outcome:
     started = time.perf_counter()
     paths = sorted(dict.fromkeys(files))
-    progress = ProgressCount(len(paths), tell)
+    progress = ProgressCount(len(paths), on_progress)
     worth = PARALLEL_BYTES if parallel_bytes is None else parallel_bytes
-    pass_over = functools.partial(
-        _pass_over, paths, request_for, store, jobs=jobs, parallel_bytes=worth
+    run_pass = functools.partial(
+        _run_pass, paths, request_for, store, jobs=jobs, parallel_bytes=worth
     )
-    selection, checked = pass_over(fix=fix, progress=progress, previous=previous)
+    selection, checked = run_pass(fix=fix, progress=progress, previous=previous)
     if fix is FixMode.APPLY:
         with timed(FIXING):
             checked = written(checked)
@@ -125,14 +132,14 @@ def _checked(
         if len(paths) > 1 and any(one.change or one.unwritten for one in checked):
             # What was found in a file depends on the others, as they were then; and of those
             # that could not be written, as they are not.
-            selection, again = pass_over(
+            selection, again = run_pass(
                 fix=FixMode.NONE, progress=ProgressCount(len(paths), no_progress)
             )
             checked = _seen_again(checked, again)
     return _outcome(selection, checked, started)
 
 
-def _pass_over(
+def _run_pass(
     paths: Sequence[str],
     request_for: Callable[[str], Request],
     store: FileStore,
@@ -144,17 +151,17 @@ def _pass_over(
     previous: PreviousRun | None = None,
 ) -> tuple[Selection, list[CheckedFile]]:
     """Check every file in which something can be found; return the files, and the results."""
-    pass_over = _Pass(paths, store, fix, progress, previous)
+    one_pass = _Pass(paths, store, fix, progress, previous)
     try:
-        run_deep(pass_over.prepare, request_for)
-        pass_over.check(jobs, parallel_bytes)
+        run_deep(one_pass.prepare, request_for)
+        one_pass.check(jobs, parallel_bytes)
     except RunOverError:
-        pass_over.break_off()
-    return pass_over.selection, pass_over.checked
+        one_pass.break_off()
+    return one_pass.selection, one_pass.checked
 
 
 class _Pass:
-    """One pass_over at the files of a run."""
+    """One pass over the files of a run."""
 
     def __init__(
         self,

@@ -393,8 +393,8 @@ class Selection:
         stands_for = meanings(imported, task.path, project)
         if not (stands_for or donates or given):
             return False
-        told = digest(repr((stands_for, donates, given)).encode("utf-8", "surrogatepass"))
-        known = None if self.previous is None else self.previous.gains(task.path, told)
+        names_digest = digest(repr((stands_for, donates, given)).encode("utf-8", "surrogatepass"))
+        known = None if self.previous is None else self.previous.gains(task.path, names_digest)
         if known is None:
             text = text or self._text_at(task.path)
             if text is None:
@@ -403,7 +403,7 @@ class Selection:
             full = with_meanings(text, stands_for, task.path, project)
             known = self._passes(full, task.path, task.request)
             if self.previous is not None and len(self.findings) == before:
-                self.previous.now.gains[task.path] = ImportGain(told, known)
+                self.previous.now.gains[task.path] = ImportGain(names_digest, known)
         return known
 
     def pin(self, project: Project) -> None:

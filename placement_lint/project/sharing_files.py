@@ -97,17 +97,17 @@ class _Sharing:
                 if text is None:
                     continue
                 puts, spans = text.brought(name, putting), text.brought(name, meshes)
-                told = text.brought(name, makers)
+                making = text.brought(name, makers)
                 if puts:
                     of_putting.add(importer)
                     is_compiled |= not puts.isdisjoint(text.compiled)
-                makes = spans or not told.isdisjoint(text.called_with_text if told else ())
+                makes = spans or not making.isdisjoint(text.called_with_text if making else ())
                 if makes and (text.writes_specs or text.has_several_places):
                     found |= {*behind[path], importer}
-                if PurePath(importer).name == "__init__.py" and (puts or spans or told):
+                if PurePath(importer).name == "__init__.py" and (puts or spans or making):
                     # It hands them on to those who import them from there.
                     before = shared.get(importer, (_NOTHING, _NOTHING, _NOTHING))
-                    after = (before[0] | puts, before[1] | spans, before[2] | told)
+                    after = (before[0] | puts, before[1] | spans, before[2] | making)
                     known = behind.setdefault(importer, {importer})
                     if after != before or not behind[path] <= known:
                         shared[importer] = after

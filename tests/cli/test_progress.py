@@ -48,7 +48,7 @@ def test_nothing_is_shown_of_a_short_run() -> None:
     stream, clock = io.StringIO(), Clock()
     with Progress(stream, clock=clock) as progress:
         clock.now += 0.9
-        progress.tell(1, 10, 0)
+        progress.update(1, 10, 0)
     assert stream.getvalue() == ""
 
 
@@ -57,7 +57,7 @@ def test_a_line_is_shown_now_and_then_and_cleared() -> None:
     with Progress(stream, clock=clock) as progress:
         for number in range(200):
             clock.now += 1 / 16
-            progress.tell(number, 1234, number // 150)
+            progress.update(number, 1234, number // 150)
     shown = stream.getvalue().split("\r")
     assert shown[0] == ""
     assert shown[1] == "15 of 1,234 files, 0 findings"
@@ -72,7 +72,7 @@ def test_nothing_is_shown_nowhere() -> None:
     clock = Clock()
     with Progress(None, clock=clock) as progress:
         clock.now += 5
-        progress.tell(1, 2, 3)
+        progress.update(1, 2, 3)
         progress.clear()
 
 
@@ -89,7 +89,7 @@ def test_a_terminal_that_goes_away_ends_nothing() -> None:
     with Progress(stream, clock=clock) as progress:
         for _ in range(3):
             clock.now += 5
-            progress.tell(1, 2, 3)
+            progress.update(1, 2, 3)
     assert stream.writes == 1
 
 

@@ -1,4 +1,4 @@
-"""The language server: what editors are told of the files that are open in them.
+"""The language server: diagnostics and code actions for the files that are open in an editor.
 
 - The process: `run`, `protocol`, `incoming`, `parent_process`, `capabilities`.
 - What the editor has: `workspace`, `text_documents`, `settings`, `projects`, `positions`, `uris`.

@@ -44,10 +44,10 @@ class CodeActions:
     """The actions for the findings of one document."""
 
     def __init__(
-        self, told: DiagnosticConverter, writer: EditWriter, editor: Editor | None
+        self, converter: DiagnosticConverter, writer: EditWriter, editor: Editor | None
     ) -> None:
         """Take how edits are written, and the parsed document, if it can be parsed."""
-        self._told = told
+        self._converter = converter
         self._writer = writer
         self._editor = editor
 
@@ -82,16 +82,16 @@ class CodeActions:
 
     def touches(self, path: str, uri: str, place: Range) -> bool:
         """Return whether a finding touches a stretch of a document."""
-        found = self._told.seen.findings.get(path, ())
+        found = self._converter.seen.findings.get(path, ())
         return any(True for _ in self._touching(path, uri, place, found))
 
     def _touching(
         self, path: str, uri: str, place: Range, fixed: Sequence[Finding]
     ) -> Iterator[tuple[Finding, Diagnostic]]:
-        for finding, its in zip(self._told.seen.findings.get(path, ()), fixed, strict=True):
-            where = self._told.document(path, finding.cell)
+        for finding, its in zip(self._converter.seen.findings.get(path, ()), fixed, strict=True):
+            where = self._converter.document(path, finding.cell)
             if where is not None and where[0] == uri:
-                diagnostic = self._told.diagnostic(finding, where[1])
+                diagnostic = self._converter.diagnostic(finding, where[1])
                 if touch(diagnostic.range, place):
                     yield its, diagnostic
 

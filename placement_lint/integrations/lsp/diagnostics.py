@@ -71,20 +71,20 @@ class DiagnosticConverter:
         snapshot = self.seen.snapshot
         document = snapshot.documents.get(path)
         if isinstance(document, Notebook):
-            told: dict[str, list[Diagnostic]] = {uri: [] for uri in document.texts}
+            by_uri: dict[str, list[Diagnostic]] = {uri: [] for uri in document.texts}
         else:
-            told = {address(snapshot, path): []}
+            by_uri = {address(snapshot, path): []}
         for finding in self.seen.findings.get(path, ()):
             where = self.document(path, finding.cell)
             if where is not None:
                 uri, places = where
-                told.setdefault(uri, []).append(self.diagnostic(finding, places))
+                by_uri.setdefault(uri, []).append(self.diagnostic(finding, places))
         for each in self.seen.revealed.get(path, ()):
             where = self.document(path, None)
             if where is not None:
                 uri, places = where
-                told[uri].append(_revealed(each, places))
-        return told
+                by_uri[uri].append(_revealed(each, places))
+        return by_uri
 
     def document(self, path: str, cell: int | None) -> tuple[str, Places] | None:
         """Return the address of a file, or of a cell of a notebook, and where its lines are."""
@@ -164,7 +164,7 @@ def short(path: str, snapshot: Snapshot) -> str:
 
 def digest(diagnostics: Iterable[Diagnostic]) -> str:
     """Return what stands for diagnostics: the same for the same."""
-    told = [
+    parts = [
         [
             *(each.range.start.line, each.range.start.character),
             *(each.range.end.line, each.range.end.character),
@@ -172,7 +172,7 @@ def digest(diagnostics: Iterable[Diagnostic]) -> str:
         ]
         for each in diagnostics
     ]
-    return hashlib.blake2b(json.dumps(told).encode(), digest_size=8).hexdigest()
+    return hashlib.blake2b(json.dumps(parts).encode(), digest_size=8).hexdigest()
 
 
 def of_problem(problem: Problem) -> Diagnostic:

@@ -64,7 +64,7 @@ def _in_one_line(text: str) -> str:
 
 
 def hover(
-    told: NameInfo | None,
+    info: NameInfo | None,
     findings: list[Finding],
     places: Places,
     lines_before: int,
@@ -75,14 +75,14 @@ def hover(
     `link` gives the URL of the page of a rule, which has the rest. The lines of a NameInfo are
     those of all cells of a notebook; `lines_before` are in the cells before this one.
     """
-    paragraphs = [] if told is None else [[f"`{told.name}`: {_in_one_line(told.description)}"]]
+    paragraphs = [] if info is None else [[f"`{info.name}`: {_in_one_line(info.description)}"]]
     paragraphs += _paragraphs(findings, link, MOST_LINES - 2 * len(paragraphs))
     if not paragraphs:
         return None
     span = findings[0].span if findings else None
-    if told is not None:
-        first, last = told.span.line - lines_before, told.span.end_line - lines_before
-        span = Span(first, told.span.column, last, told.span.end_column)
+    if info is not None:
+        first, last = info.span.line - lines_before, info.span.end_line - lines_before
+        span = Span(first, info.span.column, last, info.span.end_column)
     contents = "\n\n".join(_LINE_END.join(lines) for lines in paragraphs)
     markup = MarkupContent(MarkupKind.Markdown, contents)
     return Hover(markup, None if span is None else places.range(span))
@@ -114,18 +114,18 @@ def linked(snapshot: Snapshot) -> Callable[[str, int], str]:
     return where
 
 
-def hint(told: NameInfo, lines_before: int, places: Places) -> InlayHint:
+def hint(info: NameInfo, lines_before: int, places: Places) -> InlayHint:
     """Mark a name that is bound to an uncommitted array, or to one on a mesh."""
-    span = told.span
+    span = info.span
     tooltip = (
         "This array is committed to all devices of the mesh: computations with it run there."
-        if told.is_on_mesh
+        if info.is_on_mesh
         else "Nothing holds this array there: what is computed of it goes to the default device, "
         "and all of it is copied there each time. `jax.device_put` commits it."
     )
     return InlayHint(
         position=places.position(span.end_line - lines_before, span.end_column),
-        label=f": {told.description}",
+        label=f": {info.description}",
         kind=InlayHintKind.Type,
         tooltip=tooltip,
     )

@@ -36,14 +36,14 @@ class Publisher:
         self._sent_of_settings: set[str] = set()
         self._asked_to_refresh: str | None = None
 
-    def push(self, told: DiagnosticConverter) -> None:
+    def push(self, converter: DiagnosticConverter) -> None:
         """Send what is new. A document that was changed since is left to the next look."""
-        snapshot = told.seen.snapshot
+        snapshot = converter.seen.snapshot
         now = self._workspace.snapshot()
         wanted: dict[str, tuple[int | None, list[Diagnostic]]] = {}
         stale: set[str] = set()
-        for path in _paths(told.seen):
-            for uri, diagnostics in told.of(path).items():
+        for path in _paths(converter.seen):
+            for uri, diagnostics in converter.of(path).items():
                 if snapshot.documents.get(path) is not now.documents.get(path):
                     stale.add(uri)
                 else:
@@ -79,23 +79,23 @@ class Publisher:
         self._sent_of_settings = set(by_uri)
 
     def pulled(
-        self, told: DiagnosticConverter, path: str, uri: str
+        self, converter: DiagnosticConverter, path: str, uri: str
     ) -> tuple[str, list[Diagnostic]]:
         """Return the diagnostics of a document, and what stands for them; note that it has them."""
-        diagnostics = told.of(path).get(uri, [])
+        diagnostics = converter.of(path).get(uri, [])
         identity = digest(diagnostics)
-        self._pulled[uri] = (told.seen.snapshot.documents.get(path), identity)
+        self._pulled[uri] = (converter.seen.snapshot.documents.get(path), identity)
         return identity, diagnostics
 
-    def refresh_where_needed(self, told: DiagnosticConverter) -> None:
+    def refresh_where_needed(self, converter: DiagnosticConverter) -> None:
         """Have an editor ask again where a document is what it was, and its diagnostics are not.
 
         For a document that was changed it asks by itself.
         """
-        snapshot = told.seen.snapshot
+        snapshot = converter.seen.snapshot
         changed = []
         for path in snapshot.documents:
-            for uri, diagnostics in told.of(path).items():
+            for uri, diagnostics in converter.of(path).items():
                 document, identity = self._pulled.get(uri, (None, ""))
                 now = digest(diagnostics)
                 if document is snapshot.documents[path] and identity != now:
@@ -106,11 +106,13 @@ class Publisher:
         self._asked_to_refresh = state
 
 
-def every(told: DiagnosticConverter) -> Iterator[tuple[str, str, int | None, list[Diagnostic]]]:
+def every(
+    converter: DiagnosticConverter,
+) -> Iterator[tuple[str, str, int | None, list[Diagnostic]]]:
     """Return the diagnostics of all files that have some: path, address, version, diagnostics."""
-    snapshot = told.seen.snapshot
-    for path in sorted({*told.seen.findings, *snapshot.documents}):
-        for uri, diagnostics in told.of(path).items():
+    snapshot = converter.seen.snapshot
+    for path in sorted({*converter.seen.findings, *snapshot.documents}):
+        for uri, diagnostics in converter.of(path).items():
             yield path, uri, _version(snapshot, path, uri), diagnostics
 
 

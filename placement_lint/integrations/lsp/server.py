@@ -192,9 +192,9 @@ class Server:
 
     # -- settings -------------------------------------------------------------------------------
 
-    def _take_settings(self, told: Any) -> None:
+    def _take_settings(self, sent: Any) -> None:
         try:
-            self.workspace.set_settings(read_settings(told))
+            self.workspace.set_settings(read_settings(sent))
             self._wrong_settings = None
         except SettingsError as error:
             self._wrong_settings = str(error)
@@ -208,16 +208,16 @@ class Server:
             return
         items = [types.ConfigurationItem(section=_SECTION)]
         try:
-            told = await self.pygls.workspace_configuration_async(types.ConfigurationParams(items))
+            sent = await self.pygls.workspace_configuration_async(types.ConfigurationParams(items))
         except JsonRpcException:
             return  # an editor that has none to give
-        table = _plain(told[0]) if told else None
+        table = _plain(sent[0]) if sent else None
         if has_settings(table):
             self._new_settings(table)
 
-    def _new_settings(self, told: Any) -> None:
+    def _new_settings(self, sent: Any) -> None:
         before: EditorSettings = self.workspace.settings
-        self._take_settings(told)
+        self._take_settings(sent)
         self._say_wrong_settings()
         if self.workspace.settings != before:
             self.scheduler.soon()
@@ -225,9 +225,9 @@ class Server:
                 self.pygls.workspace_inlay_hint_refresh(None)
 
     async def _settings_changed(self, params: types.DidChangeConfigurationParams) -> None:
-        told = _plain(params.settings)
-        if has_settings(told):
-            self._new_settings(told)
+        sent = _plain(params.settings)
+        if has_settings(sent):
+            self._new_settings(sent)
         else:
             await self._ask_for_settings()
 
@@ -290,11 +290,11 @@ class Server:
     # -- diagnostics ----------------------------------------------------------------------------
 
     def _tell(self, seen: SnapshotResult) -> None:
-        told = self._converter(seen)
+        converter = self._converter(seen)
         if self.capabilities.pulls:
-            self.publishing.refresh_where_needed(told)
+            self.publishing.refresh_where_needed(converter)
         else:
-            self.publishing.push(told)
+            self.publishing.push(converter)
         self.publishing.push_problems(seen)
         messages = {problem.message for problem in seen.problems}
         for message in sorted(messages - self._shown):
@@ -312,11 +312,11 @@ class Server:
         self, params: types.DocumentDiagnosticParams
     ) -> types.RelatedFullDocumentDiagnosticReport | types.RelatedUnchangedDocumentDiagnosticReport:
         uri = params.text_document.uri
-        told = self._converter(await self.scheduler.current())
+        converter = self._converter(await self.scheduler.current())
         path = self.workspace.path_of(uri)
         if path is None:
             return types.RelatedFullDocumentDiagnosticReport([])
-        identity, diagnostics = self.publishing.pulled(told, path, uri)
+        identity, diagnostics = self.publishing.pulled(converter, path, uri)
         if identity == params.previous_result_id:
             return types.RelatedUnchangedDocumentDiagnosticReport(identity)
         return types.RelatedFullDocumentDiagnosticReport(diagnostics, result_id=identity)
@@ -327,13 +327,13 @@ class Server:
         before = {each.uri: each.value for each in params.previous_result_ids}
         while True:
             news = self._news
-            told = self._converter(await self.scheduler.current())
+            converter = self._converter(await self.scheduler.current())
             items: list[Any] = []
-            told_now = set()
+            published = set()
             is_new = False
-            for path, uri, version, diagnostics in every(told):
-                told_now.add(uri)
-                identity, _ = self.publishing.pulled(told, path, uri)
+            for path, uri, version, diagnostics in every(converter):
+                published.add(uri)
+                identity, _ = self.publishing.pulled(converter, path, uri)
                 if before.get(uri) == identity:
                     items.append(
                         types.WorkspaceUnchangedDocumentDiagnosticReport(
@@ -347,7 +347,7 @@ class Server:
                             uri, diagnostics, version=version, result_id=identity
                         )
                     )
-            for uri in before.keys() - told_now:
+            for uri in before.keys() - published:
                 is_new = True
                 items.append(types.WorkspaceFullDocumentDiagnosticReport(uri, []))
             if is_new or not before:
@@ -371,11 +371,11 @@ class Server:
         path = self.workspace.path_of(uri)
         if path is None:
             return []
-        told = self._converter(seen)
-        writer = self._writer(told)
+        converter = self._converter(seen)
+        writer = self._writer(converter)
         only = params.context.only
         actions: list[types.CodeAction] = []
-        touches = CodeActions(told, writer, None).touches(path, uri, params.range)
+        touches = CodeActions(converter, writer, None).touches(path, uri, params.range)
         is_automatic = params.context.trigger_kind == types.CodeActionTriggerKind.Automatic
         if not touches and only is None and is_automatic:
             # Some editors ask as the cursor moves: nobody has to work out fixes for that.
@@ -386,7 +386,7 @@ class Server:
             fixed = await self.scheduler.ask(self.scheduler.analysis.with_fixes, seen, path)
         if is_asked:
             editor = await self.scheduler.ask(self.scheduler.analysis.editor, seen.snapshot, path)
-            offers = CodeActions(told, writer, editor)
+            offers = CodeActions(converter, writer, editor)
             actions += offers.about(path, uri, params.range, fixed)
         if wants(only, FIX_ALL) and has_safe_fix(fixed):
             action = types.CodeAction(
@@ -401,8 +401,8 @@ class Server:
         return actions
 
     async def _resolve(self, action: types.CodeAction) -> types.CodeAction:
-        told = _plain(action.data)
-        path = told.get("path") if isinstance(told, dict) else None
+        sent = _plain(action.data)
+        path = sent.get("path") if isinstance(sent, dict) else None
         if isinstance(path, str):
             action.edit = await self._all_safe_fixes(path) or types.WorkspaceEdit(changes={})
         return action
@@ -426,8 +426,8 @@ class Server:
         params = types.ApplyWorkspaceEditParams(edit, label="Apply all safe fixes (placement-lint)")
         return bool((await self.pygls.workspace_apply_edit_async(params)).applied)
 
-    def _writer(self, told: DiagnosticConverter) -> EditWriter:
-        return EditWriter(told, versioned=self.capabilities.versioned_edits)
+    def _writer(self, converter: DiagnosticConverter) -> EditWriter:
+        return EditWriter(converter, versioned=self.capabilities.versioned_edits)
 
     async def _explain(self, code: str) -> str:
         page = page_of(code)

@@ -32,15 +32,15 @@ class EditorSettings:
     inlay_hints: bool = False
     """Whether uncommitted arrays are marked where they are bound."""
     whole_workspace: bool = False
-    """Whether findings in files that are not open are told as well."""
+    """Whether findings in files that are not open are reported as well."""
 
 
-def read_settings(told: object) -> EditorSettings:
+def read_settings(sent: object) -> EditorSettings:
     """Read what an editor says of its settings: under a name of ours, or the settings alone.
 
     Keys may be written `extend-select`, `extendSelect` or `extend_select`. Raises SettingsError.
     """
-    table = _section(told)
+    table = _section(sent)
     inlay_hints = table.pop(_INLAY_HINTS, False)
     if not isinstance(inlay_hints, bool):
         message = f"{_WHERE}: `{_INLAY_HINTS}` must be true or false"
@@ -59,18 +59,18 @@ def read_settings(told: object) -> EditorSettings:
     return EditorSettings(options, inlay_hints, mode == _MODES[1])
 
 
-def has_settings(told: object) -> bool:
+def has_settings(sent: object) -> bool:
     """Return whether an editor says anything of its settings at all."""
-    return isinstance(told, dict) and bool(_section(told))
+    return isinstance(sent, dict) and bool(_section(sent))
 
 
-def _section(told: object) -> dict[str, Any]:
-    if not isinstance(told, dict):
+def _section(sent: object) -> dict[str, Any]:
+    if not isinstance(sent, dict):
         return {}
-    inside = next((told[name] for name in ("settings", *SECTIONS) if name in told), None)
+    inside = next((sent[name] for name in ("settings", *SECTIONS) if name in sent), None)
     if inside is not None:
         return _section(inside)
-    return {_kebab(key): value for key, value in told.items() if value is not None}
+    return {_kebab(key): value for key, value in sent.items() if value is not None}
 
 
 def _kebab(key: str) -> str:

@@ -35,7 +35,7 @@ def _of_cells(path: str) -> str:
 
 
 class Workspace:
-    """The open documents, at the versions that the editor has told last."""
+    """The open documents, at the versions that the editor has sent last."""
 
     def __init__(self) -> None:
         """Begin with nothing open."""

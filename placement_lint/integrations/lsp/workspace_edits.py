@@ -30,16 +30,16 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 class EditWriter:
     """Writes edits of the files of one snapshot."""
 
-    def __init__(self, told: DiagnosticConverter, *, versioned: bool) -> None:
+    def __init__(self, converter: DiagnosticConverter, *, versioned: bool) -> None:
         """Take where the documents are, and whether the editor looks at their versions."""
-        self._told = told
+        self._converter = converter
         self._versioned = versioned
 
     def workspace_edit(self, edits: Iterable[Edit]) -> WorkspaceEdit | None:
         """Return edits that are made all or none; None where one is in what cannot be found."""
         by_uri: dict[str, list[TextEdit]] = {}
         for edit in edits:
-            where = self._told.document(edit.path, edit.cell)
+            where = self._converter.document(edit.path, edit.cell)
             if where is None:
                 return None
             uri, places = where
@@ -51,7 +51,7 @@ class EditWriter:
         by_uri: dict[str, list[TextEdit]] = {}
         for change in changes:
             path = change.file.path
-            document = self._told.seen.snapshot.documents.get(path)
+            document = self._converter.seen.snapshot.documents.get(path)
             if isinstance(document, Notebook):
                 after = open_source(path, change.after).cell_texts
                 for number, text in after.items():
@@ -62,7 +62,7 @@ class EditWriter:
                         edit = least(cell.places, text if ended else text[:-1])
                         by_uri |= {} if edit is None else {cell.uri: [edit]}
                 continue
-            where = self._told.document(path, None)
+            where = self._converter.document(path, None)
             if where is None:
                 return None
             uri, places = where
@@ -92,7 +92,7 @@ class EditWriter:
         )
 
     def _version(self, uri: str) -> int | None:
-        for document in self._told.seen.snapshot.documents.values():
+        for document in self._converter.seen.snapshot.documents.values():
             if isinstance(document, Notebook):
                 if uri in document.texts:
                     return document.texts[uri].version

@@ -64,10 +64,10 @@ def allowed(edits: Sequence[Edit], editor: Editor) -> list[Edit] | None:
     for own, there in _by_file(edits, editor.of):
         if not _keeps_comments(own, there) or not _fits_strings(own, there):
             return None
-        told = in_own_cells(own, there)
-        if told is None:
+        of_cells = in_own_cells(own, there)
+        if of_cells is None:
             return None
-        kept += told
+        kept += of_cells
     return kept
 
 
@@ -79,16 +79,16 @@ def placed(fix: Fix, editor: Editor) -> Fix | None:
 
 def in_own_cells(edits: Sequence[Edit], editor: Editor) -> list[Edit] | None:
     """Assign the edits of one file to its cells, if it has cells; None if they break one."""
-    if not editor.source.cells:
-        if not editor.has_cells:
-            if editor.source.as_written is None:
-                return list(edits)
-            from placement_lint.lint.fixes.notebook_cells import touches_stand_in
-
-            is_touched = any(touches_stand_in(editor.source, edit) for edit in edits)
-            return None if is_touched else list(edits)
+    if editor.source.cells:
+        return _cells_of(editor).split(edits)
+    if editor.has_cells:
         return list(edits) if _cells_of(editor).keep(edits) else None
-    return _cells_of(editor).told(edits)
+    if editor.source.as_written is None:
+        return list(edits)
+    from placement_lint.lint.fixes.notebook_cells import touches_stand_in
+
+    is_touched = any(touches_stand_in(editor.source, edit) for edit in edits)
+    return None if is_touched else list(edits)
 
 
 def _cells_of(editor: Editor) -> Cells:

@@ -1,4 +1,4 @@
-"""Fixes in notebooks: told by cell, and offered only where every cell goes on standing alone."""
+"""Fixes in notebooks: given by cell, and offered only where every cell goes on standing alone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def in_cells(source: Source, edits: Sequence[Edit]) -> list[Edit] | None:
     That is where one of them goes over the end of a cell or touches what only IPython understands,
     or where a cell would no longer be Python by itself: a block cannot go on in the next cell.
     """
-    return Cells(source).told(edits)
+    return Cells(source).split(edits)
 
 
 def keep_cells(source: Source, edits: Sequence[Edit]) -> bool:
@@ -68,7 +68,7 @@ class Cells:
         index = bisect.bisect_right(self._first_lines, line)
         return self._cells[index - 1] if index else None
 
-    def told(self, edits: Sequence[Edit]) -> list[Edit] | None:
+    def split(self, edits: Sequence[Edit]) -> list[Edit] | None:
         """Do what `in_cells` does."""
         source = self._source
         by_cell: dict[Cell, list[Edit]] = {}

@@ -53,7 +53,7 @@ class SettingsDigests:
     @staticmethod
     def of_settings(settings: Settings, target: str, length: int | None) -> str:
         """Return the digest of settings, target versions and line length."""
-        told = [
+        parts = [
             settings.select,
             settings.extend_select,
             settings.ignore,
@@ -72,7 +72,7 @@ class SettingsDigests:
             target,
             length,
         ]
-        return digest(json.dumps(told).encode())[:16]
+        return digest(json.dumps(parts).encode())[:16]
 
 
 def packages_around(files: Sequence[str]) -> str:

@@ -1,8 +1,8 @@
 """What a run remembers of its files for the next one.
 
-A file's record holds as long as its text and its settings are what they were, and the other files
-of the run tell it what they told it then: so a change in one file makes those be looked at again
-that it matters to, and no others.
+A file's record holds as long as its text and its settings are what they were, and what it asks
+other files of the run has the same answers. After a change of one file, only those are checked
+again to which it matters.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ class Prefiltered:
 class ImportGain:
     """Whether a file may hold a finding by what it imports from other files of the run."""
 
-    told: str
+    names_digest: str
     """A digest of what those names stand for."""
     passes: bool
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What was found in a file that was looked at alone."""
+    """What was found in a file that was checked alone."""
 
     result: FileResult
     answers: Dependencies

@@ -190,10 +190,10 @@ class PreviousRun:
         """Return what is known of a text that is what it was."""
         return self._before.facts_by_file.get(path) if self._has_same_text(path) else None
 
-    def gains(self, path: str, told: str) -> bool | None:
+    def gains(self, path: str, names_digest: str) -> bool | None:
         """Return whether a file passes the filter by its imports; None where that is not known."""
         before = self._before.gains.get(path)
-        if before is None or before.told != told or not self._is_unchanged(path):
+        if before is None or before.names_digest != names_digest or not self._is_unchanged(path):
             return None
         self.now.gains[path] = before
         return before.passes
@@ -251,7 +251,7 @@ class PreviousRun:
                 for path in executed
             )
             and still_reads(before.reads, changed, project)
-            and all(project.still_gives(told, path) for path, told in before.answers.items())
+            and all(project.still_gives(given, path) for path, given in before.answers.items())
         ):
             return None
         moved = self._moved_group(before, executed)

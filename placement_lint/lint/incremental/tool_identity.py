@@ -50,10 +50,10 @@ def code_of(folder: str, modules: Iterable[str]) -> str:
     """
     stamps = sorted(_stamped(path) for path in modules)
     record = _record_of(folder)
-    told = repr(stamps).encode()
+    identity = repr(stamps).encode()
     if record is not None and all(changed <= record[1] for _, _, changed in stamps):
-        told = record[0]
-    return blake2b(told, digest_size=8).hexdigest()
+        identity = record[0]
+    return blake2b(identity, digest_size=8).hexdigest()
 
 
 def _stamped(path: str) -> tuple[str, int, int]:

@@ -172,7 +172,7 @@ def test_fixes_of_one_cell_are_judged_in_the_time_of_one(
         cells = Cells(source)
         for line in range(3, count + 3):
             edit = Edit(source.path, Span(line, 5, line, 6), "z")
-            assert cells.keep([edit]) if kind == "script" else cells.told([edit])
+            assert cells.keep([edit]) if kind == "script" else cells.split([edit])
         return counting.characters
 
     few, many = characters(200), characters(400)
