@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.semantic.called_from import is_so_at_calls
 from placement_lint.semantic.tolerated import Helpers
 from placement_lint.syntax.dotted import said
 from placement_lint.syntax.expected_failures import expects_failure, is_marked_to_fail
@@ -34,14 +36,21 @@ _TRACER_ERRORS = frozenset(
 )
 _MOST_NAMES = 4
 """Names of which each stands for the exceptions that the next one does."""
+_FEW = 3
+"""Statements of a function that is there to ask for something that may fail."""
 _TRACERS = frozenset({"jax.core.Tracer", "jax.extend.core.Tracer", "jax.interpreters.ad.Tracer"})
 
 
 def failure_is_expected(node: cst.CSTNode, ctx: FileView) -> bool:
-    """Return whether a statement is there to fail: in `pytest.raises`, or in a test's `try`."""
+    """Return whether a statement is there to fail: in `pytest.raises`, or in a test's `try`.
+
+    Or in a function that is called only there.
+    """
     if is_asserted_to_fail(node, ctx):
         return True
-    return is_in_test(node, ctx) and any(True for _ in enclosing_tries(node, ctx))
+    if is_in_test(node, ctx) and any(True for _ in enclosing_tries(node, ctx)):
+        return True
+    return is_so_at_calls(node, ctx, "expected", lambda call: failure_is_expected(call, ctx))
 
 
 def is_in_test(node: cst.CSTNode, ctx: FileView) -> bool:
@@ -56,7 +65,8 @@ def is_asserted_to_fail(node: cst.CSTNode, ctx: FileView) -> bool:
     """Return whether a node is in `with pytest.raises(…)` or `with self.assertRaises(…)`, or in a
     test that is marked to fail; by way of helpers of the program as well.
 
-    Also in a function that is defined there: it is there to be called.
+    Also in a function that is defined there: it is there to be called; and in one that is called
+    there and nowhere else.
     """
     helpers = Helpers(ctx, "", is_asserted_to_fail, swallowing=False)
     around: cst.CSTNode | None = node
@@ -70,7 +80,7 @@ def is_asserted_to_fail(node: cst.CSTNode, ctx: FileView) -> bool:
         isinstance(ancestor, cst.FunctionDef | cst.ClassDef | cst.Module)
         and is_marked_to_fail(ancestor, ctx.names)
         for ancestor in ctx.ancestors(node)
-    )
+    ) or is_so_at_calls(node, ctx, "asserted", lambda call: is_asserted_to_fail(call, ctx))
 
 
 def may_be_bound(name: cst.Name, at: cst.CSTNode, ctx: FileView) -> bool:
@@ -96,8 +106,15 @@ def enclosing_tries(node: cst.CSTNode, ctx: FileView) -> Iterator[cst.Try | cst.
 
 
 def is_tried(node: cst.CSTNode, ctx: FileView) -> bool:
-    """Return whether a node is in the body of a `try`: perhaps only to see whether it fails."""
-    return any(True for _ in enclosing_tries(node, ctx))
+    """Return whether a node is in the body of a `try`: perhaps only to see whether it fails.
+
+    Or in a function of a few statements that is called only there.
+    """
+    if any(True for _ in enclosing_tries(node, ctx)):
+        return True
+    return _is_in_few(node, ctx) and is_so_at_calls(
+        node, ctx, "tried", lambda call: is_tried(call, ctx)
+    )
 
 
 def ancestors_in_function(
@@ -294,9 +311,23 @@ def is_caught(node: cst.CSTNode, ctx: FileView, exceptions: frozenset[str]) -> b
     """Return whether one of these exceptions, raised by a node, is caught around it.
 
     The names are qualified (`builtins.RuntimeError`); a bare `except` catches them all. Helpers of
-    the program count as well: see `tolerated`.
+    the program count as well: see `tolerated`. So does what is around all calls of a function of a
+    few statements: of a longer one, the handler need not be meant for this.
     """
-    return _is_handled(node, ctx, exceptions, may_raise_again=True)
+    if _is_handled(node, ctx, exceptions, may_raise_again=True):
+        return True
+    return _is_in_few(node, ctx) and is_so_at_calls(
+        node, ctx, exceptions, lambda call: is_caught(call, ctx, exceptions)
+    )
+
+
+def _is_in_few(node: cst.CSTNode, ctx: FileView) -> bool:
+    """Return whether a node is in a function of a few statements."""
+    function = ctx.function(node)
+    if not isinstance(function, cst.FunctionDef):
+        return False
+    lines = ctx.tree.every(cst.SimpleStatementLine, below=function.body)
+    return len(list(islice(lines, _FEW + 1))) <= _FEW
 
 
 def _is_handled(

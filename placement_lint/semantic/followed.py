@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.semantic.called_from import passed_once
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.definitions import parameter_named
 
@@ -73,10 +74,11 @@ def assigned_parts(
 def followed(node: cst.BaseExpression, ctx: FileView) -> cst.BaseExpression:
     """Return what a name stands for, through a few names that are bound once.
 
-    And through attributes of the object itself, where they are no parameters of its initializer.
+    And through attributes of the object itself, where they are no parameters of its initializer,
+    and parameters of functions in the function around, which calls them once.
     """
     for _ in range(_NAME_HOPS):
-        value = assigned_value(node, ctx)
+        value = value_behind(node, ctx)
         if value is None and isinstance(node, cst.Attribute):
             value = own_attribute(node, ctx)
             if value is not None and parameter_named(value, ctx.names) is not None:
@@ -85,6 +87,15 @@ def followed(node: cst.BaseExpression, ctx: FileView) -> cst.BaseExpression:
             break
         node = value
     return node
+
+
+def value_behind(node: cst.BaseExpression, ctx: FileView) -> cst.BaseExpression | None:
+    """Return what a name is bound to, or what the one call passes for it, where that is certain."""
+    value = assigned_value(node, ctx)
+    if value is not None or not isinstance(node, cst.Name):
+        return value
+    parameter = parameter_named(node, ctx.names)
+    return None if parameter is None else passed_once(parameter, ctx)
 
 
 def bound_before(

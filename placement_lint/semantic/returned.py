@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.semantic.followed import assigned_parts, followed
+from placement_lint.semantic.followed import assigned_parts, followed, value_behind
 from placement_lint.syntax.definitions import function_of, is_static, only_caches
 
 if TYPE_CHECKING:
@@ -76,6 +76,13 @@ def part_for(name: str, assignment: cst.Assign, ctx: FileView) -> cst.BaseExpres
 def _parts(_facts: ModuleFacts) -> dict[int, dict[str, cst.BaseExpression]]:
     """Make the store of one file: what an unpacking of results binds, by assignment."""
     return {}
+
+
+def step_back(node: cst.BaseExpression, ctx: FileView) -> cst.BaseExpression | None:
+    """Return what a name is bound to, or passed for it, or a call gives; None for all else."""
+    if isinstance(node, cst.Call):
+        return _given_by_call(node, ctx)
+    return value_behind(node, ctx) or _part(node, ctx)
 
 
 def _given_by_call(call: cst.Call, ctx: FileView) -> cst.BaseExpression | None:

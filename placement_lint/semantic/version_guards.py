@@ -8,9 +8,11 @@ import libcst as cst
 
 from placement_lint.jaxmodel.known_packages import LIBRARY_PREFIXES
 from placement_lint.jaxmodel.removed import OLD_APIS
+from placement_lint.semantic.called_from import is_so_at_calls, passed_here
 from placement_lint.semantic.enclosing import catches, is_asserted_to_fail, is_caught, passed_exits
+from placement_lint.semantic.object_classes import class_of_object
 from placement_lint.syntax.calls import string_value
-from placement_lint.syntax.definitions import class_named, function_of
+from placement_lint.syntax.definitions import class_named, function_of, parameter_named
 from placement_lint.syntax.import_statements import MISSING_MODULE
 from placement_lint.syntax.tree import children
 
@@ -51,12 +53,17 @@ def is_guarded(node: cst.CSTNode, ctx: FileView) -> bool:
 
     In a `try` whose failure is caught, or in the handler of one; in a branch of a test of the
     version or of an attribute, or behind one that leaves; where a failure is expected; and what
-    only a type checker reads.
+    only a type checker reads. Also in a function that is called only in such branches.
     """
     if ctx.module.path.endswith(".pyi"):
         return True
     if is_caught(node, ctx, _CAUGHT) or is_asserted_to_fail(node, ctx):
         return True
+    return _is_on_condition(node, ctx) or ctx.is_type_checking_only(node)
+
+
+def _is_on_condition(node: cst.CSTNode, ctx: FileView) -> bool:
+    """Return whether a node runs in some versions only, or where some part of JAX is there."""
     child = node
     for ancestor in ctx.ancestors(node):
         if isinstance(ancestor, cst.ExceptHandler) and child is ancestor.body:
@@ -81,7 +88,7 @@ def is_guarded(node: cst.CSTNode, ctx: FileView) -> bool:
         child = ancestor
     if any(asks_for_version(each.test, ctx) for each in passed_exits(node, ctx)):
         return True
-    return ctx.is_type_checking_only(node)
+    return is_so_at_calls(node, ctx, "version", lambda call: _is_on_condition(call, ctx))
 
 
 def asks_for_version(test: cst.CSTNode, ctx: FileView) -> bool:
@@ -107,8 +114,12 @@ def asks_for_version(test: cst.CSTNode, ctx: FileView) -> bool:
         if isinstance(node, cst.Name) and names < _MAX_NAMES:
             names += 1
             bindings = ctx.names.bindings(node)
+            parameter = parameter_named(node, ctx.names)
             if len(bindings) == 1 and bindings[0].value is not None:
                 pending.append(bindings[0].value)
+            elif parameter is not None:
+                given = passed_here(parameter, ctx)
+                pending += given if len(given) == 1 else ()
             elif any(
                 _says_version(each, ctx) or _looks_in_jax(each.value, ctx) for each in bindings
             ) or (
@@ -244,15 +255,20 @@ def _is_package(binding: Binding) -> bool:
 
 
 def _attribute_values(node: cst.Attribute, ctx: FileView) -> list[cst.BaseExpression]:
-    """Return what is assigned to an attribute of an object of its own, or of a class, or in it."""
+    """Return what is assigned to an attribute of an object of its own, or of a class, or in it.
+
+    And of an object by the name that it has here, or in the class that makes it.
+    """
     owner = node.value
     if not isinstance(owner, cst.Name):
         return []
-    if owner.value not in {"cls", "self"} and class_named(owner, ctx.names) is None:
+    is_own = owner.value in {"cls", "self"} or class_named(owner, ctx.names) is not None
+    if not is_own and class_named(class_of_object(owner, ctx), ctx.names) is None:
         return []
     stored = ctx.module.stored
     name = node.attr.value
-    found = [*stored.get(name, ()), *stored.get(f"self.{name}", ())][:_MAX_NAMES]
+    named = (name, f"self.{name}", f"{owner.value}.{name}")
+    found = [each for key in named for each in stored.get(key, ())][:_MAX_NAMES]
     statements = (
         ctx.parent(around) if isinstance(around, cst.AssignTarget) else around
         for around in map(ctx.parent, found)
@@ -265,15 +281,21 @@ def _attribute_values(node: cst.Attribute, ctx: FileView) -> list[cst.BaseExpres
 
 
 def deprecation_is_known(node: cst.CSTNode, ctx: FileView) -> bool:
-    """Return whether the warnings of code are ignored or recorded: by a block or a decorator."""
-    if any(_handles_warnings(item.item) for item in ctx.with_items(node)):
-        return True
+    """Return whether the warnings of code are ignored or recorded: by a block or a decorator.
+
+    By what is around the code, the functions that it is in, or all calls of its function.
+    """
+    around: cst.CSTNode | None = node
+    while around is not None:
+        if any(_handles_warnings(item.item) for item in ctx.with_items(around)):
+            return True
+        around = ctx.function(around)
     return any(
         _handles_warnings(each.decorator)
         for ancestor in ctx.ancestors(node)
         if isinstance(ancestor, cst.FunctionDef | cst.ClassDef)
         for each in ancestor.decorators
-    )
+    ) or is_so_at_calls(node, ctx, "warned", lambda call: deprecation_is_known(call, ctx))
 
 
 def _handles_warnings(node: cst.BaseExpression) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from placement_lint.jaxmodel.removed import OLD_APIS, Access
 from tests.import_styles import STYLES
 from tests.metamorphic.program import Program, Variant, require
 from tests.metamorphic.text import Edit
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from tests.metamorphic.text import Text
 
 _ROOTS = ("jax", "numpy", "safetensors")
+_GONE = frozenset(api.name for api in OLD_APIS if api.use is Access.NAME)
+"""What some version of JAX lacks: a name for it, outside of what asks for the version, is an error
+there."""
+_CHOOSING = (ast.If, ast.IfExp, ast.BoolOp, ast.Try)
 
 
 def values(program: Program) -> list[Variant]:
@@ -56,11 +61,21 @@ def functions(program: Program) -> list[Variant]:
     """`jax.device_put(…)` → `jax_device_put(…)`, after `jax_device_put = jax.device_put`."""
     files, count = dict(program.files), 0
     for path, text in program.texts.items():
-        edits = _function_edits(text)
+        edits = [] if _chooses_by_version(text) else _function_edits(text)
         files[path] = text.edited(edits)
         count += len(edits)
     require(count, "no function of an imported module is called by its full name")
     return [Variant(program.changed(files))]
+
+
+def _chooses_by_version(text: Text) -> bool:
+    """Tell whether a file names what some version of JAX lacks, under a condition."""
+    return any(
+        isinstance(each, ast.Attribute)
+        and text.of(each) in _GONE
+        and any(isinstance(around, _CHOOSING) for around in text.ancestors(each))
+        for each in ast.walk(text.tree)
+    )
 
 
 def _function_edits(text: Text) -> list[Edit]:
@@ -108,7 +123,10 @@ def imports(program: Program) -> list[Variant]:
     for name, style in STYLES.items():
         files = {}
         for path, text in program.files.items():
-            variant = None if name == "renamed" and _hands_on(program, path) else style(text)
+            is_left = (name == "renamed" and _hands_on(program, path)) or (
+                name == "functions-by-name" and _chooses_by_version(program.texts[path])
+            )
+            variant = None if is_left else style(text)
             files[path] = text if variant is None else variant.text
         if files != program.files:
             found.append(Variant(program.changed(files), site=name))

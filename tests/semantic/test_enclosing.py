@@ -43,6 +43,13 @@ ERRORS = frozenset({"builtins.RuntimeError", "builtins.Exception"})
         "def f(kinds):\n    try:\n        here()\n    except kinds: pass",
         "try:\n    here()\nexcept errors: pass",
         "from failures import TOLERATED\ntry:\n    here()\nexcept TOLERATED: pass",
+        # All calls of a small function are there.
+        "def f(): return here()\ntry:\n    f()\nexcept RuntimeError: pass",
+        "def f():\n    x\n    here()\nwith contextlib.suppress(RuntimeError): y = f()",
+        "def f(): here()\ndef g(): f()\ntry:\n    g()\nexcept: pass\ntry:\n    g()\nexcept: pass",
+        "class C:\n    def f(self): here()\n    def g(self):\n        try:\n            self.f()\n"
+        "        except RuntimeError: pass",
+        "class C:\n    @staticmethod\n    def f(): here()\ntry:\n    C.f()\nexcept: pass",
     ],
 )
 def test_caught(text: str) -> None:
@@ -70,6 +77,14 @@ def test_caught(text: str) -> None:
         "from failures import Failure\ntry:\n    here()\nexcept Failure: pass",
         "class Failure(Exception): pass\ntry:\n    here()\nexcept Failure: pass",
         "def f(g): g()\nf(lambda: here())",
+        "def f(): here()\ntry:\n    f()\nexcept RuntimeError: pass\nf()",
+        "def f(): here()\ntry:\n    f()\nexcept OSError: pass",
+        "def f(): here()\ntry:\n    g(f)\nexcept RuntimeError: pass",
+        "def f(): here()\ntry:\n    f()\nexcept RuntimeError: pass\ng = f",
+        "def f(): here() or f()",
+        "@register\ndef f(): here()\ntry:\n    f()\nexcept RuntimeError: pass",
+        "class C:\n    def f(self): here()\n    g = property(f)\ntry:\n    C().f()\nexcept: pass",
+        "def f():\n    a\n    b\n    c\n    here()\ntry:\n    f()\nexcept RuntimeError: pass",
     ],
 )
 def test_not_caught(text: str) -> None:
@@ -140,6 +155,18 @@ def test_leaving(body: str, expected: bool) -> None:
         ("import pytest\nwith pytest.raises(E):\n    def f(x=here()): pass", True),
         ("import pytest\nwith pytest.raises(E):\n    def f(): here()", True),
         ("import pytest\nwith pytest.raises(E):\n    f = lambda: here()", True),
+        ("import pytest\ndef f(): here()\nwith pytest.raises(E): f()", True),
+        (
+            "import pytest\nclass C:\n    def f(self): here()\n    def test_a(self):\n"
+            "        with pytest.raises(E): self.f(1)",
+            True,
+        ),
+        (
+            "import pytest\ndef f(): here()\ndef g(): f()\n@pytest.mark.xfail\ndef test_a(): g()",
+            True,
+        ),
+        ("import pytest\ndef f(): here()\nwith pytest.raises(E): f()\nf()", False),
+        ("import pytest\ndef f(): here()\nwith pytest.raises(E): g(f)", False),
         ("import pytest\nwith pytest.raises(E): pass\nhere()", False),
         ("with pytest.raises(E): here()", False),
         ("def f(self):\n    self.assertRaises(E, here())", False),

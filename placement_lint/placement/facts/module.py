@@ -22,12 +22,13 @@ from placement_lint.placement.facts.placing_words import placing_words
 from placement_lint.placement.facts.replaced_functions import ReplacedFunctions
 from placement_lint.placement.facts.traced import Traced
 from placement_lint.syntax.calls import Arguments, is_none
-from placement_lint.syntax.definitions import is_generator
+from placement_lint.syntax.definitions import is_generator, named_function
 from placement_lint.syntax.dotted import dotted, said
 from placement_lint.syntax.import_statements import star_import
+from placement_lint.syntax.names import ScopeKind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
@@ -98,6 +99,47 @@ class Module:
                 name = dotted(call.func.value).rpartition(".")[2]
                 found.setdefault(name, []).append(call)
         return found
+
+    @cached_property
+    def names_given(self) -> dict[str, set[str | None]]:
+        """The names that a variable of a module, or an attribute, is bound to as well, by its name.
+
+        As in `too = module.name` and `from module import name as too`; None among them: it is
+        handed on to something else.
+        """
+        found: dict[str, set[str | None]] = {}
+        for node in self.tree.every(cst.Name, cst.Attribute):
+            parent = self.tree.parent(node)
+            if isinstance(parent, cst.Attribute | cst.AssignTarget):
+                continue
+            if isinstance(node, cst.Name):
+                owner = self.names.owner(node.value, self.names.scope(node))
+                if owner is None or owner.kind not in {ScopeKind.MODULE, ScopeKind.CLASS}:
+                    continue
+            given = found.setdefault(dotted(node).rpartition(".")[2], set())
+            if isinstance(parent, cst.Assign | cst.AnnAssign):
+                given.update(_bound(node, parent))
+            else:
+                given.add(self._parameter_for(parent) if isinstance(parent, cst.Arg) else None)
+        for statement in self.names.import_statements:
+            if isinstance(statement, cst.Import) or isinstance(statement.names, cst.ImportStar):
+                continue
+            for alias in statement.names:
+                if alias.asname is not None:
+                    found.setdefault(dotted(alias.name), set()).add(dotted(alias.asname.name))
+        return found
+
+    def _parameter_for(self, argument: cst.Arg) -> str | None:
+        """Return the name of the parameter of a function of the module that an argument is for."""
+        call = self.tree.parent(argument)
+        function = named_function(call.func, self.names) if isinstance(call, cst.Call) else None
+        if not isinstance(call, cst.Call) or function is None or argument.star:
+            return None
+        if argument.keyword is not None:
+            return argument.keyword.value
+        parameters = [*function.params.posonly_params, *function.params.params]
+        passed = zip(parameters, call.args, strict=False)
+        return next((each.name.value for each, given in passed if given is argument), None)
 
     @cached_property
     def reads_through(self) -> frozenset[str]:
@@ -283,3 +325,16 @@ def _is_named(index: cst.BaseSlice) -> bool:
 def _lists_devices(node: cst.BaseExpression) -> bool:
     listed = node.func if isinstance(node, cst.Call) else node
     return isinstance(listed, cst.Name | cst.Attribute) and "devices" in said(listed).lower()
+
+
+def _bound(node: cst.CSTNode, statement: cst.Assign | cst.AnnAssign) -> Iterator[str | None]:
+    """Yield the names that an assignment binds to an expression; None: to something else."""
+    if statement.value is not node:
+        return
+    targets = (
+        [each.target for each in statement.targets]
+        if isinstance(statement, cst.Assign)
+        else [statement.target]
+    )
+    for target in targets:
+        yield dotted(target).rpartition(".")[2] or None

@@ -1,7 +1,7 @@
 """Context variables: `contextvars.ContextVar("name", default=x)`, and what they are set to.
 
 What one holds depends on the context, in which other code may have set it: it is its default, or
-anything that the program sets it to, as far as all of that was executed.
+anything that the program sets it to, by any name, as far as all of that was executed.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.places import Place
 
 _DEFAULT = "default"
+_MOST_NAMES = 8
+"""By which one variable is set."""
 
 
 @objects(CONTEXT_VARIABLE)
@@ -60,7 +62,10 @@ def got(call: ObjectCall) -> Value:
     if given is None:
         given = call.program.held((variable, _DEFAULT), call.state) or NOTHING
     found = [given]
-    for place in _places_set(call, name):
+    names = _names_known(call, name)
+    if names is None:
+        return UNKNOWN
+    for place in (place for each in sorted(names) for place in _places_set(call, each)):
         held = call.program.held((variable, _set_at(place)), call.state)
         if held is None:
             return UNKNOWN
@@ -84,6 +89,24 @@ def _name_of(call: ObjectCall, variable: Instance) -> str | None:
     else:
         return None
     return target.value if isinstance(target, cst.Name) else None
+
+
+def _names_known(call: ObjectCall, name: str) -> set[str] | None:
+    """Return all names by which something in the program may set a context variable of a name.
+
+    None where it is handed on, to what may set it by other names.
+    """
+    found, pending = {name}, [name]
+    while pending:
+        each = pending.pop()
+        for module in call.program.modules.values():
+            for other in module.names_given.get(each, ()):
+                if other is None or len(found) > _MOST_NAMES:
+                    return None
+                if other not in found:
+                    found.add(other)
+                    pending.append(other)
+    return found
 
 
 def _places_set(call: ObjectCall, name: str) -> Iterator[Place]:

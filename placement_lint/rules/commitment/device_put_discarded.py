@@ -22,6 +22,7 @@ from placement_lint.rules.commitment.writing import (
     written,
 )
 from placement_lint.rules.notebooks import is_shown_or_measured
+from placement_lint.semantic.called_from import is_so_at_calls
 from placement_lint.semantic.enclosing import failure_is_expected, is_caught, is_tried
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import (
@@ -296,15 +297,26 @@ def _is_literal(node: cst.CSTNode | None) -> bool:
 
 
 def _is_warm_up(node: cst.Expr, operand: cst.BaseExpression | None, ctx: Context) -> bool:
-    """Return whether a value without a name is put there and waited for in the next statement."""
-    line = ctx.parent(node)
-    if isinstance(operand, cst.Name | cst.Attribute) or not isinstance(
-        line, cst.SimpleStatementLine
-    ):
+    """Return whether a value without a name is put there and waited for in the next statement.
+
+    That may be the one behind the call of a function that ends with this.
+    """
+    if isinstance(operand, cst.Name | cst.Attribute):
+        return False
+    return _is_waited_for(node, ctx)
+
+
+def _is_waited_for(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether the statement behind that of a node waits for a computation."""
+    line = ctx.statement_line(node)
+    if line is None:
         return False
     suite = ctx.parent(line)
     statements = suite.body if isinstance(suite, cst.IndentedBlock | cst.Module) else ()
     following = statements[list(statements).index(line) + 1 :][:1]
+    function = ctx.function(node)
+    if not following and function is not None and suite is function.body:
+        return is_so_at_calls(node, ctx, "waited for", lambda call: _is_waited_for(call, ctx))
     return any(
         isinstance(part, cst.Attribute) and part.attr.value == "block_until_ready"
         for statement in following

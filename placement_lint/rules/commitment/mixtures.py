@@ -25,6 +25,7 @@ from placement_lint.semantic.enclosing import (
     passed_exits,
 )
 from placement_lint.semantic.followed import assigned_value, followed
+from placement_lint.semantic.returned import step_back
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 from placement_lint.syntax.definitions import class_of_method, class_of_receiver, parameter_named
 from placement_lint.syntax.dotted import dotted, whole_of
@@ -301,10 +302,9 @@ def _is_reassigned(operand: cst.CSTNode, seat: Seat, operation: cst.CSTNode, ctx
     Users of a class may call the methods that do so in any order.
     """
     seen: set[int] = set()
-    while isinstance(operand, cst.Name) and id(operand) not in seen:
+    while isinstance(operand, cst.Name | cst.Call) and id(operand) not in seen:
         seen.add(id(operand))
-        value = ctx.names.sole_value(operand)
-        operand = operand if value is None else value
+        operand = step_back(operand, ctx) or operand
     if not isinstance(operand, cst.Attribute):
         return False
     objects = _objects(operand, ctx)

@@ -8,6 +8,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel.queries import DEVICE_QUERIES
 from placement_lint.rules.devices.queries import listed_platform, lists_default_backend
+from placement_lint.semantic.called_from import is_so_at_calls
 from placement_lint.semantic.elsewhere import runs
 from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
 from placement_lint.semantic.followed import followed
@@ -66,7 +67,9 @@ class _Guards:
             if isinstance(ancestor, cst.Lambda) and child is ancestor.body:
                 return False
             if isinstance(ancestor, cst.FunctionDef) and child is ancestor.body:
-                return any(self.skips(each.decorator) for each in ancestor.decorators)
+                return any(
+                    self.skips(each.decorator) for each in ancestor.decorators
+                ) or is_so_at_calls(node, self.ctx, (type(self), self.backend), self.are_around)
             if self.guards(ancestor, child):
                 return True
             child = ancestor

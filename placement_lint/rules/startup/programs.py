@@ -11,6 +11,7 @@ from placement_lint.files.script_cells import has_cells
 from placement_lint.files.test_paths import is_module_path
 from placement_lint.semantic.module_summary import import_of_jax
 from placement_lint.syntax.collection_methods import CHANGING
+from placement_lint.syntax.definitions import named_function
 from placement_lint.syntax.dotted import dotted
 from placement_lint.syntax.guards import is_main_guard
 from placement_lint.syntax.import_statements import imported_names
@@ -142,6 +143,11 @@ def _is_work(node: cst.BaseExpression) -> bool:
 def _is_call_of_program(call: cst.Call, facts: ModuleFacts) -> bool:
     name = facts.names.qualified(call.func)
     if name in _RUNNING:
+        return True
+    function = named_function(call.func, facts.names)
+    if function is not None and any(
+        is_main_guard(each.test) for each in facts.tree.every(cst.If, below=function.body)
+    ):
         return True
     last = (name or dotted(call.func)).rpartition(".")[2]
     return last in _RUNNING_METHODS or (last == "main" and isinstance(call.func, cst.Name))

@@ -10,6 +10,7 @@ import libcst as cst
 from placement_lint.jaxmodel.donation import EVERY, FILTERING, WRITING_BACK
 from placement_lint.semantic.program_queries import DonationKind
 from placement_lint.syntax.calls import Arguments, elements_or_self, literal_value
+from placement_lint.syntax.definitions import class_of_method, function_of, returns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -251,6 +252,36 @@ class Passing(Protocol):
         """Return whether the condition of a choice decides other things, too."""
 
 
+class _Called:
+    """What the code of a function has got which only returns something, by one call of it."""
+
+    def __init__(self, outer: Passing, call: cst.Call, function: Function, names: Names) -> None:
+        """Take what the code of the call has got."""
+        self._outer, self._names, self._function = outer, names, function
+        arguments = Arguments(call)
+        given = zip(parameters_of(function), arguments.positional, strict=False)
+        self._given = {**dict(given), **arguments.keywords}
+
+    def passed(self, name: cst.Name) -> cst.BaseExpression | None:
+        bound = self._names.sole_definition(name)
+        if not isinstance(bound, cst.Param) or not self._names.tree.is_inside(
+            bound, self._function
+        ):
+            return self._outer.passed(name)
+        given = self._given.get(name.value)
+        further = self._outer.passed(given) if isinstance(given, cst.Name) else None
+        return given if further is None else further
+
+    def spread(self, call: cst.Call) -> Mapping[str, Chosen | cst.BaseExpression] | None:
+        return self._outer.spread(call)
+
+    def chosen(self, node: cst.BaseExpression) -> Chosen | None:
+        return self._outer.chosen(node)
+
+    def decides_more(self, choice: cst.IfExp) -> bool:
+        return self._outer.decides_more(choice)
+
+
 def jit_of(by: str, calls: Iterable[cst.Call], names: Names, passing: Passing) -> Jit | None:
     """Return how `jax.jit`, called with these arguments, compiles; None: it is not known what it
     donates.
@@ -325,6 +356,17 @@ def _literals(
     return found
 
 
+def _only_returned(function: Function, names: Names) -> cst.BaseExpression | None:
+    """Return what a function gives that has one `return`, and no object of which it is a method."""
+    if isinstance(function, cst.Lambda):
+        return function.body
+    ways = returns_of(function, names)
+    is_plain = not function.decorators and function.asynchronous is None
+    if len(ways) != 1 or not is_plain or class_of_method(function, names) is not None:
+        return None
+    return ways[0].value
+
+
 def _written(
     node: cst.BaseExpression, names: Names, passing: Passing
 ) -> tuple[Chosen, bool] | None:
@@ -348,6 +390,14 @@ def _written(
             if first is None or second is None:
                 return None
             return first[0] | second[0], is_sure and first == second
+        if isinstance(node, cst.Call):
+            function = function_of(node.func, names)
+            returned = None if function is None else _only_returned(function, names)
+            if function is None or returned is None or Arguments(node).is_open:
+                break
+            passing = _Called(passing, node, function, names)
+            node = returned
+            continue
         if not isinstance(node, cst.Name) or not names.tree.contains(node):
             break
         bound = names.sole_value(node) or passing.passed(node)
