@@ -105,7 +105,7 @@ class Module:
         """The names that a variable of a module, or an attribute, is bound to as well, by its name.
 
         As in `too = module.name` and `from module import name as too`; None among them: it is
-        handed on to something else.
+        passed on to something else.
         """
         found: dict[str, set[str | None]] = {}
         for node in self.tree.every(cst.Name, cst.Attribute):

@@ -94,7 +94,7 @@ def _name_of(call: ObjectCall, variable: Instance) -> str | None:
 def _names_known(call: ObjectCall, name: str) -> set[str] | None:
     """Return all names by which something in the program may set a context variable of a name.
 
-    None where it is handed on, to what may set it by other names.
+    None where it is passed on, to what may set it by other names.
     """
     found, pending = {name}, [name]
     while pending:

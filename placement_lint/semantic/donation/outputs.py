@@ -17,7 +17,15 @@ from placement_lint.jaxmodel.shapes import ALIKE, MOSTLY_ALIKE
 from placement_lint.semantic.donation.callables import parameters_of
 from placement_lint.semantic.donation.replaced_names import is_replaced
 from placement_lint.syntax.calls import Arguments, elements_or_self, updated_array
-from placement_lint.syntax.definitions import class_named, is_left_open, keeps_fields, returns_of
+from placement_lint.syntax.definitions import (
+    class_named,
+    class_of_method,
+    function_of,
+    is_generator,
+    is_left_open,
+    keeps_fields,
+    returns_of,
+)
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
@@ -360,7 +368,34 @@ class DonationOutputs:
                 return {}
         if name.startswith("jax.numpy.") and last in _REDUCING and len(node.args) == 1:
             return {}
-        return _ANY
+        return self._by_helper(node, arguments, function, depth) or _ANY
+
+    def _by_helper(
+        self, node: cst.Call, arguments: Arguments, function: Function, depth: int
+    ) -> _Like:
+        """Return what a function of the file gives, by what it is given; nothing: it is not known.
+
+        What it returns may be like some of its parameters, and these are what the call passes.
+        """
+        helper = function_of(node.func, self._names)
+        if helper is None or helper is function or arguments.is_open:
+            return {}
+        if isinstance(helper, cst.FunctionDef) and (
+            helper.decorators
+            or helper.asynchronous is not None
+            or class_of_method(helper, self._names) is not None
+            or is_generator(helper, self._names)
+        ):
+            return {}
+        passed = dict(zip(parameters_of(helper), arguments.positional, strict=False))
+        given = {**passed, **arguments.keywords}
+        returned = self._returned(helper)
+        found: _Like = {}
+        for each in returned:
+            for name, is_sure in self._like(each, helper, depth + 1).items():
+                like = self._like(given[name], function, depth + 1) if name in given else _ANY
+                found |= {by: is_sure and sure and len(returned) == 1 for by, sure in like.items()}
+        return found
 
     def _mapped(self, given: Arguments, function: Function, depth: int) -> _Like:
         """Return what the tree is like that a map over others makes: their leaves mostly meet."""
