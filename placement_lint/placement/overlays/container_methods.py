@@ -259,6 +259,9 @@ class ContainerMethods:
     ) -> Value:
         if name in {"items", "keys", "values"}:
             return value(view_of(atom, name))
+        if name == "popitem":
+            held = element_of(value(atom))
+            return value(Sequence((PLAIN, held), join(PLAIN, held)))
         if name in {"__getitem__", "get", "pop", "setdefault"} and node.args:
             key = self.on.subscripts.key(node.args[0].value, operands[0][1])
             found = element_of(value(atom), key)

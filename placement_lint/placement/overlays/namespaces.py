@@ -20,9 +20,16 @@ _MAX_NESTED = 8
 """Dicts inside of one another that are settings."""
 
 
-@objects("argparse.Namespace", "orbax.checkpoint.args.Composite", "types.SimpleNamespace")
+@objects(
+    "argparse.Namespace",
+    "orbax.checkpoint.args.Composite",
+    "threading.local",
+    "types.SimpleNamespace",
+)
 def namespace(call: ObjectCall) -> Value:
-    """`types.SimpleNamespace(name=value)`."""
+    """`types.SimpleNamespace(name=value)`. What one thread sets in `threading.local()`, another
+    one does not have.
+    """
     return namespace_of(call, call.arguments.keywords)
 
 
