@@ -59,8 +59,6 @@ if TYPE_CHECKING:
     from placement_lint.semantic.program_queries import EffectOrigin
     from placement_lint.syntax.tree import Tree
 
-_CATCHING = (cst.Try, cst.TryStar, cst.With)
-"""What may catch the exception of a call in it."""
 _CALL_DEPTH = 8
 
 
@@ -351,7 +349,9 @@ class Timeline:
             if function is not None and self._depth < _CALL_DEPTH:
                 self._depth += 1
                 around = self.tree.ancestors(node)
-                may_catch = any(isinstance(each, _CATCHING) for each in around)
+                # A context may swallow what its block raises.
+                catching = (cst.Try, cst.TryStar, cst.With)
+                may_catch = any(isinstance(each, catching) for each in around)
                 steps = self._steps_in(function, raises=may_catch)
                 yield from [as_done_by(node, step) for step in steps]
                 self._depth -= 1
