@@ -161,10 +161,10 @@ def whose_items(node: cst.BaseExpression, ctx: FileView) -> cst.BaseExpression |
     if not isinstance(node, cst.Call) or node.args or not isinstance(node.func, cst.Attribute):
         return None
     owner = node.func.value if node.func.attr.value in {"items", "values"} else None
-    return owner if owner is None else _whose_fields(owner, ctx) or owner
+    return owner if owner is None else whose_fields(owner, ctx) or owner
 
 
-def _whose_fields(node: cst.BaseExpression, ctx: FileView) -> cst.BaseExpression | None:
+def whose_fields(node: cst.BaseExpression, ctx: FileView) -> cst.BaseExpression | None:
     """Return the `x` of a call that gives a dict of its fields."""
     if not isinstance(node, cst.Call):
         return None

@@ -36,7 +36,8 @@ class AllArguments(Arguments):
     That is a display or `dict(…)`, also as an item of a dict of such: `**PRESETS["fast"]`, or with
     more options on top of it, also by statements: `options["batch_size"] = 8`, `options |= {…}`.
     Of a dict that another file has, or a function or a method there gives, those that are numbers,
-    texts and the like.
+    texts and the like; and of one of the fields of an object, `**dataclasses.asdict(settings)`, the
+    defaults of the class.
     """
 
     def __init__(self, call: cst.Call, view: FileView) -> None:
@@ -44,7 +45,7 @@ class AllArguments(Arguments):
         super().__init__(call)
         spread = [argument.value for argument in call.args if argument.star == "**"]
         for each in spread:
-            entries = _entries(each, view) or _entries_beside(each, view)
+            entries = _entries(each, view) or _entries_beside(each, view) or _fields(each, view)
             for name, given in entries.items():
                 self.keywords.setdefault(name, given)
 
@@ -85,6 +86,75 @@ def _added(name: cst.Name, view: FileView) -> Iterator[tuple[str, cst.BaseExpres
             for each in arguments.positional:
                 yield from (entries_of(each, view, known=True) or {}).items()
             yield from arguments.keywords.items()
+
+
+# -- dicts of fields ------------------------------------------------------------------------------
+
+
+def _fields(options: cst.BaseExpression, view: FileView) -> dict[str, cst.BaseExpression]:
+    """Return the fields of an object whose defaults are constants, of a dict of its fields.
+
+    `dataclasses.asdict(settings)`, also what a method of a class of the program returns of its own
+    object.
+    """
+    # Rules import this module where LibCST may not be needed.
+    from placement_lint.semantic.file_view import FileView
+    from placement_lint.semantic.host_reads import whose_fields
+    from placement_lint.semantic.known_types import KnownTypes
+
+    options = given_by(options, view)
+    method = options.func if isinstance(options, cst.Call) and not options.args else None
+    beside = _method_of(method, view) if isinstance(method, cst.Attribute) else None
+    if beside is not None:
+        function, view = beside[0], FileView(beside[1])
+        given = only_return(function, view) if isinstance(function, cst.FunctionDef) else None
+        if given is None:
+            return {}
+        options = given
+    owner = whose_fields(options, view)
+    if owner is None:
+        return {}
+    cls, there = class_of_receiver(owner, view.names), view.module
+    known = view.module.fact(KnownTypes).of(owner) if cls is None else None
+    if known is not None:
+        there = view.module.siblings.get(known.path, view.module)
+        cls = there.fact(KnownTypes).class_here(known)
+    return {} if cls is None else _defaults(cls, FileView(there))
+
+
+def _defaults(cls: cst.ClassDef, view: FileView) -> dict[str, cst.BaseExpression]:
+    """Return the fields of a class that have constants as defaults, and are never anything else."""
+    given = _given_to(cls.name.value, view.module)
+    found: dict[str, cst.BaseExpression] = {}
+    for line in cls.body.body if None not in given else ():
+        field = line.body[0] if isinstance(line, cst.SimpleStatementLine) else None
+        if isinstance(field, cst.AnnAssign) and isinstance(field.target, cst.Name) and field.value:
+            default = _constant(field.value, {}, view)
+            if default is not None and field.target.value not in given:
+                found[field.target.value] = default
+    return found
+
+
+def _given_to(name: str, module: ModuleFacts) -> set[str | None]:
+    """Return the fields that calls of the program give objects of a class, or replace in them.
+
+    None: they are given by position, or by a star.
+    """
+    found: set[str | None] = set()
+    for facts in {module.path: module, **module.siblings}.values():
+        for call in facts.tree.every(cst.Call):
+            func = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
+            if isinstance(func, cst.Name) and func.value in {name, "cls", "replace", "setattr"}:
+                is_text = func.value == "replace"
+                for each in call.args:
+                    if each.keyword is not None:
+                        found.add(each.keyword.value)
+                    elif not is_text:
+                        found.add(None)
+        for target in facts.tree.every(cst.AssignTarget):
+            if isinstance(target.target, cst.Attribute):
+                found.add(target.target.attr.value)
+    return found
 
 
 # -- dicts of other files -------------------------------------------------------------------------
@@ -152,12 +222,21 @@ def _made_beside(
 
 def _method_beside(method: cst.Attribute, view: FileView) -> tuple[cst.CSTNode, ModuleFacts] | None:
     """Return a method of an object of a class of another file, and the file."""
+    found = _method_of(method, view)
+    return None if found is None or found[1] is view.module else found
+
+
+def _method_of(method: cst.Attribute, view: FileView) -> tuple[cst.CSTNode, ModuleFacts] | None:
+    """Return a method of an object of a class of the program, and its file."""
     # Rules import this module where LibCST may not be needed.
     from placement_lint.semantic.known_types import KnownTypes
 
     known = view.module.fact(KnownTypes).of(method.value)
-    there = None if known is None else view.module.siblings.get(known.path)
-    if known is None or there is None or there is view.module:
+    if known is None:
+        return None
+    is_own = known.path == view.module.path
+    there = view.module if is_own else view.module.siblings.get(known.path)
+    if there is None:
         return None
     cls = there.fact(KnownTypes).class_here(known)
     found = None if cls is None else method_of_class(cls, method.attr.value, there.names)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel import transfer
+from placement_lint.jaxmodel.structures import Structure
 from placement_lint.jaxmodel.tracing import OVER_WHOLE_ARRAYS
 from placement_lint.jaxmodel.transfer import Effect
 from placement_lint.placement.domain.library_values import LibraryFunction, Optimizer
@@ -23,6 +24,7 @@ from placement_lint.placement.domain.values import (
     Method,
     Partial,
     Value,
+    sole,
     value,
 )
 from placement_lint.placement.engine.jit_options import donation_of, options_of
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
 
 _GIVING_THE_RESULT = frozenset({"jax.checkpoint", "jax.jit", "jax.remat", "jax.vmap"})
 """Transformations after which a function gives what it gave, or a stack of it."""
+_SAME_ARGUMENTS = frozenset({Structure.MAPPED, Structure.SAME})
 _FOLLOWED = (Closure, Computation, External, Function, Instance, LibraryMethod, Method, Partial)
 """What is executed where it is called in traced code."""
 _PLACING_KEYWORDS = ("out_shardings", "in_shardings", "device", "backend", "out_axis_resources")
@@ -78,8 +81,11 @@ def transform(call: LibraryCall) -> Value:
     if row is None and function is None:
         row = _row_of(held)
     alike = row is not None and row.follows
+    inner = _of_same_arguments(held) if function is None else None
     if function is not None:
         usage = _usage(call, function, names, place, is_bound=is_bound)
+    elif inner is not None:
+        usage = inner.usage
     else:
         usage = Usage((False,)) if alike else None
     keeps_unused = "keep_unused" in keywords
@@ -89,7 +95,7 @@ def transform(call: LibraryCall) -> Value:
     return value(
         Computation(
             places_arguments=_places_arguments(call, options),
-            is_known=function is not None,
+            is_known=function is not None or inner is not None,
             usage=None if keeps_unused else usage,
             keeps_unused=keeps_unused,
             donates=donates,
@@ -152,6 +158,15 @@ def _defined(
         if isinstance(node, cst.FunctionDef | cst.Lambda):
             return node, call.program.module_of(place).names
     return function, names
+
+
+def _of_same_arguments(held: Value) -> Computation | None:
+    """Return what takes the data of the very arguments that the function does: `jax.vmap(f)`."""
+    only = sole(held)
+    if not isinstance(only, Computation) or not only.is_known or only.places_arguments:
+        return None
+    is_same = all(each.structure in _SAME_ARGUMENTS for each in only.steps)
+    return only if is_same and not (only.bound or only.bound_by_name) else None
 
 
 def _usage(

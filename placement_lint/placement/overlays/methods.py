@@ -416,7 +416,9 @@ class MethodCalls:
         indices: list[Operand] = []
         if isinstance(function, cst.Attribute) and isinstance(function.value, cst.Subscript):
             for element in function.value.slice:
-                if isinstance(element.slice, cst.Index):
+                if not isinstance(element.slice, cst.Index):
+                    continue
+                if not isinstance(element.slice.value, cst.Ellipsis):
                     indices += self.on.operands(element.slice.value, state)
         held = self.on.operand(operand, state)
         operands = self.on.arguments(node, state)
@@ -430,7 +432,12 @@ class MethodCalls:
         if not is_array(held[1]):
             return UNKNOWN
         ready = [(place, ready_pieces(part)) for place, part in operands]
-        return self.on.computed(node, [held, *ready], state)
+        made = self.on.computed(node, [held, *ready], state)
+        if not indices or self.on.program.running is not Running.EAGERLY:
+            # Before 0.10 `x.at[:].set(v)` is whole on each device.
+            return made
+        beside = [(place, ready_pieces(part)) for place, part in indices] + ready
+        return split_alike(made, [held, *(part for part in beside if is_array(part[1]))])
 
 
 def _has_member(atom: Atom, name: str) -> bool:
