@@ -31,12 +31,7 @@ def settings(node: cst.CSTNode, names: Names) -> Iterator[Setting]:
     """Yield each variable that an assignment or a call sets by its name."""
     if isinstance(node, cst.Assign):
         for target in node.targets:
-            key = _environ_key(target.target, names)
-            name = string_value(key)
-            if key is not None and name is not None:
-                yield Setting(name, key, node.value)
-            elif isinstance(key, cst.Name):
-                yield from _in_loop(key, names)
+            yield from _set_at(_environ_key(target.target, names), node.value, names)
     elif isinstance(node, cst.AugAssign):
         key = _environ_key(node.target, names)
         name = string_value(key)
@@ -48,18 +43,25 @@ def settings(node: cst.CSTNode, names: Names) -> Iterator[Setting]:
         called = names.qualified(node.func)
         arguments = Arguments(node)
         if called in _SETTERS:
-            key = arguments.get(0, "key")
-            name = string_value(key)
-            if key is not None and name is not None:
-                yield Setting(name, key, arguments.get(1, "value", "default"))
-            elif isinstance(key, cst.Name):
-                yield from _in_loop(key, names)
+            key, value = arguments.get(0, "key"), arguments.get(1, "value", "default")
+            yield from _set_at(key, value, names)
         elif called == "os.environ.update":
             for argument in node.args:
                 if argument.keyword is not None:
                     yield Setting(argument.keyword.value, argument, argument.value)
                 elif not argument.star:
                     yield from _in_dict(argument.value, names)
+
+
+def _set_at(
+    key: cst.BaseExpression | None, value: cst.BaseExpression | None, names: Names
+) -> Iterator[Setting]:
+    """Yield the variables that are set by a key: each of those that a loop gives it."""
+    name = string_value(key)
+    if key is not None and name is not None:
+        yield Setting(name, key, value)
+    elif isinstance(key, cst.Name):
+        yield from _in_loop(key, names)
 
 
 def variables_set(node: cst.CSTNode, names: Names) -> list[str]:
@@ -108,10 +110,9 @@ def _in_dict(node: cst.BaseExpression, names: Names) -> Iterator[Setting]:
     node = _written(node, names)
     if isinstance(node, cst.Dict):
         for element in node.elements:
-            if isinstance(element, cst.DictElement):
-                name = string_value(element.key)
-                if name is not None:
-                    yield Setting(name, element.key, element.value)
+            name = string_value(element.key) if isinstance(element, cst.DictElement) else None
+            if isinstance(element, cst.DictElement) and name is not None:
+                yield Setting(name, element.key, element.value)
     elif isinstance(node, cst.Call) and names.qualified(node.func) == "builtins.dict":
         for argument in node.args:
             if argument.keyword is not None:

@@ -10,7 +10,11 @@ import importlib
 import json
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from placement_lint.trace.frames import Frames
+    from placement_lint.trace.ledger import TraceLedger
 
 REFUSED = 2
 
@@ -19,7 +23,6 @@ def main(folder: str, request: dict[str, Any]) -> None:
     from pathlib import Path
 
     from placement_lint.trace.elsewhere import Elsewhere
-    from placement_lint.trace.emulation import Emulation, expected_devices
     from placement_lint.trace.errors import explainer
     from placement_lint.trace.frames import Frames
     from placement_lint.trace.imported import when_imported
@@ -59,11 +62,7 @@ def main(folder: str, request: dict[str, Any]) -> None:
             install(recorder)
             recorders.append(recorder)
             if request["devices"] == "virtual":
-                Emulation(
-                    frames,
-                    lambda text: ledger.write("stage", text=text),
-                    expected_devices(dict(os.environ)),
-                ).enter()
+                _emulate_devices(frames, ledger)
         except (HookError, AttributeError) as error:
             refuse(f"JAX {jax.__version__} is not supported by trace: {error}")
 
@@ -82,6 +81,15 @@ def main(folder: str, request: dict[str, Any]) -> None:
     except BaseException:
         leave_out_our_frames(explainer(recorders, frames))
         raise
+
+
+def _emulate_devices(frames: Frames, ledger: TraceLedger) -> None:
+    from placement_lint.trace.emulation import Emulation, expected_devices
+
+    def note(text: str) -> None:
+        ledger.write("stage", text=text)
+
+    Emulation(frames, note, expected_devices(dict(os.environ))).enter()
 
 
 if __name__ == "__main__":

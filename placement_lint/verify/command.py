@@ -196,11 +196,9 @@ def _run(request: VerifyRequest, status: VerifyProgress | None) -> tuple[report.
                 seconds = time.monotonic() - started
                 status.show(progress_text(len(rules), len(plan.proofs), seconds))
         if plan.with_datapath:
-            memory = environment.accelerator_memory if kind == GPU else None
-            sizes = sizes_that_fit(memory) if plan.sizes is None else plan.sizes
             if status is not None:
                 status.show("measuring the data path")
-            for measured in run_sizes(runner, sizes, devices=kind):
+            for measured in run_sizes(runner, _sizes(plan, environment, kind), devices=kind):
                 datapaths.append(measured)
                 say(report.datapath_text(measured, stage=stage))
         meshpath: MeshPathResult | None = None
@@ -227,6 +225,13 @@ def _run(request: VerifyRequest, status: VerifyProgress | None) -> tuple[report.
         say(f"  ! {problem}")
     say(f"\n{report.summary_text(done)} in {done.seconds:.0f} s")
     return done, plan
+
+
+def _sizes(plan: _Plan, environment: Environment, kind: str) -> Sequence[int]:
+    """Return the sizes of the files by which the data path is measured."""
+    if plan.sizes is not None:
+        return plan.sizes
+    return sizes_that_fit(environment.accelerator_memory if kind == GPU else None)
 
 
 def progress_text(done: int, total: int, seconds: float) -> str:

@@ -67,13 +67,14 @@ def _record_of(folder: str) -> tuple[bytes, int] | None:
     start = os.fsencode(f"{name}/")
     with contextlib.suppress(OSError), os.scandir(place) as entries:
         for entry in entries:
-            if entry.name.startswith(f"{name}-") and entry.name.endswith(".dist-info"):
-                path = os.path.join(entry.path, "RECORD")
-                lines = read_regular(path, MOST_OF_RECORDS).splitlines()
-                # Others are about what the installer has made, and where.
-                own = [line for line in lines if line.startswith(start) and b"sha256=" in line]
-                if own:
-                    return b"\n".join(sorted(own)), os.stat(path).st_mtime_ns
+            if not (entry.name.startswith(f"{name}-") and entry.name.endswith(".dist-info")):
+                continue
+            path = os.path.join(entry.path, "RECORD")
+            lines = read_regular(path, MOST_OF_RECORDS).splitlines()
+            # Others are about what the installer has made, and where.
+            own = [line for line in lines if line.startswith(start) and b"sha256=" in line]
+            if own:
+                return b"\n".join(sorted(own)), os.stat(path).st_mtime_ns
     return None
 
 
@@ -81,7 +82,6 @@ def _modules(folder: str) -> Iterator[str]:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir():
-                if entry.name != "__pycache__":
-                    yield from _modules(entry.path)
+                yield from _modules(entry.path) if entry.name != "__pycache__" else ()
             elif entry.name.endswith((".py", ".json", ".txt")):
                 yield entry.path

@@ -316,12 +316,11 @@ def copied(program: ExecutedProgram) -> dict[Place, Destination]:
     """Return the expressions that made arrays which are copied, with the device that each is on."""
     found: dict[Place, set[Destination]] = {}
     for module in program.modules.values():
-        for use in module.record.uses.values():
-            for array in use.moved:
-                made = array.origin
-                if made is not None and made.device is not None and made.can_be_committed:
-                    target = Destination(array.device, made.device)
-                    found.setdefault(made.commit_at, set()).add(target)
+        for array in (array for use in module.record.uses.values() for array in use.moved):
+            made = array.origin
+            if made is not None and made.device is not None and made.can_be_committed:
+                target = Destination(array.device, made.device)
+                found.setdefault(made.commit_at, set()).add(target)
     return {
         place: next(iter(targets))
         for place, targets in found.items()

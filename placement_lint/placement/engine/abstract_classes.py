@@ -37,17 +37,21 @@ class AbstractClasses:
         if not (self._is_abstract(cls) or self._is_mixed_in(cls)):
             return []
         if self._derived is None:
-            self._derived = {}
-            for module in [*self._program.modules.values()]:
-                for node in module.tree.every(cst.ClassDef):
-                    place = module.place(node)
-                    for base in self._program.classes.bases(place)[1:] if node.bases else ():
-                        self._derived.setdefault(base, []).append(place)
+            self._derived = self._classes_by_base()
         found = self._derived.get(cls, [])
         if len(found) > 2 * _MOST_DERIVED:
             return []
         concrete = [each for each in found if not self._is_abstract(each)]
         return concrete if len(concrete) <= _MOST_DERIVED else []
+
+    def _classes_by_base(self) -> dict[Place, list[Place]]:
+        found: dict[Place, list[Place]] = {}
+        for module in [*self._program.modules.values()]:
+            for node in module.tree.every(cst.ClassDef):
+                place = module.place(node)
+                for base in self._program.classes.bases(place)[1:] if node.bases else ():
+                    found.setdefault(base, []).append(place)
+        return found
 
     def _is_abstract(self, cls: Place) -> bool:
         """Return whether Python, or the class itself, refuses to make objects of a class."""

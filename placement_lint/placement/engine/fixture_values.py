@@ -118,10 +118,11 @@ class FixtureValues:
                 yield method
         for base in reversed(self._program.classes.bases(cls)):
             module, node = self._program.module_of(base), self._program.node(base)
-            if isinstance(node, cst.ClassDef):
-                for fixture in self._visible.among(node, node.body.body, module).values():
-                    if fixture.is_automatic and fixture.is_alone:
-                        yield module.place(fixture.node)
+            if not isinstance(node, cst.ClassDef):
+                continue
+            for fixture in self._visible.among(node, node.body.body, module).values():
+                if fixture.is_automatic and fixture.is_alone:
+                    yield module.place(fixture.node)
 
     def finish(self, function: Place, held: Value, state: State) -> None:
         """Go to the end of a fixture that was called: what it `held` is for the tests."""

@@ -78,15 +78,14 @@ class VisibleFixtures:
         passed.add(module.name)
         for name, bindings in module.names.module_scope.bindings.items():
             for binding in bindings:
-                if binding.kind is BindingKind.IMPORT and binding.target is not None:
-                    found = self._imported(module, binding.target, _MOST_STEPS)
-                    if found is not None:
-                        home, fixture = found
-                        is_renamed = fixture.name != fixture.node.name.value
-                        yield home, {fixture.name if is_renamed else name: fixture}
-                elif name == PLUGINS and binding.value is not None:
-                    for plugin in plugins_named(binding.value):
+                target, value = binding.target, binding.value
+                if binding.kind is not BindingKind.IMPORT or target is None:
+                    for plugin in plugins_named(value) if name == PLUGINS and value else ():
                         yield from self._of_whole(module, plugin, passed)
+                elif (found := self._imported(module, target, _MOST_STEPS)) is not None:
+                    home, fixture = found
+                    is_renamed = fixture.name != fixture.node.name.value
+                    yield home, {fixture.name if is_renamed else name: fixture}
         for source in module.star_imports:
             yield from self._of_whole(module, source, passed)
 

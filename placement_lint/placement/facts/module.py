@@ -151,13 +151,14 @@ class Module:
         found: set[str] = set()
         for node in self.tree.every(cst.Name, cst.Attribute):
             name = self.names.qualified(node) or dotted(node)
-            if name.rpartition(".")[2] == "from_dlpack":
-                body: cst.CSTNode = self.tree.module
-                for ancestor in self.tree.ancestors(node):
-                    if isinstance(ancestor, cst.FunctionDef):
-                        body = ancestor
-                parts = self.tree.every(cst.Name, cst.Attribute, below=body)
-                found.update(self.names.qualified(part) or "" for part in parts)
+            if name.rpartition(".")[2] != "from_dlpack":
+                continue
+            body: cst.CSTNode = self.tree.module
+            for ancestor in self.tree.ancestors(node):
+                if isinstance(ancestor, cst.FunctionDef):
+                    body = ancestor
+            parts = self.tree.every(cst.Name, cst.Attribute, below=body)
+            found.update(self.names.qualified(part) or "" for part in parts)
         return frozenset(found)
 
     def again(self) -> Module:

@@ -199,23 +199,20 @@ def hit_of_call(
 ) -> Hit | None:
     """Return the old part that a call uses: a function by its bare name, an argument, a method."""
     name = ctx.called(node)
-    if name is not None:
-        if isinstance(node.func, cst.Name):
-            for api in _BY_NAME.get(name, ()):
-                if (
-                    api.use is Access.CALL
-                    and applies(api, ctx.target)
-                    and not is_guarded(node, ctx)
-                ):
-                    return Hit(api, node.func, node.func.value)
-        if name == "functools.partial" and node.args:
-            name = ctx.name(node.args[0].value)
-        for argument in node.args:
-            if argument.keyword is None:
-                continue
-            old = _ARGUMENTS.get(f"{name}.{argument.keyword.value}")
-            if old is not None and applies(old, ctx.target) and not is_guarded(node, ctx):
-                return Hit(old, argument, f"{argument.keyword.value}=")
+    if name is None:
+        return None
+    for api in _BY_NAME.get(name, ()) if isinstance(node.func, cst.Name) else ():
+        is_call = api.use is Access.CALL and applies(api, ctx.target)
+        if is_call and not is_guarded(node, ctx):
+            return Hit(api, node.func, dotted(node.func))
+    if name == "functools.partial" and node.args:
+        name = ctx.name(node.args[0].value)
+    for argument in node.args:
+        if argument.keyword is None:
+            continue
+        old = _ARGUMENTS.get(f"{name}.{argument.keyword.value}")
+        if old is not None and applies(old, ctx.target) and not is_guarded(node, ctx):
+            return Hit(old, argument, f"{argument.keyword.value}=")
     return None
 
 
@@ -355,17 +352,14 @@ def _row_of(
         for api in _BY_NAME.get(prefix, ()):
             if api.use is Access.CALL or not applies(api, versions):
                 continue
-            if api.name in _STILL_NAMES:
-                # `from jax import config` is the object, and goes on working.
-                module = (
-                    dotted(node.module)
-                    if isinstance(node, cst.ImportFrom) and node.module
-                    else target
-                )
-                if module != api.name:
-                    continue
-            found = api
+            # `from jax import config` is the object, and goes on working.
+            if api.name not in _STILL_NAMES or _module_of(node, target) == api.name:
+                found = api
     return found
+
+
+def _module_of(node: cst.Import | cst.ImportFrom, target: str) -> str:
+    return dotted(node.module) if isinstance(node, cst.ImportFrom) and node.module else target
 
 
 def _prefixes(name: str) -> Iterator[str]:

@@ -162,11 +162,9 @@ def made_of(node: cst.CSTNode, ctx: Context, *held: Value) -> list[tuple[cst.CST
     for each in held:
         of_meshes = (atom for atom in leaves(each) if isinstance(atom, _OF_MESHES))
         for atom in sorted(of_meshes, key=_made_order)[:_MOST_MADE]:
-            if isinstance(atom, Spec):
-                if atom.made is not None:
-                    found.setdefault(atom.made, "the spec")
-                continue
-            for made, module, what in made_at(node, ctx, atom):
+            if isinstance(atom, Spec) and atom.made is not None:
+                found.setdefault(atom.made, "the spec")
+            for made, module, what in () if isinstance(atom, Spec) else made_at(node, ctx, atom):
                 found.setdefault(ctx.module.siblings[module].flow.module.place(made), what)
     return related_places(node, ctx, found)
 

@@ -141,10 +141,11 @@ class CapturedArrayConstant(Rule):
             seen.add(id(partial))
             arguments = Arguments(partial)
             for value in [*arguments.positional[1:], *arguments.keywords.values()]:
-                if isinstance(value, cst.Attribute | cst.Call | cst.Name):
-                    made = _large(value, ctx)
-                    if made is not None:
-                        _report(value, made, None, ctx)
+                if not isinstance(value, cst.Attribute | cst.Call | cst.Name):
+                    continue
+                made = _large(value, ctx)
+                if made is not None:
+                    _report(value, made, None, ctx)
 
 
 def _partials_in(given: cst.BaseExpression | None, ctx: Context) -> Iterator[cst.Call]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -70,14 +71,13 @@ def _found(ctx: Context) -> dict[int, bool]:
             found[id(method)] = True
             pending.append(method)
     while pending:
-        function = pending.pop()
-        for call in ctx.tree.every(cst.Call, below=function.body):
-            for given in _run_by(call, ctx):
-                callee = ctx.module.fact(TracedFunctions).definition(given)
-                if callee is None or id(callee) in found or not _is_plain(callee, ctx):
-                    continue
-                found[id(callee)] = _keeps_object(callee, given, found, ctx)
-                pending.append(callee)
+        calls = ctx.tree.every(cst.Call, below=pending.pop().body)
+        for given in itertools.chain.from_iterable(_run_by(call, ctx) for call in calls):
+            callee = ctx.module.fact(TracedFunctions).definition(given)
+            if callee is None or id(callee) in found or not _is_plain(callee, ctx):
+                continue
+            found[id(callee)] = _keeps_object(callee, given, found, ctx)
+            pending.append(callee)
     return found
 
 

@@ -22,7 +22,13 @@ from placement_lint.rules.transfers.array_sizes import (
     is_supposed,
     size_text,
 )
-from placement_lint.rules.transfers.creations import FILLING, JOINING, creation_of, short_name
+from placement_lint.rules.transfers.creations import (
+    FILLING,
+    JOINING,
+    Creation,
+    creation_of,
+    short_name,
+)
 from placement_lint.rules.transfers.put_targets import (
     differ_from_default,
     is_elsewhere,
@@ -270,39 +276,24 @@ class StagedThroughDefaultDevice(Rule):
                     self._check_operand(part, put, call, ctx, whole, hops)
             return
         created = creation_of(whole, put, ctx)
-        # What follows asks where arrays are, for which the file is executed.
-        if created is None or put.there.flow.is_traced(put.call) or ctx.flow.is_traced(call):
+        if created is None:
             return
-        if created.is_large is None or _is_small(created.count, call, ctx):
-            return
-        if is_one_for_each_of_few(created.made, created.there):
-            return
-        is_sure = is_elsewhere(put.target, created.made, put.of, created.there)
         is_here = put.call is call and hops != _IN_BRANCH
-        if not is_sure and not (
-            created.is_large
-            and is_here
-            and is_host_sometimes(put.target, created.made, put.of, created.there)
-        ):
-            return
-        if created.is_returned and not ctx.flow.runs_on_system_default(created.call):
+        is_sure = _is_staged(created, put, call, ctx, is_here=is_here)
+        if is_sure is None:
             return
         by_name = is_direct and tree is None and isinstance(operand, cst.Name)
-        related = [(created.call, ctx.module.path, "made here")] if by_name else []
         is_apart = whole is not operand or not is_here
+        related = [(created.call, ctx.module.path, "made here")] if by_name else []
         if put.call is not call or (is_apart and not by_name):
             related.append((put.call, put.there.module.path, "put here"))
         is_fixable = (
             created.made is whole
-            and not created.is_partial
-            and created.mapped is None
             and hops < 2
+            and put.call is call
             and not (is_apart and _is_made_of_itself(operand, created.made))
             and not _is_handled(operand, call, ctx)
-            and put.call is call
-            # NumPy's arrays have no `to_device` before 2.0.
-            and ctx.called(call) is not None
-            and is_put_always(created.call, call, ctx)
+            and _may_be_put_at_once(created, call, ctx)
         )
         is_definite = created.is_large and not created.is_spread and is_sure
         ctx.report(
@@ -310,7 +301,6 @@ class StagedThroughDefaultDevice(Rule):
             created.message(),
             confidence=Confidence.DEFINITE if is_definite else Confidence.LIKELY,
             related=related,
-            # Arithmetic in NumPy may give other types than that of JAX.
             fix=put_plan(created.call, created.name, ctx) if is_fixable else None,
         )
 
@@ -385,6 +375,44 @@ class StagedThroughDefaultDevice(Rule):
             return
         if differ_from_default([array.device for array in arrays], node, ctx):
             _report_filling(node, False, ctx, None, name, like=tree)
+
+
+def _is_staged(
+    created: Creation, put: Putting, call: cst.Call, ctx: Context, *, is_here: bool
+) -> bool | None:
+    """Return whether something large surely is put elsewhere than where it is created; None: it is
+    not, or that is not worth a finding.
+
+    `is_here`: the call puts it itself, on all ways that lead to it.
+    """
+    # What follows asks where arrays are, for which the file is executed.
+    if put.there.flow.is_traced(put.call) or ctx.flow.is_traced(call):
+        return None
+    if created.is_large is None or _is_small(created.count, call, ctx):
+        return None
+    if is_one_for_each_of_few(created.made, created.there):
+        return None
+    where = put.target, created.made, put.of, created.there
+    is_sure = is_elsewhere(*where)
+    if not is_sure and not (created.is_large and is_here and is_host_sometimes(*where)):
+        return None
+    if created.is_returned and not ctx.flow.runs_on_system_default(created.call):
+        return None
+    return is_sure
+
+
+def _may_be_put_at_once(created: Creation, call: cst.Call, ctx: Context) -> bool:
+    """Return whether what is created can be put where it is created, and is put in any case.
+
+    Arithmetic in NumPy may give other types than that of JAX, and NumPy's arrays have no
+    `to_device` before 2.0.
+    """
+    return (
+        not created.is_partial
+        and created.mapped is None
+        and ctx.called(call) is not None
+        and is_put_always(created.call, call, ctx)
+    )
 
 
 def _may_put(facts: ModuleFacts) -> bool:

@@ -503,16 +503,17 @@ class Donations:
             tree = facts.tree
             for attribute in tree.every(cst.Attribute, below=cls):
                 target = tree.parent(attribute)
-                if isinstance(target, _SETTING):
-                    owner = tree.around(attribute, cst.FunctionDef)
-                    assign = tree.parent(target) if isinstance(target, cst.AssignTarget) else None
-                    source = None
-                    if isinstance(assign, cst.Assign) and len(assign.targets) == 1:
-                        source = _own_name(assign.value, facts.names)
-                    is_method = owner is not None and facts.names.scope(owner).node is cls
-                    name = owner.name.value if owner is not None and is_method else ""
-                    setting = _Setting(id(owner), source, name)
-                    known.setdefault(attribute.attr.value, []).append(setting)
+                if not isinstance(target, _SETTING):
+                    continue
+                owner = tree.around(attribute, cst.FunctionDef)
+                assign = tree.parent(target) if isinstance(target, cst.AssignTarget) else None
+                source = None
+                if isinstance(assign, cst.Assign) and len(assign.targets) == 1:
+                    source = _own_name(assign.value, facts.names)
+                is_method = owner is not None and facts.names.scope(owner).node is cls
+                name = owner.name.value if owner is not None and is_method else ""
+                setting = _Setting(id(owner), source, name)
+                known.setdefault(attribute.attr.value, []).append(setting)
         return known
 
     # -- what is worth it -------------------------------------------------------------------------

@@ -215,13 +215,13 @@ class DonationCalls(DonationLineages):
         """Note what functions read of those around them that JAX calls at once: `lambda: carry`."""
         if not self.state.dead or not (name.startswith("jax.lax.") or name in TREE_MAPS):
             return
-        for argument in node.args:
-            for each in elements_or_self(argument.value):
-                if isinstance(each, cst.Lambda | cst.Name) and self.tree.contains(each):
-                    held = self.evaluate(each)
-                    only = next(iter(held)) if len(held) == 1 else None
-                    if isinstance(only, Defined) and only.owner is None:
-                        self._read_in(only)
+        for each in (part for given in node.args for part in elements_or_self(given.value)):
+            if not isinstance(each, cst.Lambda | cst.Name) or not self.tree.contains(each):
+                continue
+            held = self.evaluate(each)
+            only = next(iter(held)) if len(held) == 1 else None
+            if isinstance(only, Defined) and only.owner is None:
+                self._read_in(only)
 
     def _read_in(self, function: Defined) -> None:
         """Note what a function reads of the ones around it, and what it returns of them."""
