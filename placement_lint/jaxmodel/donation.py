@@ -66,6 +66,9 @@ COPYING = frozenset({"copy.deepcopy", "jax.numpy.array", "jax.numpy.copy"})
 MAKING_RECORDS = frozenset({"flax.training.train_state.TrainState.create"})
 """Class methods that make an object whose fields are what they are given by keyword."""
 
+STATIC_FIELDS = {"flax.training.train_state.TrainState": frozenset({"apply_fn", "tx"})}
+"""Fields of classes of libraries that are no part of the tree."""
+
 WITHOUT_DATA = frozenset({
     "builtins.callable", "builtins.dict", "builtins.enumerate", "builtins.getattr",
     "builtins.hasattr", "builtins.id", "builtins.isinstance", "builtins.iter", "builtins.len",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.jaxmodel.donation import STATIC_FIELDS
 from placement_lint.placement.facts.decorators import decorator_name
 from placement_lint.placement.facts.static_fields import meta_fields, static_fields
 from placement_lint.syntax.dotted import dotted
@@ -29,8 +30,6 @@ _REGISTERING = frozenset({
     "jax.tree_util.register_dataclass", "jax.tree_util.register_pytree_node",
     "jax.tree_util.register_pytree_with_keys",
 })  # fmt: skip
-_STATIC_FIELDS = {"flax.training.train_state.TrainState": frozenset({"apply_fn", "tx"})}
-"""Fields of classes of libraries that are no part of the tree."""
 _NO_TREE = frozenset({"dataclasses.dataclass", "typing.final", "functools.total_ordering"})
 """Decorators that leave a class as it is: no tree."""
 _NO_TREE_BASES = frozenset({
@@ -93,7 +92,7 @@ class Pytrees:
                 if isinstance(node, cst.ClassDef):
                     found |= self._static_of(module, node)
             library = self._program.classes.library_class(cls)
-            found |= _STATIC_FIELDS.get(library or "", frozenset())
+            found |= STATIC_FIELDS.get(library or "", frozenset())
             self._static[cls] = frozenset(found)
         return self._static[cls]
 

@@ -51,6 +51,11 @@ _OF_TYPE = frozenset(
 _PLAIN = frozenset(
     f"builtins.{name}" for name in ("bool", "bytes", "complex", "float", "int", "str")
 )
+_FUNCTIONS = frozenset({
+    "collections.abc.Callable", "flax.nnx.GraphDef", "optax.GradientTransformation",
+    "optax.GradientTransformationExtraArgs", "typing.Callable",
+})  # fmt: skip
+"""Types of functions, and of what only holds functions: no object of them holds an array."""
 _AROUND = frozenset({"typing.Annotated", "typing.ClassVar", "typing.Final"})
 _LISTS = frozenset({"iterable", "list", "sequence"})
 _DICTS = frozenset({"dict", "mapping"})
@@ -118,6 +123,13 @@ def is_plain(annotation: cst.Annotation | None, names: Names) -> bool:
         or (isinstance(each, cst.Name | cst.Attribute) and names.qualified(each) in _PLAIN)
         for each in every
     )
+
+
+def is_function(annotation: cst.Annotation | None, names: Names) -> bool:
+    """Return whether an annotation says that something is a function, or made of such, or None."""
+    every = [each for each in alternatives(annotation, names) if not is_none(each)]
+    named = (each.value if isinstance(each, cst.Subscript) else each for each in every)
+    return bool(every) and all(names.qualified(each) in _FUNCTIONS for each in named)
 
 
 def alternatives(annotation: cst.Annotation | None, names: Names) -> Iterator[cst.BaseExpression]:

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.placement.facts.annotations import is_function
 from placement_lint.syntax.calls import Arguments, string_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from placement_lint.syntax.names import Names
 
 
 def static_fields(node: cst.ClassDef) -> set[str]:
@@ -30,21 +33,33 @@ def meta_fields(call: cst.Call) -> set[str]:
     return {name for name in names if name is not None}
 
 
-def static_and_others(classes: Sequence[cst.ClassDef]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the names of static fields of these classes, and those of their other fields."""
+def static_and_others(
+    classes: Sequence[cst.ClassDef], names: Names
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names of fields of these classes that hold no arrays, and those of the others."""
     static: set[str] = set()
     others: set[str] = set()
     for node in classes:
-        own = static_fields(node)
+        own = static_fields(node) | {
+            name for name, field in _annotated(node) if is_function(field.annotation, names)
+        }
         static |= own
-        others.update(field for field, _ in _fields(node) if field not in own)
+        others.update(name for name, _ in _annotated(node) if name not in own)
     return frozenset(static), frozenset(others)
 
 
 def _fields(node: cst.ClassDef) -> list[tuple[str, bool]]:
     """Return the annotated fields of a class, and whether their defaults say they are static."""
     return [
-        (child.target.value, isinstance(child.value, cst.Call) and _is_static(child.value))
+        (name, isinstance(field.value, cst.Call) and _is_static(field.value))
+        for name, field in _annotated(node)
+    ]
+
+
+def _annotated(node: cst.ClassDef) -> list[tuple[str, cst.AnnAssign]]:
+    """Return the annotated fields of a class by their names."""
+    return [
+        (child.target.value, child)
         for line in node.body.body
         if isinstance(line, cst.SimpleStatementLine)
         for child in line.body

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from placement_lint.jaxmodel.donation import METADATA, TRANSPOSED
+from placement_lint.jaxmodel.donation import METADATA, STATIC_FIELDS, TRANSPOSED
 from placement_lint.placement.facts.static_fields import static_and_others
 from placement_lint.semantic.beside import definition_beside
 from placement_lint.semantic.donation.buffers import Buffers, Nature, Surety
@@ -47,16 +47,19 @@ _FEWEST_STEPS = 20_000
 
 
 def _fields(facts: ModuleFacts) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the names of static fields of the classes of a file, and those of other fields."""
-    return static_and_others([*facts.tree.every(cst.ClassDef)])
+    """Return the names of fields of the classes of a file that hold no arrays, and of the others."""
+    return static_and_others([*facts.tree.every(cst.ClassDef)], facts.names)
 
 
 def _static_names(facts: ModuleFacts) -> frozenset[str]:
-    """Return the names that only static fields of the classes of a small program have."""
+    """Return the names that only static fields have, of classes of libraries and of the program.
+
+    Of a large program only the classes of this file are looked at.
+    """
     every = facts.siblings.values() if len(facts.siblings) <= MOST_FILES else [facts]
     found = [each.fact(_fields) for each in every]
     others = frozenset[str]().union(*(other for _, other in found))
-    return frozenset[str]().union(*(static for static, _ in found)) - others
+    return frozenset[str]().union(*STATIC_FIELDS.values(), *(own for own, _ in found)) - others
 
 
 class OutOfStepsError(Exception):
