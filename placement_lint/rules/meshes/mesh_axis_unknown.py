@@ -30,18 +30,21 @@ from placement_lint.rules.meshes.shardings import (
     related_places,
 )
 from placement_lint.rules.meshes.wrong_calls import asks_for_text, passing
+from placement_lint.semantic.elsewhere import questions_of
 from placement_lint.semantic.enclosing import (
     ancestors_in_function,
     is_asserted_to_fail,
     is_caught,
+    passed_asserts,
     passed_exits,
 )
+from placement_lint.semantic.followed import assigned_value
 from placement_lint.syntax.calls import string_value
 from placement_lint.syntax.dotted import said
 from placement_lint.syntax.guards import is_main_guard
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from placement_lint.placement.domain.places import Place
     from placement_lint.placement.domain.sharded_calls import ShardedCall
@@ -53,7 +56,8 @@ if TYPE_CHECKING:
 
 _CAUGHT = frozenset({"builtins.BaseException", "builtins.Exception", "builtins.ValueError"})
 # What a condition asks that looks for an axis before it is used.
-_AXES = frozenset({"axes", "axis_names", "axis_sizes", "shape"})
+_AXES_ONLY = frozenset({"axes", "axis_names", "axis_sizes"})
+_AXES = _AXES_ONLY | {"shape"}
 
 
 class MeshAxisUnknown(Rule):
@@ -100,9 +104,9 @@ class MeshAxisUnknown(Rule):
     ## What it does not flag
     A mesh or a spec that comes from outside the program, or with an unknown name: specs are never
     compared with the other meshes of a file. A mesh that may be one of several, if one of them has
-    the axis. Code that tests for the axis first, as in `if "model" in mesh.axis_names:`. An
-    exception that is expected or caught. Specs without a mesh, where no known mesh is in effect;
-    the logical axes of flax.
+    the axis. Code that tests for the axis first, as in `if "model" in mesh.axis_names:`, in an
+    `assert`, or by a function of the program. An exception that is expected or caught. Specs
+    without a mesh, where no known mesh is in effect; the logical axes of flax.
 
     ## Verified by
     The proof makes a sharding over a mesh of eight devices with an axis that the mesh does not
@@ -271,7 +275,11 @@ def _judge(node: cst.Call, ctx: Context) -> _Judged | None:
     is_of_one = in_turn and len({call.given[0] for call in calls}) == 1
     if _is_asked_before(node, ctx, about_axes=number == len(calls) or is_of_one):
         return None
-    unknown = [each for each in unknown if not asks_for_text(node, each.axis, ctx)]
+    unknown = [
+        each
+        for each in unknown
+        if not asks_for_text(node, each.axis, ctx) and not _is_checked_before(node, each.axis, ctx)
+    ]
     if not unknown:
         return None
     fine = {
@@ -318,7 +326,8 @@ def _sorted_out(
             call, there = one.call, one.there
             if is_asserted_to_fail(call, there) or is_caught(call, there, _CAUGHT):
                 continue
-            if not _is_asked_before(call, there, about_axes=one.is_sure):
+            is_asked = _is_asked_before(call, there, about_axes=one.is_sure)
+            if not is_asked and not _is_checked_before(call, each.axis, there):
                 is_sure = one.is_sure and each.is_sure
                 confidence = Confidence.DEFINITE if is_sure else Confidence.LIKELY
                 passed_on.append(_PassedOn(node, each, one, confidence))
@@ -418,7 +427,46 @@ def _is_asked_before(node: cst.CSTNode, ctx: Context, *, about_axes: bool) -> bo
     ]
     if not about_axes and (len(around) > len(tests) or not all(map(is_main_guard, tests))):
         return True
-    return any(_asks(test, ctx.module) for test in tests)
+    tests += [each.test for each in passed_asserts(node, ctx)]
+    return any(
+        _asks(test, ctx.module)
+        or _asks_by_calls(test, ctx)
+        or any(_looks_up(value, ctx.module) for value in _named_in(test, ctx))
+        for test in tests
+    )
+
+
+def _named_in(test: cst.CSTNode, ctx: Context) -> Iterator[cst.BaseExpression]:
+    """Yield what the names in a condition stand for, where each is bound once."""
+    for name in ctx.tree.every(cst.Name, below=test):
+        value = assigned_value(name, ctx)
+        if value is not None:
+            yield value
+
+
+def _asks_by_calls(part: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether a function of the program that is called below asks for the axes of a mesh.
+
+    One that asks for a shape may do that where it is given a name: `size_of(mesh, "model")`.
+    """
+    asked = questions_of(part, ctx)
+    is_named = any(True for _ in ctx.tree.every(cst.SimpleString, below=part))
+    return not _AXES_ONLY.isdisjoint(asked) or (is_named and "shape" in asked)
+
+
+def _is_checked_before(node: cst.CSTNode, axis: str, ctx: Context) -> bool:
+    """Return whether a statement above a node gives an axis to a function of the program that asks
+    for the axes of a mesh: `check_axes(mesh, "model")`.
+    """
+    return any(
+        any(string_value(each) == axis for each in ctx.tree.every(cst.SimpleString, below=call))
+        and _asks_by_calls(call, ctx)
+        for child, around in ancestors_in_function(node, ctx)
+        if isinstance(around, cst.IndentedBlock)
+        for statement in itertools.takewhile(lambda each, end=child: each is not end, around.body)
+        if isinstance(statement, cst.SimpleStatementLine)
+        for call in ctx.tree.every(cst.Call, below=statement)
+    )
 
 
 def _asks(test: cst.CSTNode, facts: ModuleFacts) -> bool:
@@ -435,9 +483,14 @@ def _asks(test: cst.CSTNode, facts: ModuleFacts) -> bool:
 
 def _asks_for_axes(facts: ModuleFacts) -> bool:
     """Return whether a file looks something up in the axes of a mesh."""
+    return _looks_up(facts.tree.module, facts)
+
+
+def _looks_up(node: cst.CSTNode, facts: ModuleFacts) -> bool:
+    """Return whether something is looked up in the axes of a mesh below a node."""
     return any(
         isinstance(target.operator, cst.In | cst.NotIn) and _asks(target.comparator, facts)
-        for comparison in facts.tree.every(cst.Comparison)
+        for comparison in facts.tree.every(cst.Comparison, below=node)
         for target in comparison.comparisons
     )
 

@@ -47,7 +47,7 @@ _FEWEST_STEPS = 20_000
 
 
 def _fields(facts: ModuleFacts) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the names of fields of the classes of a file that hold no arrays, and of the others."""
+    """Return the names of fields of classes of a file that hold no arrays, and of its others."""
     return static_and_others([*facts.tree.every(cst.ClassDef)], facts.names)
 
 
