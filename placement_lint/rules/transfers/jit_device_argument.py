@@ -13,6 +13,7 @@ from placement_lint.prefilter.conditions import AllOf, AnyOf, ArgumentMatches, J
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.semantic.enclosing import failure_is_expected
 from placement_lint.semantic.followed import followed
+from placement_lint.semantic.returned import given_by
 from placement_lint.semantic.spread_options import AllArguments
 from placement_lint.semantic.version_guards import deprecation_is_known, is_guarded
 from placement_lint.syntax.calls import Arguments, is_none, string_value
@@ -192,7 +193,10 @@ def _confidence(node: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS) -
     """Return how certain it is that an argument is not None; None where it may well be."""
     from placement_lint.placement.facts.annotations import allows_none
 
-    made = followed(node, ctx)
+    made = given_by(node, ctx)
+    held = ctx.flow.value(node)
+    if is_none(made) or any(isinstance(atom, values.Plain) and atom.is_none for atom in held):
+        return None
     if string_value(made) is not None or isinstance(made, cst.Subscript):
         return Confidence.DEFINITE
     if isinstance(made, cst.Call):
@@ -209,7 +213,6 @@ def _confidence(node: cst.BaseExpression, ctx: Context, hops: int = _MAX_HOPS) -
         if None in branches:
             return None
         return Confidence.LIKELY if Confidence.LIKELY in branches else Confidence.DEFINITE
-    held = ctx.flow.value(node)
     if held and all(isinstance(atom, values.TheDevice) for atom in held):
         return Confidence.DEFINITE
     if isinstance(made, cst.Name):
