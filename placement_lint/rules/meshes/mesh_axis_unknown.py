@@ -458,15 +458,20 @@ def _is_checked_before(node: cst.CSTNode, axis: str, ctx: Context) -> bool:
     """Return whether a statement above a node gives an axis to a function of the program that asks
     for the axes of a mesh: `check_axes(mesh, "model")`.
     """
-    return any(
-        any(string_value(each) == axis for each in ctx.tree.every(cst.SimpleString, below=call))
-        and _asks_by_calls(call, ctx)
-        for child, around in ancestors_in_function(node, ctx)
-        if isinstance(around, cst.IndentedBlock)
-        for statement in itertools.takewhile(lambda each, end=child: each is not end, around.body)
-        if isinstance(statement, cst.SimpleStatementLine)
-        for call in ctx.tree.every(cst.Call, below=statement)
-    )
+    for child, around in ancestors_in_function(node, ctx):
+        for statement in around.body if isinstance(around, cst.IndentedBlock) else ():
+            if statement is child:
+                break
+            if isinstance(statement, cst.SimpleStatementLine) and any(
+                _names_axis(call, axis, ctx) and _asks_by_calls(call, ctx)
+                for call in ctx.tree.every(cst.Call, below=statement)
+            ):
+                return True
+    return False
+
+
+def _names_axis(call: cst.Call, axis: str, ctx: Context) -> bool:
+    return any(string_value(each) == axis for each in ctx.tree.every(cst.SimpleString, below=call))
 
 
 def _asks(test: cst.CSTNode, facts: ModuleFacts) -> bool:
