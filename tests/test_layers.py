@@ -54,6 +54,7 @@ INSIDE: dict[str, Layers] = {
     "placement": layers("""
         flow
         interpreter
+        lifetimes
         counterfactual journeys uncalled
         overlays
         engine

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from placement_lint.placement.domain.record import Use
     from placement_lint.placement.engine.linking import ModuleSources
     from placement_lint.placement.journeys import JourneyStep
+    from placement_lint.placement.lifetimes import Lifetime
     from placement_lint.syntax.names import Names
     from placement_lint.syntax.tree import Tree
 
@@ -162,6 +163,16 @@ class Flow:
         return [
             step for step in steps if all(journeys.carries(step.place, other) for other in others)
         ]
+
+    def lifetimes(self, array: Array, held: cst.CSTNode) -> list[Lifetime]:
+        """Return what becomes of an array that an expression is, until it is put somewhere.
+
+        Nothing where that is not known: see `Lifetimes`.
+        """
+        if array.origin is None or array.origin.created.module not in self.program.modules:
+            return []
+        found = self.program.lifetimes.of(array.origin.created)
+        return [each for each in found if self.module.place(held) in each.held]
 
     def commitment(self, arrays: Iterable[Array], *, alone: bool = False) -> Commitment | None:
         """Return how arrays that are copied are committed where they were made.

@@ -50,6 +50,7 @@ from placement_lint.placement.facts.functions_text import (
 )
 from placement_lint.placement.facts.tampering import sets_mesh, tampers
 from placement_lint.placement.journeys import Journeys
+from placement_lint.placement.lifetimes import Lifetimes
 from placement_lint.placement.overlays.dispatch import Calls
 from placement_lint.placement.provenance import Provenance
 from placement_lint.placement.uncalled import UncalledCode
@@ -134,6 +135,7 @@ class Program:
         self.reach = Reach(self)
         self.provenance = Provenance(self.modules)
         self.journeys = Journeys(self)
+        self.lifetimes = Lifetimes(self)
         self.memo = Memo(self)
         self.functions = Functions(self)
         self.fixtures = FixtureValues(self)

@@ -145,7 +145,9 @@ class Journeys:
         if not isinstance(node, cst.Call):
             return False
         held = module.record.values.get(module.tree.index(node.func), NOTHING)
-        return any(isinstance(atom, Class) for atom in held) or any(True for _ in _functions(held))
+        return any(isinstance(atom, Class) for atom in held) or any(
+            True for _ in functions_called(held)
+        )
 
     def _carrying(
         self, nodes: Iterable[cst.CSTNode | None], module: Module, made: Place
@@ -209,7 +211,7 @@ class Journeys:
     def _before_call(self, node: cst.Call, module: Module, made: Place) -> Iterator[_Before]:
         """Yield what the functions that a call leads to return."""
         held = module.record.values.get(module.tree.index(node.func), NOTHING)
-        for function in _functions(held):
+        for function in functions_called(held):
             yield from self._returned(function, module.place(node), made)
         if self._holders and any(isinstance(atom, Class) for atom in held):
             yield from self._put_into_objects(made)
@@ -295,7 +297,7 @@ class Journeys:
             held = module.record.values
             for call in module.tree.every(cst.Call):
                 func = held.get(module.tree.index(call.func), NOTHING)
-                for function in _functions(func):
+                for function in functions_called(func):
                     direct.setdefault(function, []).append((module, call))
                 classes = (atom for atom in func if isinstance(atom, Class))
                 for cls in classes:
@@ -304,7 +306,7 @@ class Journeys:
                         direct.setdefault(init, []).append((module, call))
                 for argument in call.args:
                     passed = held.get(module.tree.index(argument.value), NOTHING)
-                    for function in _functions(passed):
+                    for function in functions_called(passed):
                         given.setdefault(function, []).append((module, call))
         for function, calls in given.items():
             direct.setdefault(function, []).extend(calls)
@@ -370,7 +372,7 @@ def _is_from(made: Place, held: Value) -> bool:
     )
 
 
-def _functions(held: Iterable[Atom]) -> Iterator[Place]:
+def functions_called(held: Iterable[Atom]) -> Iterator[Place]:
     """Yield the functions of the program that a call of a value leads to."""
     for atom in held:
         if isinstance(atom, Function):
@@ -380,11 +382,11 @@ def _functions(held: Iterable[Atom]) -> Iterator[Place]:
         elif isinstance(atom, Closure):
             yield atom.function
             for _, closed in atom.closed:
-                yield from _functions(closed)
+                yield from functions_called(closed)
         elif isinstance(atom, Partial):
-            yield from _functions([atom.function])
+            yield from functions_called([atom.function])
         elif isinstance(atom, Computation):
-            yield from _functions(atom.of)
+            yield from functions_called(atom.of)
 
 
 def _import_step(binding: Binding, module: Module) -> JourneyStep | None:

@@ -34,6 +34,17 @@ class Context(FileView):
         facts = self.module.siblings.get(path)
         return None if facts is None else Context(facts, self._rule, [])
 
+    @property
+    def rule(self) -> type[Rule]:
+        """The rule that sees the file."""
+        return self._rule
+
+    def passed(self, _node: cst.CSTNode) -> tuple[cst.BaseExpression, Context] | None:
+        """Return what is passed for the parameter that a name is, in the one call of its function
+        that is followed, and the file that this stands in; None where no call is.
+        """
+        return None
+
     def node_at(self, place: Place | None) -> tuple[cst.CSTNode, Context] | None:
         """Return the node at a place of the program, with its file as this rule sees it.
 
@@ -52,6 +63,11 @@ class Context(FileView):
         return placed[0], placed[1]
 
     # -- reporting --------------------------------------------------------------------------
+
+    @property
+    def reported(self) -> int:
+        """How many findings there are so far."""
+        return len(self._drafts)
 
     def report(
         self,

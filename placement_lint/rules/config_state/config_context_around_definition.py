@@ -50,7 +50,8 @@ class ConfigContextAroundDefinition(Rule):
     `with jax.default_device(device):`, or of another configuration context of JAX, if the function
     is not used inside the block. The block may be entered by a context manager of the program that
     always enters such a context. So it does with `function = make()` of a function of the program
-    that compiles one and does nothing else, in a block for nothing else.
+    that compiles one and does nothing else, in a block for nothing else, and `policy.compile()` of
+    a method that only stores it in an attribute. A loop in the block may fill a dict with them.
 
     ## Why is this bad?
     `jax.jit` does not compile until the first call. By then the block has exited, so the function
@@ -113,7 +114,7 @@ class ConfigContextAroundDefinition(Rule):
         if found is None or not isinstance(node.body, cst.IndentedBlock):
             return
         item, entered = found
-        for statement in node.body.body:
+        for statement in _statements(node.body):
             for made, target in _made(statement, ctx):
                 if _may_be_used_inside(target, node, ctx):
                     continue
@@ -126,6 +127,18 @@ class ConfigContextAroundDefinition(Rule):
                 is_wrapped = not entered.is_object and not _uses_methods(target, ctx)
                 plan = _plan(made, item, ctx) if is_wrapped else None
                 ctx.report(made, _message(made, entered, ctx), fix=plan, related=[compiled])
+        for call, stored, there, compiled in _stored_by_methods(node.body, ctx):
+            if not _is_used_as_attribute(stored, node, there, ctx):
+                ctx.report(call, _message(call, entered, ctx), related=[compiled])
+
+
+def _statements(body: cst.IndentedBlock) -> Iterator[cst.BaseStatement]:
+    """Yield the statements of a block, and of the loops in it."""
+    for statement in body.body:
+        if isinstance(statement, cst.For) and isinstance(statement.body, cst.IndentedBlock):
+            yield from _statements(statement.body)
+        else:
+            yield statement
 
 
 _Related: TypeAlias = "tuple[cst.CSTNode, str, str]"
@@ -187,6 +200,82 @@ def _compiled_by(call: cst.Call, ctx: Context) -> _Related | None:
         elif not isinstance(part, cst.Expr) or not isinstance(value, cst.SimpleString):
             return None
     return None
+
+
+def _stored_by_methods(
+    body: cst.IndentedBlock, ctx: Context
+) -> list[tuple[cst.Call, cst.Attribute, Context, _Related]]:
+    """Return the calls of methods that compile functions, store them in attributes of their object,
+    and do nothing else.
+
+    With the attribute, in the file of the method, and where it is compiled. Nothing where a block
+    does anything beside, which it may be for.
+    """
+    found: list[tuple[cst.Call, cst.Attribute, Context, _Related]] = []
+    for statement in body.body:
+        part = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
+        call = part.value if isinstance(part, cst.Expr) else None
+        if not isinstance(call, cst.Call) or call.args or not isinstance(call.func, cst.Attribute):
+            return []
+        method = function_called(call, ctx)
+        stored = None if method is None else _stored(*method)
+        if not stored or method is None or method[0].decorators:
+            return []
+        there = method[1]
+        found += [
+            (call, target, there, (made, there.module.path, "it is compiled here"))
+            for made, target in stored
+        ]
+    return found
+
+
+def _stored(
+    method: cst.FunctionDef, ctx: Context
+) -> list[tuple[cst.BaseExpression, cst.Attribute]] | None:
+    """Return what a method compiles and stores in attributes; None where it does more."""
+    found: list[tuple[cst.BaseExpression, cst.Attribute]] = []
+    for statement in method.body.body:
+        parts = statement.body if isinstance(statement, cst.SimpleStatementLine) else [None]
+        made = [*_made(statement, ctx)] if isinstance(statement, cst.BaseStatement) else []
+        for compiled, target in made:
+            if not isinstance(target, cst.Attribute):
+                return None
+            found.append((compiled, target))
+        if not made and not all(map(_is_docstring, parts)):
+            return None
+    return found
+
+
+def _is_docstring(part: cst.BaseSmallStatement | None) -> bool:
+    return isinstance(part, cst.Expr) and isinstance(part.value, cst.SimpleString)
+
+
+def _is_used_as_attribute(
+    stored: cst.Attribute, block: cst.With, there: Context, ctx: Context
+) -> bool:
+    """Return whether a function that an attribute holds is used in the block, or only in others
+    like it, in any file of the program.
+    """
+    text = f".{stored.attr.value}"
+    first = ctx.tree.index(block)
+    own = ctx.module.fact(_written).get(text, [])
+    if any(first <= place < ctx.tree.ends[first] for place in own):
+        return True
+    files = {id(each.module): each for each in (ctx, there)}
+    for path in ctx.module.siblings:
+        each = ctx.beside(path)
+        if each is not None:
+            files[id(each.module)] = each
+    reads = [
+        _is_read_in_blocks_only(written, each)
+        for each in files.values()
+        if (written := each.module.fact(_written).get(text)) and _has_reads(written, each)
+    ]
+    return bool(reads) and all(reads)
+
+
+def _has_reads(written: list[int], ctx: Context) -> bool:
+    return any(not _is_target(ctx.tree.nodes[place], ctx) for place in written)
 
 
 def _message(made: cst.BaseExpression, entered: EnteredContext, ctx: Context) -> str:
@@ -256,7 +345,8 @@ def _may_be_used_inside(target: cst.CSTNode | None, block: cst.With, ctx: Contex
     """Return whether a function is used in its block, or only in blocks like it."""
     if target is None:
         return False
-    text = _text(target)
+    table = target.value if isinstance(target, cst.Subscript) else None
+    text = _text(table or target)
     if text is None:
         return True
     written = ctx.module.fact(_written).get(text, [])
@@ -264,8 +354,11 @@ def _may_be_used_inside(target: cst.CSTNode | None, block: cst.With, ctx: Contex
     for number in range(bisect_left(written, first), len(written)):
         if written[number] >= ctx.tree.ends[first]:
             break
-        if ctx.tree.nodes[written[number]] is not target:
+        if not ctx.tree.is_inside(ctx.tree.nodes[written[number]], target):
             return True
+    if table is not None and not isinstance(ctx.names.sole_value(table), cst.Dict):
+        # What is in another container already is not known.
+        return True
     known = ctx.module.fact(_in_blocks)
     if text not in known:
         known[text] = _is_read_in_blocks_only(written, ctx)

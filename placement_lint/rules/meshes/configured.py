@@ -42,6 +42,8 @@ def whole_number(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEP
     node = followed(node, ctx)
     if isinstance(node, cst.BinaryOperation):
         return _computed(node, ctx, steps - 1) if steps else None
+    if steps and (given := _given_in_call(node, ctx)) is not None:
+        return whole_number(*given, steps - 1)
     number = integer_value(node)
     if isinstance(node, cst.Subscript) and steps:
         item = _item(node, ctx)
@@ -54,6 +56,18 @@ def whole_number(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEP
         return integer_value(followed(expression, there))
     found = given_by_property(node, ctx) if steps else None
     return None if found is None else whole_number(*found, steps - 1)
+
+
+def _given_in_call(
+    node: cst.BaseExpression, ctx: Context
+) -> tuple[cst.BaseExpression, Context] | None:
+    """Return what a parameter is in the call that is followed, or what a call gives."""
+    if not isinstance(node, cst.Call | cst.Name):
+        return None
+    # Rules import this module where LibCST may not be needed.
+    from placement_lint.rules.meshes.entered_calls import entered
+
+    return ctx.passed(node) or entered(node, ctx)
 
 
 def given_by_property(
@@ -231,7 +245,11 @@ def field_given(node: cst.Attribute, ctx: Context) -> tuple[cst.BaseExpression, 
     """
     from placement_lint.placement.domain.program_values import Instance
 
+    owner: tuple[cst.BaseExpression, Context] | None = (node.value, ctx)
     held = ctx.flow.value(node.value)
+    while owner is not None:
+        held = owner[1].flow.value(owner[0])
+        owner = owner[1].passed(owner[0])
     every = [atom for atom in held if isinstance(atom, Instance)]
     if len({(each.cls, each.site) for each in every}) != 1 or len(every) != len(held):
         return None

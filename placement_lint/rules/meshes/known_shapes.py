@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
-from placement_lint.rules.meshes.configured import given_by_property, whole_number
+from placement_lint.rules.meshes.configured import field_given, given_by_property, whole_number
 from placement_lint.rules.transfers.array_sizes import is_numpy_sampler, sampled_size
 from placement_lint.semantic.followed import bound_before, followed
 from placement_lint.syntax.calls import Arguments
@@ -74,6 +74,9 @@ def known_shape(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEPS
     node = _made(node, ctx)
     if not steps:
         return None
+    elsewhere = _given_elsewhere(node, ctx)
+    if elsewhere is not None:
+        return known_shape(*elsewhere, steps - 1)
     if isinstance(node, cst.Subscript):
         whole = known_shape(node.value, ctx, steps - 1)
         return None if whole is None else _taken(whole, node, ctx)
@@ -113,6 +116,21 @@ def known_shape(node: cst.BaseExpression, ctx: Context, steps: int = _MOST_STEPS
             return _of_items(given)
         return None if given is None else known_shape(given, ctx, steps - 1)
     return _shape_of_method(node, arguments, ctx, steps)
+
+
+def _given_elsewhere(
+    node: cst.BaseExpression, ctx: Context
+) -> tuple[cst.BaseExpression, Context] | None:
+    """Return what an array is in the call that is followed, or what a call of the program or a
+    field of an object gives.
+    """
+    if isinstance(node, cst.Attribute):
+        return None if node.attr.value == "T" else field_given(node, ctx)
+    if not isinstance(node, cst.Call | cst.Name):
+        return None
+    from placement_lint.rules.meshes.entered_calls import entered
+
+    return ctx.passed(node) or entered(node, ctx)
 
 
 def _made(node: cst.BaseExpression, ctx: Context) -> cst.BaseExpression:
@@ -250,6 +268,12 @@ def written_shape(given: list[cst.BaseExpression], ctx: Context, steps: int = 2)
     """Return a shape that is written as a tuple or as numbers, None in it for what is not known."""
     if len(given) == 1:
         only = followed(given[0], ctx)
+        for _ in range(_MOST_STEPS):
+            elsewhere = _given_elsewhere(only, ctx)
+            if elsewhere is None:
+                break
+            only, ctx = followed(*elsewhere), elsewhere[1]
+        given = [only]
         found = given_by_property(only, ctx) if isinstance(only, cst.Attribute) else None
         if found is not None:
             only, ctx = followed(*found), found[1]

@@ -59,7 +59,8 @@ class ShardingDoesNotFit(Rule):
     an array of devices.
     A dimension of the array may be computed (`WIDTH + 1`). The array may be a slice (`x[-100:]`),
     `x.T`, or one of a dict or tuple that is written out in the call. Where a function puts what it
-    is given, its call with an array that does not fit is reported.
+    is given, its call with an array that does not fit is reported. A function of the program with
+    one `return` may make the array, of the sizes that its call passes.
 
     ## Why is this bad?
     JAX raises ValueError: "the global size of its dimension 0 should be divisible by 4", or "is
@@ -121,7 +122,7 @@ class ShardingDoesNotFit(Rule):
 
     def visit_Call(self, node: cst.Call, ctx: Context) -> None:
         given = _given(node, ctx)
-        if given is None:
+        if given is None or not (may_know_specs(ctx) and may_know_shardings(ctx)):
             return
         shapes = _known_shapes(given, ctx)
         # What is asked last has the file interpreted.

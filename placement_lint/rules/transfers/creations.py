@@ -26,6 +26,7 @@ from placement_lint.rules.transfers.put_targets import is_sharding
 from placement_lint.rules.transfers.put_trees import is_display, parts_of
 from placement_lint.rules.transfers.putting_later import creator_of, leaves_made, returned_by
 from placement_lint.rules.transfers.staged_fixes import CONVERTING
+from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.followed import followed
 from placement_lint.semantic.returned import only_return
 from placement_lint.syntax.calls import Arguments
@@ -43,6 +44,8 @@ JOINING = frozenset(
 )
 # With `device=` these fill one part of the array on the default device, and copy it to each device.
 FILLING = frozenset(f"jax.numpy.{name}" for name in "full ones zeros".split())
+_LARGE_IN_TESTS = 2**24
+"""Elements: 64 MiB of 32-bit numbers."""
 
 
 class Creation:
@@ -108,7 +111,9 @@ def creation_of(operand: cst.BaseExpression, put: Putting, ctx: Context) -> Crea
     if returned is not call and is_display(returned, there):
         # One of its arrays is enough.
         found = [creator_of(part, there) for part in parts_of(returned, there)]
-        found += leaves_made(returned, there)
+        if not any(isinstance(atom, values.Array) for atom in there.flow.value(returned)):
+            # What becomes of one array in its function is asked by itself.
+            found += leaves_made(returned, there)
         made = next((each for each in found if _is_made(each, put, there)), None)
     else:
         made = returned
@@ -119,6 +124,16 @@ def creation_of(operand: cst.BaseExpression, put: Putting, ctx: Context) -> Crea
     if name is None or (name not in TREE_MAPS and there.names.table.get(name) is None):
         return None
     return Creation(call, made, name, there, is_spread=is_sharding(put.target, put.of))
+
+
+def is_small(count: int | None, node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether an array of so many elements is not worth a finding.
+
+    One that a test makes is gone after it: only what takes much memory is.
+    """
+    if is_in_test(node, ctx):
+        return count is None or count < _LARGE_IN_TESTS
+    return count is not None and count < SMALL
 
 
 def short_name(name: str) -> str:

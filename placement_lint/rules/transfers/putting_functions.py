@@ -120,6 +120,24 @@ def given_to_put(
             yield value, Putting(put[0], there, passed[parameter.name.value], ctx)
 
 
+def is_put_for_callers(
+    operand: cst.BaseExpression,
+    call: cst.Call,
+    ctx: Context,
+    mapped: Callable[[cst.BaseExpression, Context], cst.BaseExpression | None],
+) -> bool:
+    """Return whether a call is all that a function does with a parameter: then each of its callers
+    is asked for what that one passes.
+    """
+    parameter = parameter_named(operand, ctx.names)
+    function = ctx.function(call)
+    if parameter is None or not isinstance(function, cst.FunctionDef):
+        return False
+    if not only_binds(function) or not ctx.tree.is_inside(parameter, function.params):
+        return False
+    return _put_of(parameter.name.value, function, ctx, mapped) is not None
+
+
 def _puts(
     _facts: ModuleFacts,
 ) -> dict[tuple[int, str], tuple[cst.Call, cst.BaseExpression] | None]:

@@ -15,7 +15,6 @@ from placement_lint.rules.commitment.known_devices import is_any_device
 from placement_lint.rules.commitment.putting import PUTTING_WORDS, TREE_MAPS
 from placement_lint.rules.journey import committed_at, journey
 from placement_lint.rules.transfers.array_sizes import (
-    SMALL,
     element_count,
     filled_count,
     is_one_for_each_of_few,
@@ -27,6 +26,7 @@ from placement_lint.rules.transfers.creations import (
     JOINING,
     Creation,
     creation_of,
+    is_small,
     short_name,
 )
 from placement_lint.rules.transfers.put_targets import (
@@ -42,15 +42,20 @@ from placement_lint.rules.transfers.put_trees import (
     target_of_leaves,
     ungrouped,
 )
-from placement_lint.rules.transfers.putting_functions import Putting, given_to_put, may_follow
+from placement_lint.rules.transfers.putting_functions import (
+    Putting,
+    given_to_put,
+    is_put_for_callers,
+    may_follow,
+)
 from placement_lint.rules.transfers.putting_later import (
     is_put_always,
     made_before,
     made_in_branches,
     tree_of_leaf,
 )
+from placement_lint.rules.transfers.staged_apart import may_stage, staged_apart
 from placement_lint.rules.transfers.staged_fixes import filling_plan, put_plan
-from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.followed import assigned_value, followed
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import applied
@@ -69,8 +74,6 @@ _CALLS_PUTTING = Pattern(
 )
 """A call of a function with the name of one that puts what it is given."""
 
-_LARGE_IN_TESTS = 2**24
-"""Elements: 64 MiB of 32-bit numbers."""
 _CHOOSING = frozenset({"default_device", "jax_default_device"})
 _NAME_HOPS = 4
 _IN_BRANCH = 3
@@ -94,6 +97,11 @@ class StagedThroughDefaultDevice(Rule):
     tree, and so does a comprehension over its items, and a call of a function of the program that
     only puts what it is given. An array that has a name is reported where it is put; the first
     related place is where it is made.
+
+    What makes an array and what puts it may be in different functions, methods and files: the array
+    may be returned, kept in an object or a container, and passed on to code of the program, if it
+    is put once, and nothing else is done with it. Its size must then be known, unless it is put to
+    a sharding.
 
     It also finds `jnp.zeros`, `ones`, `full`, `empty`, `arange` and `eye` with `device=`, and
     `jnp.zeros_like` and similar functions of an array that is committed elsewhere, or of each leaf
@@ -144,8 +152,9 @@ class StagedThroughDefaultDevice(Rule):
     (`jnp.zeros((batch_size,))`); scalars; in tests, arrays of fewer
     than 16,777,216 elements or of an unknown size. Arrays made under `jax.default_device` of the
     same device, or of the host; devices that may be the default one; functions that JAX traces.
-    Operands that may already be arrays, that are read between being made and being put, or that are
-    made in another block. `jnp.linspace`, `array` and `asarray` with `device=`, which make the
+    Operands that may already be arrays, that are read between being made and being put, that are
+    made in another block, that compiled code may read, or that an object or a cache still holds
+    after that. `jnp.linspace`, `array` and `asarray` with `device=`, which make the
     array on that device. `jnp.zeros`, `ones` and `full` with a sharding, which make only one part
     on the default device. A sharding that splits nothing, such as `NamedSharding(mesh,
     PartitionSpec())`: the first device holds the whole array in any case.
@@ -213,7 +222,7 @@ class StagedThroughDefaultDevice(Rule):
         elif isinstance(node.func, cst.Attribute) and node.func.attr.value == "to_device":
             target = Arguments(node).get(0, "device")
             if target is not None:
-                self._check_operand(node.func.value, Putting(node, ctx, target, ctx), node, ctx)
+                self._check_parts([node.func.value], Putting(node, ctx, target, ctx), node, ctx)
         elif isinstance(node.func, cst.Name | cst.Attribute):
             self._check_given(node, ctx)
 
@@ -227,23 +236,52 @@ class StagedThroughDefaultDevice(Rule):
         if is_any_device(target, ctx.names) and not ctx.may_say(_CHOOSING):
             # It may be the default one.
             return
-        for part in parts_of(operand, ctx):
-            self._check_operand(part, Putting(node, ctx, target, ctx), node, ctx)
+        self._check_parts(parts_of(operand, ctx), Putting(node, ctx, target, ctx), node, ctx)
 
     def _check_put_tree(self, node: cst.Call, ctx: Context) -> None:
         """`jax.tree.map(lambda x: jax.device_put(x, device), tree)`."""
         target = target_of_leaves(node, ctx)
         if target is not None:
-            for part in parts_of(Arguments(node).positional[1], ctx):
-                self._check_operand(part, Putting(node, ctx, target, ctx), node, ctx)
+            parts = parts_of(Arguments(node).positional[1], ctx)
+            self._check_parts(parts, Putting(node, ctx, target, ctx), node, ctx)
 
     def _check_given(self, node: cst.Call, ctx: Context) -> None:
         """`put(jnp.zeros(…), sharding)`, of a function of the program that only puts it."""
         if not node.args or not may_follow(ctx):
             return
         for operand, put in given_to_put(node, ctx, target_of_leaves):
-            for part in parts_of(operand, ctx):
-                self._check_operand(part, put, node, ctx)
+            self._check_parts(parts_of(operand, ctx), put, node, ctx)
+
+    def _check_parts(
+        self, parts: list[cst.BaseExpression], put: Putting, call: cst.Call, ctx: Context
+    ) -> None:
+        """Check the leaves of what a call puts: by the statements around it, then by what the
+        program does with the arrays.
+        """
+        for part in parts:
+            before = ctx.reported
+            self._check_operand(part, put, call, ctx)
+            if ctx.reported == before:
+                self._check_apart(part, put, call, ctx)
+
+    def _check_apart(
+        self, operand: cst.BaseExpression, put: Putting, call: cst.Call, ctx: Context
+    ) -> None:
+        """Check what may be made in another part of the program."""
+        if not may_stage(ctx) or is_put_for_callers(operand, call, ctx, target_of_leaves):
+            return
+        staged = staged_apart(operand, put, ctx)
+        if staged is None:
+            return
+        creation, place = staged
+        related = [] if put.call is call else [(put.call, put.there.module.path, "put here")]
+        ctx.report(
+            operand if isinstance(operand, cst.Call) else call,
+            creation.message(),
+            confidence=Confidence.LIKELY,
+            journey=journey([place], operand, ctx, "made here"),
+            related=related,
+        )
 
     def _check_operand(
         self,
@@ -308,7 +346,7 @@ class StagedThroughDefaultDevice(Rule):
         self, node: cst.Call, name: str, device: cst.BaseExpression, ctx: Context
     ) -> None:
         count = element_count(node, ctx)
-        if _is_small(count, node, ctx) or is_one_for_each_of_few(node, ctx):
+        if is_small(count, node, ctx) or is_one_for_each_of_few(node, ctx):
             return
         if ctx.flow.is_traced(node):
             return
@@ -331,7 +369,7 @@ class StagedThroughDefaultDevice(Rule):
         if device is None or own.is_open or calls[0].is_open or own.may_pass(None, "device"):
             return
         count = filled_count(shape or calls[0].get(None, "shape"), ctx)
-        if _is_small(count, node, ctx) or is_one_for_each_of_few(node, ctx):
+        if is_small(count, node, ctx) or is_one_for_each_of_few(node, ctx):
             return
         if ctx.flow.is_traced(node):
             return
@@ -344,7 +382,7 @@ class StagedThroughDefaultDevice(Rule):
         device = arguments.get(None, "device")
         if like is None or arguments.is_open or ctx.flow.is_traced(node):
             return
-        if _is_small(_count_of(like, ctx), node, ctx):
+        if is_small(_count_of(like, ctx), node, ctx):
             return
         if device is not None:
             if not is_sharding(device, ctx) and is_elsewhere(device, node, ctx):
@@ -367,7 +405,7 @@ class StagedThroughDefaultDevice(Rule):
         if name not in LIKE_CREATORS:
             return
         leaves = list(contents.leaves_of(ctx.flow.tree_of(tree)))
-        if not leaves or _is_small(_count_of(tree, ctx), node, ctx):
+        if not leaves or is_small(_count_of(tree, ctx), node, ctx):
             return
         arrays = [a for leaf in leaves for a in leaf if isinstance(a, values.Array)]
         others = sum(map(len, leaves)) - len(arrays)
@@ -388,7 +426,7 @@ def _is_staged(
     # What follows asks where arrays are, for which the file is executed.
     if put.there.flow.is_traced(put.call) or ctx.flow.is_traced(call):
         return None
-    if created.is_large is None or _is_small(created.count, call, ctx):
+    if created.is_large is None or is_small(created.count, call, ctx):
         return None
     if is_one_for_each_of_few(created.made, created.there):
         return None
@@ -455,16 +493,6 @@ def _way_of(like: cst.BaseExpression, ctx: Context) -> list[tuple[cst.CSTNode, s
     """Return where an array was committed, and its way from there."""
     committed = committed_at(contents.arrays(ctx.flow.tree_of(like)), ctx)
     return journey(committed, like, ctx, "committed here") if committed else []
-
-
-def _is_small(count: int | None, node: cst.CSTNode, ctx: Context) -> bool:
-    """Return whether an array of so many elements is not worth a finding.
-
-    One that a test makes is gone after it: only what takes much memory is.
-    """
-    if is_in_test(node, ctx):
-        return count is None or count < _LARGE_IN_TESTS
-    return count is not None and count < SMALL
 
 
 def _is_made_of_itself(operand: cst.BaseExpression, made: cst.Call) -> bool:
