@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _FOR_PARSED_FILES = {
     "placement_lint.rules.context",
+    "placement_lint.rules.meshes.entered_calls",
     "placement_lint.semantic.model",
     "placement_lint.semantic.execution_order",
 }

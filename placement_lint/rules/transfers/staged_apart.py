@@ -6,6 +6,7 @@ functions of other files, and taken out of containers, before they are put.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 _READING = CONVERTING | {Effect.LOAD}
 _MOST_STEPS = 4
 """Operations between what makes an array and what puts it."""
-_LOOPS = (cst.For, cst.While, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
 
 
 class Staged(NamedTuple):
@@ -192,7 +192,7 @@ def _is_from_before(name: cst.Name, ctx: Context) -> bool:
     for around in ctx.ancestors(name):
         if isinstance(around, cst.FunctionDef | cst.Lambda | cst.ClassDef):
             return False
-        if isinstance(around, _LOOPS) and not any(
+        if isinstance(around, _loops()) and not any(
             ctx.tree.is_inside(each, around) for each in bindings
         ):
             return True
@@ -203,3 +203,9 @@ def _function_of(scope: cst.CSTNode, ctx: Context) -> cst.CSTNode | None:
     """Return the function that a scope is, or is in."""
     is_function = isinstance(scope, cst.FunctionDef | cst.Lambda)
     return scope if is_function else ctx.function(scope)
+
+
+@functools.cache
+def _loops() -> tuple[type[cst.CSTNode], ...]:
+    """Return what runs what is in it repeatedly: LibCST is loaded where that is asked."""
+    return (cst.For, cst.While, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
