@@ -27,7 +27,7 @@ from placement_lint.placement.domain.values import (
 )
 from placement_lint.placement.journeys import functions_called
 from placement_lint.syntax.collection_methods import COPYING, STORING
-from placement_lint.syntax.definitions import assigned_by, class_of_receiver, parameter_named
+from placement_lint.syntax.definitions import assigned_by, class_of_receiver
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -406,10 +406,25 @@ class _Search:
             self._is_lost = True
 
     def _store_in(self, container: cst.CSTNode, module: Module) -> None:
-        if self._is_container(container, module) and not _outlives_call(container, module):
+        if self._is_container(container, module) and not self._outlives_call(container, module):
             self._keep()
         else:
             self._is_lost = True
+
+    def _outlives_call(self, container: cst.CSTNode, module: Module) -> bool:
+        """Return whether a container that a function fills is there before any call of it: it was
+        made at the top of a module, or as the default of a parameter.
+        """
+        if module.tree.around(container, cst.FunctionDef) is None:
+            return False
+        for atom in self._value(container, module):
+            if isinstance(atom, Mapping | Sequence) and atom.site:
+                made = self._module(atom.site[0])
+                node = made.tree.nodes[atom.site[0].node]
+                function = made.tree.around(node, cst.FunctionDef)
+                if function is None or made.tree.is_inside(node, function.params):
+                    return True
+        return False
 
     def _keep(self, owners: Value = NOTHING) -> None:
         """Follow all that holds the array: other names may stand for what it is kept in.
@@ -427,15 +442,16 @@ class _Search:
             self._push_all(self._lifetimes.holding.get(key, ()))
             for owner, name in self._lifetimes.owners.get(key, ()):
                 pending.append(owner)
-                if self._may_be_read_unseen(name) or self._stays_in(owner):
+                if self._may_be_read_unseen(name) or self._stays_in(owner, name):
                     self._is_lost = True
 
-    def _stays_in(self, owner: _Key) -> bool:
-        """Return whether what an object holds in the end is its state: no record, whose fields are
-        what it was made of, but an object that others come back to.
+    def _stays_in(self, owner: _Key, name: str) -> bool:
+        """Return whether what an object holds in the end is its state: it is no field of a record,
+        which is what that was made of, but of an object that others come back to.
         """
         cls = owner[0]
-        return not isinstance(cls, Place) or bool(self._program.classes.method(cls, "__init__"))
+        fields = self._program.classes.fields(cls) if isinstance(cls, Place) else None
+        return name not in {each for each, _ in fields or ()}
 
     def _may_be_read_unseen(self, name: str) -> bool:
         """Return whether code that was not executed may read an attribute of an object itself."""
@@ -547,23 +563,6 @@ def _bound_in(atom: Atom) -> Iterator[Value]:
         yield from atom.bound
         yield from (held for _, held in atom.bound_by_name)
         yield atom.of
-
-
-def _outlives_call(container: cst.CSTNode, module: Module) -> bool:
-    """Return whether a container that a function fills is there before it is called: a variable of
-    the module, or the default of a parameter.
-    """
-    root = container
-    while isinstance(root, cst.Subscript):
-        root = root.value
-    if not isinstance(root, cst.Name):
-        return False
-    scope = module.names.scope(root)
-    parameter = parameter_named(root, module.names)
-    if parameter is not None and parameter.default is not None:
-        return True
-    module_scope = module.names.module_scope
-    return scope is not module_scope and module.names.owner(root.value, scope) is module_scope
 
 
 def _receiver(call: cst.Call) -> cst.BaseExpression:

@@ -15,6 +15,7 @@ from placement_lint.prefilter.conditions import AllOf, Jax, Uses
 from placement_lint.rules.base import FixPlan, Rule
 from placement_lint.rules.transfers.putting_functions import function_called
 from placement_lint.semantic.config_contexts import context_of, entered_by
+from placement_lint.semantic.followed import followed
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import named_function
@@ -31,6 +32,8 @@ _COMPILERS = frozenset({
     "equinox.filter_jit", "equinox.filter_pmap", "flax.nnx.jit", "flax.nnx.pmap",
     "jax.experimental.pjit.pjit", "jax.jit", "jax.pmap",
 })  # fmt: skip
+_MOST_STEPS = 3
+"""Functions that hand on what another one compiles."""
 _HARMLESS_CALLS = frozenset({"functools.partial"}) | frozenset(
     row.name for row in TRACINGS.values() if row.kind is not TraceKind.ABSTRACT and row.decorates
 )
@@ -172,7 +175,7 @@ def _made_by_functions(
     return found
 
 
-def _compiled_by(call: cst.Call, ctx: Context) -> _Related | None:
+def _compiled_by(call: cst.Call, ctx: Context, steps: int = _MOST_STEPS) -> _Related | None:
     """Return what a function of the program compiles that a call runs, if it does no more."""
     function = named_function(call.func, ctx.names)
     found = function_called(call, ctx) if function is None else (function, ctx)
@@ -180,26 +183,38 @@ def _compiled_by(call: cst.Call, ctx: Context) -> _Related | None:
         return None
     function, there = found
     body = function.body.body if isinstance(function.body, cst.IndentedBlock) else ()
-    compiled: dict[str, cst.CSTNode] = {}
+    compiled: dict[str, _Related] = {}
     for statement in body:
+        made = [
+            (node, there.module.path, "it is compiled here") for node, _ in _made(statement, there)
+        ]
         if isinstance(statement, cst.FunctionDef):
-            makers = [node for node, _ in _made(statement, there)]
-            if len(makers) < len(statement.decorators):
+            if len(made) < len(statement.decorators):
                 return None
-            compiled.update((statement.name.value, node) for node in makers)
+            compiled.update((statement.name.value, each) for each in made)
             continue
         part = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
-        value = part.value if isinstance(part, cst.Assign | cst.Expr | cst.Return) else None
-        makers = [node for node, _ in _made(statement, there)]
-        if isinstance(part, cst.Assign) and makers and isinstance(part.targets[0].target, cst.Name):
-            compiled[part.targets[0].target.value] = makers[0]
-        elif isinstance(part, cst.Return):
-            name = value.value if isinstance(value, cst.Name) else ""
-            node = makers[0] if makers else compiled.get(name)
-            return None if node is None else (node, there.module.path, "it is compiled here")
-        elif not isinstance(part, cst.Expr) or not isinstance(value, cst.SimpleString):
+        if isinstance(part, cst.Assign | cst.Return):
+            given = made[0] if made else _handed_on(part.value, compiled, there, steps)
+            if isinstance(part, cst.Return) or given is None:
+                return given if isinstance(part, cst.Return) else None
+            if not isinstance(part.targets[0].target, cst.Name):
+                return None
+            compiled[part.targets[0].target.value] = given
+        elif not _is_docstring(part):
             return None
     return None
+
+
+def _handed_on(
+    value: cst.BaseExpression | None, compiled: dict[str, _Related], ctx: Context, steps: int
+) -> _Related | None:
+    """Return what was compiled that an expression is: by its name, or by a call of a function that
+    compiles it.
+    """
+    if isinstance(value, cst.Name):
+        return compiled.get(value.value)
+    return _compiled_by(value, ctx, steps - 1) if isinstance(value, cst.Call) and steps else None
 
 
 def _stored_by_methods(
@@ -356,7 +371,7 @@ def _may_be_used_inside(target: cst.CSTNode | None, block: cst.With, ctx: Contex
             break
         if not ctx.tree.is_inside(ctx.tree.nodes[written[number]], target):
             return True
-    if table is not None and not isinstance(ctx.names.sole_value(table), cst.Dict):
+    if table is not None and not isinstance(followed(table, ctx), cst.Dict):
         # What is in another container already is not known.
         return True
     known = ctx.module.fact(_in_blocks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -134,6 +135,15 @@ def is_small(count: int | None, node: cst.CSTNode, ctx: Context) -> bool:
     if is_in_test(node, ctx):
         return count is None or count < _LARGE_IN_TESTS
     return count is not None and count < SMALL
+
+
+def known_count(operand: cst.BaseExpression, ctx: Context) -> int | None:
+    """Return the number of elements of what a call of the program gives, by what that is passed."""
+    from placement_lint.rules.meshes.known_shapes import known_shape
+
+    shape = known_shape(operand, ctx)
+    sizes = [each for each in shape or (None,) if each is not None]
+    return math.prod(sizes) if shape is not None and len(sizes) == len(shape) else None
 
 
 def short_name(name: str) -> str:

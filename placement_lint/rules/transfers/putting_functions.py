@@ -109,15 +109,20 @@ def given_to_put(
         known = there.module.fact(_puts)
         key = id(function), name
         if key not in known:
+            # What calls itself puts nothing.
+            known[key] = None
             known[key] = _put_of(name, function, there, mapped)
         put = known[key]
         if put is None:
             continue
-        parameter = parameter_named(put[1], there.names)
-        if parameter is None:
-            yield value, Putting(put[0], there, put[1], there)
+        parameter = None
+        if put.of.module is there.module:
+            parameter = parameter_named(put.target, there.names)
+        if parameter is None or not there.tree.is_inside(parameter, function.params):
+            yield value, put
         elif parameter.name.value in passed:
-            yield value, Putting(put[0], there, passed[parameter.name.value], ctx)
+            target = passed[parameter.name.value]
+            yield value, Putting(put.call, put.there, target, ctx)
 
 
 def is_put_for_callers(
@@ -140,7 +145,7 @@ def is_put_for_callers(
 
 def _puts(
     _facts: ModuleFacts,
-) -> dict[tuple[int, str], tuple[cst.Call, cst.BaseExpression] | None]:
+) -> dict[tuple[int, str], Putting | None]:
     """Make the store of one file: what puts each parameter of its functions, and where to."""
     return {}
 
@@ -150,8 +155,11 @@ def _put_of(
     function: cst.FunctionDef,
     there: Context,
     mapped: Callable[[cst.BaseExpression, Context], cst.BaseExpression | None],
-) -> tuple[cst.Call, cst.BaseExpression] | None:
-    """Return the call that puts a parameter, which is its only use, and where it puts it."""
+) -> Putting | None:
+    """Return the call that puts a parameter, which is its only use, and where it puts it.
+
+    Or what another function does so with that it is passed to.
+    """
     uses = [
         use
         for use in there.names.uses(name, there.names.scope(function.body))
@@ -169,7 +177,12 @@ def _put_of(
         target = given.get(1, "device")
     elif len(given.positional) == len(put.args) == 2 and given.positional[1] is uses[0]:
         target = mapped(put, there)
-    return None if target is None else (put, target)
+    if target is not None:
+        return Putting(put, there, target, there)
+    if there.called(put) is not None:
+        return None
+    passed_on = given_to_put(put, there, mapped)
+    return next((each for given_, each in passed_on if given_ is uses[0]), None)
 
 
 def _always_runs(node: cst.CSTNode, function: cst.FunctionDef, there: Context) -> bool:

@@ -14,7 +14,7 @@ import libcst as cst
 from placement_lint.jaxmodel.effects import Effect
 from placement_lint.placement.domain import contents, values
 from placement_lint.rules.transfers.array_sizes import element_count, is_one_for_each_of_few
-from placement_lint.rules.transfers.creations import Creation, is_small
+from placement_lint.rules.transfers.creations import Creation, is_small, known_count
 from placement_lint.rules.transfers.put_targets import is_elsewhere, is_sharding
 from placement_lint.rules.transfers.put_trees import target_of_leaves
 from placement_lint.rules.transfers.putting_later import creator_of
@@ -99,6 +99,8 @@ def _staged(
     if creation.is_large is None:
         return None
     count = element_count(made, there)
+    if count is None:
+        count = known_count(operand, ctx)
     is_read = there.names.table[name].effect in _READING
     if count is None and not creation.is_spread and not is_read:
         # What a function makes of sizes that it is given may be small, as in an example.

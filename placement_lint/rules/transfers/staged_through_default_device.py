@@ -27,6 +27,7 @@ from placement_lint.rules.transfers.creations import (
     Creation,
     creation_of,
     is_small,
+    known_count,
     short_name,
 )
 from placement_lint.rules.transfers.put_targets import (
@@ -426,7 +427,10 @@ def _is_staged(
     # What follows asks where arrays are, for which the file is executed.
     if put.there.flow.is_traced(put.call) or ctx.flow.is_traced(call):
         return None
-    if created.is_large is None or is_small(created.count, call, ctx):
+    count = created.count
+    if created.is_returned and count is None:
+        count = known_count(created.call, ctx)
+    if created.is_large is None or is_small(count, call, ctx):
         return None
     if is_one_for_each_of_few(created.made, created.there):
         return None
