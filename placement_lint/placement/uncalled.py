@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.limits.budget import interpreting
+from placement_lint.placement.domain.contents import arrays
 from placement_lint.placement.domain.program_values import Instance
 from placement_lint.placement.domain.state import (
     State,
     variable,
 )
-from placement_lint.placement.domain.values import UNKNOWN, Value, join, value
+from placement_lint.placement.domain.values import NOTHING, UNKNOWN, Value, join, value
 from placement_lint.placement.engine.pytree_classes import is_flatten_method
 from placement_lint.placement.facts.compiled import CALLBACKS, PUTTING, callers_of
 from placement_lint.placement.facts.functions_text import (
@@ -73,6 +74,16 @@ if TYPE_CHECKING:
         def outside(self, module: Module, *, begins: bool = False) -> State: ...
 
         def starting(self) -> AbstractContextManager[None]: ...
+
+
+def _either(one: Value, other: Value) -> Value:
+    """Return what one object or another one has: of arrays that are committed in one of them only,
+    nothing is known, since who calls the method decides of which it is.
+    """
+    found = [[*arrays(each)] for each in (one, other)]
+    kinds = [{array.committed for array in each} for each in found]
+    is_open = all(kinds) and len(kinds[0] | kinds[1]) > 1 and kinds[0] != kinds[1]
+    return join(one, other, UNKNOWN if is_open else NOTHING)
 
 
 class UncalledCode:
@@ -243,7 +254,7 @@ class UncalledCode:
                     held = ledger.final[owner, name]
                     key = (receiver, name)
                     before = state.variables.get(key)
-                    state.variables[key] = held if before is None else join(before, held)
+                    state.variables[key] = held if before is None else _either(before, held)
             return receiver, state
         initializer = self.program.classes.method(receiver.cls, "__init__")
         if initializer is not None:

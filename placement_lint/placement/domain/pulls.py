@@ -29,7 +29,8 @@ class Pull:
     node: int
     device: Device
     pulling: dict[int, frozenset[Place]] = field(default_factory=dict)
-    """The operands that surely are committed there, with what committed them: see `Array.via`."""
+    """The operands that surely are, or hold, arrays that are committed there, with what committed
+    these: see `Array.via`."""
     pulled: dict[int, set[Array]] = field(default_factory=dict)
     """The operands that may be uncommitted arrays of the accelerator, and those arrays."""
     surely: bool = False
@@ -88,13 +89,15 @@ class Pulls:
         pulling = {
             operand: NOWHERE.union(*(array.via for array in arrays(held)))
             for operand, held in operands
-            if is_surely_committed(held)
+            if is_surely_committed(held, partly=True)
         }
         moving = operands[:movable]
         pulled = {
             operand: found
             for operand, held in moving
-            if (found := _uncommitted(held, device, place, accelerator=accelerator))
+            # What is beside an array that pulls, in one tree, need not be used.
+            if operand not in pulling
+            and (found := _uncommitted(held, device, place, accelerator=accelerator))
         }
         is_open = bool(pulling) and any(_may_be_anything(held) for _, held in moving)
         self.meets_unknown |= is_open and is_call
@@ -128,8 +131,10 @@ def _uncommitted(held: Value, device: Device, operation: Place, *, accelerator: 
     }
 
 
-def is_surely_committed(held: Value, depth: int = MAX_DEPTH) -> bool:
-    """Return whether a value is committed arrays, or containers of such in which no other is."""
+def is_surely_committed(held: Value, depth: int = MAX_DEPTH, *, partly: bool = False) -> bool:
+    """Return whether a value is committed arrays, or containers of such in which no other is;
+    `partly`: in which others may be.
+    """
     return bool(held) and all(
         atom.committed
         if isinstance(atom, Array)
@@ -137,8 +142,8 @@ def is_surely_committed(held: Value, depth: int = MAX_DEPTH) -> bool:
         if isinstance(atom, AnyTree)
         else depth > 0
         and isinstance(atom, Container)
-        and all(array.committed for array in arrays(frozenset({atom}), depth))
-        and any(is_surely_committed(part, depth - 1) for part in atom.parts())
+        and (partly or all(array.committed for array in arrays(frozenset({atom}), depth)))
+        and any(is_surely_committed(part, depth - 1, partly=partly) for part in atom.parts())
         for atom in held
     )
 
