@@ -8,7 +8,13 @@ import libcst as cst
 
 from placement_lint.files.test_paths import is_init
 from placement_lint.jaxmodel.known_packages import LIBRARY_PREFIXES
-from placement_lint.syntax.definitions import PARTIAL, applied, transforming
+from placement_lint.syntax.definitions import (
+    PARTIAL,
+    applied,
+    class_named,
+    class_of_receiver,
+    transforming,
+)
 
 if TYPE_CHECKING:
     from placement_lint.semantic.model import ModuleFacts
@@ -44,6 +50,29 @@ def definition_beside(facts: ModuleFacts, name: str) -> tuple[cst.CSTNode, Modul
             path, name = located[0], f"{target}{dot}{below}"
         else:
             return None if below else (bindings[0].node, there)
+    return None
+
+
+def method_beside(
+    node: cst.Attribute, facts: ModuleFacts
+) -> tuple[cst.CSTNode, ModuleFacts] | None:
+    """Return the method that `self.name` is of a base class of another file, and that file."""
+    cls: cst.CSTNode | None = class_of_receiver(node.value, facts.names)
+    name = node.attr.value
+    for _ in range(_MOST_IMPORTS):
+        if not isinstance(cls, cst.ClassDef):
+            return None
+        bound = facts.names.scope(cls.body).bindings.get(name, [])
+        if bound:
+            return (bound[0].node, facts) if len(bound) == 1 else None
+        if not cls.bases:
+            return None
+        base = cls.bases[0].value
+        cls = class_named(base, facts.names)
+        qualified = facts.names.qualified(base)
+        if cls is None and qualified is not None:
+            found = definition_beside(facts, qualified)
+            cls, facts = (None, facts) if found is None else found
     return None
 
 

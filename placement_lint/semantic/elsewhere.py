@@ -85,6 +85,22 @@ def questions_of(test: cst.CSTNode, ctx: FileView) -> set[str]:
     return found
 
 
+def questions_of_function(function: cst.BaseExpression, ctx: FileView) -> set[str]:
+    """Return those of `QUESTIONS` that a function of the program asks, or what it defines: one
+    that is named, or called to give a decorator.
+    """
+    if isinstance(function, cst.Call):
+        function = function.func
+    own = function_of(function, ctx.names)
+    if own is not None:
+        return questions_below(own, ctx)
+    name = ctx.name(function)
+    if name is None or name.startswith(LIBRARY_PREFIXES):
+        return set()
+    effects = effects_of(function, ctx)
+    return set() if effects is None else {*effects.asks}
+
+
 def questions_below(function: Function, ctx: FileView) -> set[str]:
     """Return those of `QUESTIONS` that a function asks, or others of its file that it calls."""
     found = _questions_in(function, ctx)
@@ -96,7 +112,8 @@ def questions_below(function: Function, ctx: FileView) -> set[str]:
 
 def _questions_in(function: Function, ctx: FileView) -> set[str]:
     said = {ctx.called(call) for call in _calls_in(function, ctx)}
-    named = {each.attr.value for each in ctx.tree.every(cst.Attribute, below=function)}
+    parts = ctx.tree.every(cst.Attribute, cst.Name, below=function)
+    named = {each.value if isinstance(each, cst.Name) else each.attr.value for each in parts}
     return {each for each in (*said, *named) if each in QUESTIONS}
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from placement_lint.semantic.file_view import FileView
     from placement_lint.semantic.model import ModuleFacts
+    from placement_lint.syntax.names import Names
 
     _Statement = TypeVar("_Statement", cst.If, cst.Assert)
 
@@ -34,11 +35,16 @@ _TRACER_ERRORS = frozenset(
         "UnexpectedTracerError",
     )
 )
+_TRACERS = frozenset({"jax.core.Tracer", "jax.extend.core.Tracer", "jax.interpreters.ad.Tracer"})
+_ENDING = frozenset({
+    "builtins.exit", "builtins.quit", "os._exit", "pytest.exit", "pytest.fail", "pytest.skip",
+    "sys.exit",
+})  # fmt: skip
+_ENDING_METHODS = frozenset({"skipTest"})
 _MOST_NAMES = 4
 """Names of which each stands for the exceptions that the next one does."""
 _FEW = 3
 """Statements of a function that is there to ask for something that may fail."""
-_TRACERS = frozenset({"jax.core.Tracer", "jax.extend.core.Tracer", "jax.interpreters.ad.Tracer"})
 
 
 def failure_is_expected(node: cst.CSTNode, ctx: FileView) -> bool:
@@ -180,12 +186,26 @@ def _caught(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> list[cst.Base
 
 def leaves(body: cst.BaseSuite) -> bool:
     """Return whether a body ends by leaving what is around it: what follows is its other case."""
+    return isinstance(_last_of(body), cst.Return | cst.Raise | cst.Continue | cst.Break)
+
+
+def leaves_or_ends(body: cst.BaseSuite, names: Names) -> bool:
+    """Return whether a body ends by leaving what is around it, or by a call that ends more than
+    that: `pytest.skip(…)`, `self.skipTest(…)`, `sys.exit()`.
+    """
+    last = _last_of(body)
+    if not isinstance(last, cst.Expr) or not isinstance(last.value, cst.Call):
+        return leaves(body)
+    called = last.value.func
+    is_ending = isinstance(called, cst.Attribute) and called.attr.value in _ENDING_METHODS
+    return is_ending or names.qualified(called) in _ENDING
+
+
+def _last_of(body: cst.BaseSuite) -> cst.CSTNode:
     last: cst.CSTNode = body.body[-1]
     while isinstance(last, cst.With):
         last = last.body.body[-1]
-    if isinstance(last, cst.SimpleStatementLine):
-        last = last.body[-1]
-    return isinstance(last, cst.Return | cst.Raise | cst.Continue | cst.Break)
+    return last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
 
 
 def passed_exits(node: cst.CSTNode, ctx: FileView) -> Iterator[cst.If]:
@@ -227,10 +247,7 @@ def runs_only_while_traced(node: cst.CSTNode, ctx: FileView) -> bool:
     """
 
     def is_tracer(test: cst.BaseExpression, wanted: bool) -> bool:
-        if not wanted or not isinstance(test, cst.Call) or len(test.args) != 2:
-            return False
-        kind = test.args[1].value
-        return ctx.called(test) == "builtins.isinstance" and ctx.name(kind) in _TRACERS
+        return wanted and asks_for_tracer(test, ctx)
 
     return any(
         isinstance(ancestor, cst.ExceptHandler | cst.ExceptStarHandler)
@@ -238,6 +255,13 @@ def runs_only_while_traced(node: cst.CSTNode, ctx: FileView) -> bool:
         and _is_of_tracers(ancestor, ctx)
         for child, ancestor in ancestors_in_function(node, ctx)
     ) or conditions_say(node, ctx, is_tracer)
+
+
+def asks_for_tracer(test: cst.BaseExpression, ctx: FileView) -> bool:
+    """Return whether a test is `isinstance(x, jax.core.Tracer)`."""
+    if ctx.called(test) != "builtins.isinstance" or not isinstance(test, cst.Call):
+        return False
+    return len(test.args) == 2 and ctx.name(test.args[1].value) in _TRACERS
 
 
 def conditions(node: cst.CSTNode, ctx: FileView) -> Iterator[tuple[cst.BaseExpression, bool]]:
@@ -292,7 +316,7 @@ def _exits(facts: ModuleFacts) -> dict[int, list[cst.If]]:
     """Return the `if` statements whose body leaves, by the block that they are in."""
     found: dict[int, list[cst.If]] = {}
     for statement in facts.tree.every(cst.If):
-        if leaves(statement.body):
+        if leaves_or_ends(statement.body, facts.names):
             found.setdefault(id(facts.tree.parent(statement)), []).append(statement)
     return found
 

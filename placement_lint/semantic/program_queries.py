@@ -20,14 +20,13 @@ GIVING = (
 """A file that gives something to a callback or a worker process has one of these."""
 
 QUESTIONS = frozenset({
-    "axis_names", "axis_sizes", "is_deleted", "is_fully_addressable", "is_fully_replicated",
-    "jax.default_backend", "jax.device_count", "jax.devices", "jax.distributed.is_initialized",
-    "jax.host_count", "jax.host_id", "jax.local_device_count", "jax.local_devices",
-    "jax.process_count", "jax.process_index", "shape",
+    "Tracer", "axis_names", "axis_sizes", "is_deleted", "is_fully_addressable",
+    "is_fully_replicated", "jax.default_backend", "jax.device_count", "jax.devices",
+    "jax.distributed.is_initialized", "jax.host_count", "jax.host_id", "jax.local_device_count",
+    "jax.local_devices", "jax.process_count", "jax.process_index", "shape",
 })  # fmt: skip
-"""What helpers of programs ask, by the names of functions of JAX, and of attributes of arrays and
-meshes.
-"""
+"""What helpers of programs ask, by the names of functions of JAX, of attributes of arrays and
+meshes, and of the class of tracers."""
 
 ONLY_READS = 0
 """For the number of files: only what the function itself reads on the host is asked for."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.semantic.beside import definition_beside
+from placement_lint.semantic.beside import definition_beside, method_beside
 from placement_lint.syntax.calls import is_none
 from placement_lint.syntax.definitions import function_of
 from placement_lint.syntax.dotted import said
@@ -78,11 +78,11 @@ class Helpers:
         function = function_of(named, names)
         own = names.sole_definition(named) if isinstance(named, cst.Name) else None
         name = self._ctx.name(named)
-        if function is not None or name is None:
+        found = None if name is None else definition_beside(self._ctx.module, name)
+        if function is None and isinstance(named, cst.Attribute) and name is None:
+            found = method_beside(named, self._ctx.module)
+        if function is not None or found is None:
             return function or own, self
-        found = definition_beside(self._ctx.module, name)
-        if found is None:
-            return own, self
         # A view of a file loads this module.
         from placement_lint.semantic.file_view import FileView
 

@@ -8,6 +8,7 @@ import libcst as cst
 
 from placement_lint.jaxmodel.known_packages import LIBRARY_PREFIXES
 from placement_lint.jaxmodel.removed import OLD_APIS
+from placement_lint.semantic.beside import definition_beside
 from placement_lint.semantic.called_from import is_so_at_calls, passed_here
 from placement_lint.semantic.enclosing import catches, is_asserted_to_fail, is_caught, passed_exits
 from placement_lint.semantic.object_classes import class_of_object
@@ -287,7 +288,10 @@ def deprecation_is_known(node: cst.CSTNode, ctx: FileView) -> bool:
     """
     around: cst.CSTNode | None = node
     while around is not None:
-        if any(_handles_warnings(item.item) for item in ctx.with_items(around)):
+        if any(
+            _handles_warnings(item.item) or _is_quiet(item.item, ctx)
+            for item in ctx.with_items(around)
+        ):
             return True
         around = ctx.function(around)
     return any(
@@ -296,6 +300,22 @@ def deprecation_is_known(node: cst.CSTNode, ctx: FileView) -> bool:
         if isinstance(ancestor, cst.FunctionDef | cst.ClassDef)
         for each in ancestor.decorators
     ) or is_so_at_calls(node, ctx, "warned", lambda call: deprecation_is_known(call, ctx))
+
+
+def _is_quiet(context: cst.BaseExpression, ctx: FileView) -> bool:
+    """Return whether a context manager of the program yields where warnings are handled."""
+    function = context.func if isinstance(context, cst.Call) else None
+    made: cst.CSTNode | None = None if function is None else function_of(function, ctx.names)
+    name, tree = None if function is None else ctx.name(function), ctx.tree
+    if made is None and name is not None:
+        found = definition_beside(ctx.module, name)
+        made, tree = (None, tree) if found is None else (found[0], found[1].tree)
+    return isinstance(made, cst.FunctionDef) and any(
+        _handles_warnings(item.item)
+        for block in tree.every(cst.With, below=made.body)
+        if next(tree.every(cst.Yield, below=block), None) is not None
+        for item in block.items
+    )
 
 
 def _handles_warnings(node: cst.BaseExpression) -> bool:

@@ -24,7 +24,7 @@ from placement_lint.rules.commitment.writing import (
 from placement_lint.rules.notebooks import is_shown_or_measured
 from placement_lint.semantic.called_from import is_so_at_calls
 from placement_lint.semantic.enclosing import failure_is_expected, is_caught, is_tried
-from placement_lint.syntax.calls import Arguments
+from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.definitions import (
     PARTIAL,
     class_of_receiver,
@@ -181,7 +181,7 @@ def _check(call: cst.Call, node: cst.Expr, ctx: Context) -> None:
         failure_is_expected(node, ctx)
         or _is_literal(operand)
         or _is_warm_up(node, operand, ctx)
-        or _is_probe(node, operand, ctx)
+        or _is_probe(node, call, operand, ctx)
         or is_shown_or_measured(node, ctx)
     ):
         return
@@ -193,10 +193,15 @@ def _check(call: cst.Call, node: cst.Expr, ctx: Context) -> None:
     )
 
 
-def _is_probe(node: cst.Expr, operand: cst.BaseExpression | None, ctx: Context) -> bool:
-    """Return whether a new array is put only to see whether that fails."""
+def _is_probe(
+    node: cst.Expr, call: cst.Call, operand: cst.BaseExpression | None, ctx: Context
+) -> bool:
+    """Return whether a new array is put only to see whether that fails, or something to a name of a
+    platform, which does.
+    """
     has_name = isinstance(operand, cst.Name | cst.Attribute | cst.Subscript)
-    return not has_name and is_caught(node, ctx, _FAILURES)
+    fails = string_value(Arguments(call).get(1, "device")) is not None
+    return (fails or not has_name) and is_caught(node, ctx, _FAILURES)
 
 
 def _put_by_function(call: cst.Call, ctx: Context) -> int | None:

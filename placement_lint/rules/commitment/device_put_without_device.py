@@ -127,6 +127,8 @@ class DevicePutWithoutDevice(Rule):
         if not committed and len(elsewhere) < len(arrays):
             # A conversion that has something to do has moved it: `v.astype(dtype)`, with any dtype.
             return
+        if all(_is_of_another_case(array, operand, ctx) for array in committed or elsewhere):
+            return
         where = " or ".join(sorted({str(array.device) for array in elsewhere}))
         if committed:
             problem = f"is committed to {where} and stays there"
@@ -140,6 +142,23 @@ class DevicePutWithoutDevice(Rule):
             journey=journey_of(committed or elsewhere, operand, ctx),
             fix=None if committed else _name_device(node, operand, target, elsewhere, ctx),
         )
+
+
+def _is_of_another_case(array: values.Array, operand: cst.BaseExpression, ctx: Context) -> bool:
+    """Return whether an array is committed, or made, in the other case of a condition that is asked
+    again around a use of it.
+    """
+    # Only what has something to report needs it.
+    from placement_lint.rules.commitment.same_conditions import cases_around, is_excluded
+
+    created = () if array.origin is None else (array.origin.created,)
+    made = [ctx.node_at(place) for place in array.via or created]
+    return bool(made) and all(
+        each is not None
+        and each[1].module is ctx.module
+        and is_excluded(operand, each[0], cases_around(each[0], ctx), ctx)
+        for each in made
+    )
 
 
 def _check_tree_map(call: cst.Call, ctx: Context) -> None:

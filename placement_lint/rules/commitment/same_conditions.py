@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from placement_lint.semantic.enclosing import ancestors_in_function, conditions
-from placement_lint.syntax.definitions import assigned_by
+from placement_lint.semantic.own_attributes import own_attribute
+from placement_lint.syntax.definitions import assigned_by, class_of_receiver
 from placement_lint.syntax.dotted import dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from placement_lint.rules.context import Context
 
@@ -35,17 +36,40 @@ def cases_around(made: cst.CSTNode, ctx: Context) -> list[Case]:
 def is_excluded(node: cst.CSTNode, made: cst.CSTNode, cases: list[Case], ctx: Context) -> bool:
     """Return whether what is made in some cases is not what a name is where it is read.
 
-    `made`: what decides where it is made, in the same function.
+    Nor where the conditions there say that it was bound to something else: `if put: x = …` and then
+    `if put:`. `made`: what decides where it is made, in the same function.
     """
+    if ctx.function(made) is not ctx.function(node):
+        return _is_replaced_in_object(node, made, ctx)
     known = [each for each in cases if _stays(each.test, ctx)]
-    if not known or ctx.function(made) is not ctx.function(node):
-        return False
-    here = cases_around(node, ctx)
+    here = [each for each in cases_around(node, ctx) if _stays(each.test, ctx)]
     return any(_contradicts(each, case) for each in here for case in known) or any(
         each == case.is_true and _binds(branch, dotted(node), ctx)
-        for case in known
+        for case in (*known, *here)
         for each, branch in _branches(node, made, case, ctx)
     )
+
+
+def _is_replaced_in_object(node: cst.CSTNode, made: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether an attribute is read where the object says, by another attribute, that it was
+    set to something else by the initializer: `if put: self.x = …` with `self.put = put`.
+    """
+    if not isinstance(node, cst.Attribute) or class_of_receiver(node.value, ctx.names) is None:
+        return False
+    for test, is_true in cases_around(node, ctx):
+        held = own_attribute(test, ctx) if isinstance(test, cst.Attribute) else None
+        if not isinstance(held, cst.Name) or ctx.function(held) is not ctx.function(made):
+            continue
+        case = case_of(held, is_true=is_true)
+        for child, around in ancestors_in_function(made, ctx):
+            statements = around.body if isinstance(around, cst.IndentedBlock) else ()
+            later = [each for each in statements if ctx.tree.index(each) > ctx.tree.index(child)]
+            if any(
+                each == case.is_true and _binds(branch, dotted(node), ctx)
+                for each, branch in _asking(later, case)
+            ):
+                return True
+    return False
 
 
 def case_of(test: cst.BaseExpression, *, is_true: bool) -> Case:
@@ -77,14 +101,19 @@ def _branches(
     """
     first = ctx.tree.index(made)
     for child, around in ancestors_in_function(node, ctx):
-        for statement in around.body if isinstance(around, cst.IndentedBlock) else ():
-            if statement is child:
-                break
-            if not isinstance(statement, cst.If) or ctx.tree.index(statement) < first:
-                continue
-            asked = case_of(statement.test, is_true=True)
-            if not asked.test.deep_equals(case.test):
-                continue
+        before = around.body if isinstance(around, cst.IndentedBlock) else ()
+        places = [(each, ctx.tree.index(each)) for each in before]
+        last = ctx.tree.index(child)
+        yield from _asking([each for each, place in places if first <= place < last], case)
+
+
+def _asking(statements: Iterable[cst.CSTNode], case: Case) -> Iterator[tuple[bool, cst.BaseSuite]]:
+    """Yield the branches of those statements that ask the same as a case, each with its case."""
+    for statement in statements:
+        if not isinstance(statement, cst.If):
+            continue
+        asked = case_of(statement.test, is_true=True)
+        if asked.test.deep_equals(case.test):
             yield asked.is_true, statement.body
             if isinstance(statement.orelse, cst.Else):
                 yield not asked.is_true, statement.orelse.body

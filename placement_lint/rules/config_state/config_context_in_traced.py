@@ -228,6 +228,11 @@ def _report(
     ctx: Context,
     plan: FixPlan | None,
 ) -> None:
+    # Only what has something to report needs it.
+    from placement_lint.semantic.untraced import runs_only_untraced
+
+    if runs_only_untraced(call, ctx):
+        return
     ctx.report(
         call,
         f"{name} has no effect in a function that {_how(traced_by.tracing)}",

@@ -8,10 +8,18 @@ import libcst as cst
 
 from placement_lint.jaxmodel.queries import DEVICE_QUERIES
 from placement_lint.rules.devices.queries import listed_platform, lists_default_backend
+from placement_lint.semantic.beside import definition_beside
 from placement_lint.semantic.called_from import is_so_at_calls
 from placement_lint.semantic.elsewhere import runs
-from placement_lint.semantic.enclosing import is_asserted_to_fail, is_caught
+from placement_lint.semantic.enclosing import (
+    conditions,
+    is_asserted_to_fail,
+    is_caught,
+    leaves_or_ends,
+    passed_exits,
+)
 from placement_lint.semantic.followed import followed
+from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import string_value
 
 if TYPE_CHECKING:
@@ -21,12 +29,10 @@ if TYPE_CHECKING:
 _CAUGHT = frozenset({
     "builtins.RuntimeError", "builtins.Exception", "builtins.BaseException",
 })  # fmt: skip
-_LEAVES = frozenset({
-    "builtins.exit", "builtins.quit", "os._exit", "pytest.exit", "pytest.skip", "sys.exit",
-})  # fmt: skip
 _SAYING = frozenset({"jax.default_backend"})
 _GPU = frozenset({"cuda", "gpu", "rocm"})
 _HOPS = 6
+_MOST_CALLS = 3
 
 _Exits: TypeAlias = "dict[tuple[int, str, type[_Guards]], int]"
 
@@ -55,9 +61,11 @@ def cpu_is_default(node: cst.CSTNode, ctx: Context) -> bool:
 class _Guards:
     """Conditions under which one backend is the default one, or there at least."""
 
-    def __init__(self, backend: str, ctx: Context) -> None:
+    def __init__(self, backend: str, ctx: Context, calls: int = _MOST_CALLS) -> None:
         self.backend = backend
         self.ctx = ctx
+        self.calls = calls
+        """Through how many calls of functions of the program a check is followed."""
 
     # -- where ------------------------------------------------------------------------------
 
@@ -67,12 +75,28 @@ class _Guards:
             if isinstance(ancestor, cst.Lambda) and child is ancestor.body:
                 return False
             if isinstance(ancestor, cst.FunctionDef) and child is ancestor.body:
-                return any(
-                    self.skips(each.decorator) for each in ancestor.decorators
-                ) or is_so_at_calls(node, self.ctx, (type(self), self.backend), self.are_around)
+                is_skipped = any(self.skips(each.decorator) for each in ancestor.decorators)
+                way = (type(self), self.backend)
+                return (
+                    is_skipped
+                    or self.is_left(node)
+                    or is_so_at_calls(node, self.ctx, way, self.are_around)
+                )
             if self.guards(ancestor, child):
                 return True
             child = ancestor
+        return False
+
+    def is_left(self, node: cst.CSTNode) -> bool:
+        """Return whether the backend is there since code was left otherwise, under a condition that
+        is true at a node: `if use_gpu and default_backend() != "gpu": raise`, then `if use_gpu:`.
+        """
+        known = [test for test, wanted in conditions(node, self.ctx) if wanted]
+        for each in passed_exits(node, self.ctx) if known else ():
+            parts = _parts(each.test)
+            left = [part for part in parts if not any(map(part.deep_equals, known))]
+            if len(left) == 1 < len(parts) and self.holds(left[0], truth=False):
+                return True
         return False
 
     def guards(self, node: cst.CSTNode, child: cst.CSTNode) -> bool:
@@ -119,13 +143,42 @@ class _Guards:
 
     def is_exit(self, statement: cst.CSTNode) -> bool:
         if isinstance(statement, cst.If):
-            return _leaves(statement.body, self.ctx) and self.holds(statement.test, truth=False)
+            is_last = leaves_or_ends(statement.body, self.ctx.names)
+            return is_last and self.holds(statement.test, truth=False)
         return isinstance(statement, cst.SimpleStatementLine) and any(
-            isinstance(small, cst.Assert) and self.holds(small.test, truth=True)
+            (isinstance(small, cst.Assert) and self.holds(small.test, truth=True))
+            or (isinstance(small, cst.Expr) and self.requires(small.value))
             for small in statement.body
         )
 
+    def requires(self, call: cst.BaseExpression) -> bool:
+        """Return whether a call is of a function of the program that raises unless the backend is
+        there, or skips the test: `require_gpu()`.
+        """
+        found = self.defined(call.func) if isinstance(call, cst.Call) and self.calls else None
+        function, there = found or (None, self.ctx)
+        if not isinstance(function, cst.FunctionDef):
+            return False
+        returns = there.tree.every(cst.Return, below=function.body)
+        guards = type(self)(self.backend, there, self.calls - 1)
+        return next(returns, None) is None and any(map(guards.is_exit, function.body.body))
+
+    def defined(self, named: cst.BaseExpression) -> tuple[cst.CSTNode, Context] | None:
+        """Return what binds a name in its file, or in another one of the program."""
+        name = self.ctx.name(named)
+        own = self.ctx.names.sole_definition(named) if isinstance(named, cst.Name) else None
+        if own is not None and name is None:
+            return own, self.ctx
+        found = None if name is None else definition_beside(self.ctx.module, name)
+        there = None if found is None else self.ctx.beside(found[1].path)
+        return None if found is None or there is None else (found[0], there)
+
     def skips(self, decorator: cst.BaseExpression) -> bool:
+        if isinstance(decorator, cst.Name | cst.Attribute) and self.calls:
+            found = self.defined(decorator)
+            if found is None or not isinstance(found[0], cst.Assign):
+                return False
+            return type(self)(self.backend, found[1], self.calls - 1).skips(found[0].value)
         if self.ctx.called(decorator) not in {"pytest.mark.skipif", "unittest.skipIf"}:
             return False
         return (
@@ -154,7 +207,8 @@ class _Guards:
             return self.called(test, truth=truth, hops=hops)
         if isinstance(test, cst.Name) and hops:
             return self.named(test, truth=truth, hops=hops - 1)
-        return False
+        held = own_attribute(test, self.ctx) if isinstance(test, cst.Attribute) else None
+        return held is not None and hops > 0 and self.holds(held, truth=truth, hops=hops - 1)
 
     def compared(
         self, left: cst.BaseExpression, target: cst.ComparisonTarget, *, truth: bool
@@ -236,6 +290,13 @@ class _Guards:
         return known[id(node)]
 
 
+def _parts(test: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """Return what `a and b` joins."""
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+        return [*_parts(test.left), *_parts(test.right)]
+    return [test]
+
+
 class _CpuGuards(_Guards):
     """Conditions under which the CPU is the default backend: that it is there says nothing."""
 
@@ -284,13 +345,3 @@ def _exits(_facts: ModuleFacts) -> _Exits:
 def _asking(_facts: ModuleFacts) -> dict[int, bool]:
     """Make the store of one file."""
     return {}
-
-
-def _leaves(body: cst.BaseSuite, ctx: Context) -> bool:
-    """Return whether a suite ends by leaving what is around it."""
-    last = body.body[-1]
-    if isinstance(last, cst.SimpleStatementLine):
-        last = last.body[-1]
-    if isinstance(last, cst.Return | cst.Raise | cst.Continue | cst.Break):
-        return True
-    return isinstance(last, cst.Expr) and ctx.called(last.value) in _LEAVES

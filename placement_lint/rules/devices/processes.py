@@ -56,12 +56,33 @@ def has_one_device(node: cst.CSTNode, ctx: Context) -> bool:
     """Return whether code runs only where there is one process: with one device, or all devices."""
     child = node
     for ancestor in ctx.ancestors(node):
-        if isinstance(ancestor, cst.If | cst.IfExp) and child is not ancestor.test:
-            meaning = _ONE_IF if child is ancestor.body else _ONE_UNLESS
-            if _compares_count(ancestor.test, meaning, ctx):
-                return True
+        if (
+            isinstance(ancestor, cst.If | cst.IfExp)
+            and child is not ancestor.test
+            and _says_one(ancestor.test, ctx, truth=child is ancestor.body)
+        ):
+            return True
         child = ancestor
-    return any(_compares_count(each.test, _ONE_UNLESS, ctx) for each in passed_exits(node, ctx))
+    return any(_says_one(each.test, ctx, truth=False) for each in passed_exits(node, ctx))
+
+
+def _says_one(test: cst.BaseExpression, ctx: Context, *, truth: bool) -> bool:
+    """Return whether there is one process, or one device, where a condition is true, or is false:
+    a comparison of their number, or a function of the program that returns one.
+    """
+    while isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        test, truth = test.expression, not truth
+    if not isinstance(test, cst.Call):
+        return _compares_count(test, _ONE_IF if truth else _ONE_UNLESS, ctx)
+    # Only what may have something to report needs it.
+    from placement_lint.rules.transfers.program_returns import returned_by
+
+    returned = returned_by(test, ctx)
+    return (
+        len(returned) == 1
+        and not isinstance(returned[0][0], cst.Call)
+        and _says_one(*returned[0], truth=truth)
+    )
 
 
 def has_several_processes(test: cst.BaseExpression, ctx: Context, *, truth: bool) -> bool:

@@ -111,7 +111,7 @@ def is_excused(node: cst.CSTNode, ctx: Context) -> bool:
     """
     if is_in_test(node, ctx) or failure_is_expected(node, ctx) or _is_for_one(node, ctx):
         return True
-    if has_one_device(node, ctx):
+    if has_one_device(node, ctx) or _is_decorated_for_one(node, ctx):
         return True
     for child, ancestor in ancestors_in_function(node, ctx):
         if (
@@ -123,6 +123,19 @@ def is_excused(node: cst.CSTNode, ctx: Context) -> bool:
     if any(_excuses(each.test, ctx, truth=False) for each in passed_exits(node, ctx)):
         return True
     return any(_excuses(each.test, ctx, truth=True) for each in passed_asserts(node, ctx))
+
+
+def _is_decorated_for_one(node: cst.CSTNode, ctx: Context) -> bool:
+    """Return whether a decorator of the program asks how many processes there are."""
+    # Only what may have something to report needs it.
+    from placement_lint.semantic.elsewhere import questions_of_function
+
+    function = ctx.function(node)
+    decorators = function.decorators if isinstance(function, cst.FunctionDef) else ()
+    return any(
+        not {*_TELLING, *_OF_ARRAYS}.isdisjoint(questions_of_function(each.decorator, ctx))
+        for each in decorators
+    )
 
 
 def _is_for_one(node: cst.CSTNode, ctx: Context) -> bool:

@@ -153,7 +153,10 @@ def _runs_as_python(node: cst.Call, ctx: Context) -> bool:
     """Return whether a call runs as it is: when its function is traced, or since nothing is
     compiled where that is defined, or where the file uses it.
     """
-    if ctx.inside_with(node, *_AT_TRACE_TIME, *_UNCOMPILED):
+    # Only what has something to report needs it.
+    from placement_lint.semantic.untraced import runs_only_untraced
+
+    if ctx.inside_with(node, *_AT_TRACE_TIME, *_UNCOMPILED) or runs_only_untraced(node, ctx):
         return True
     function = ctx.function(node)
     while function is not None:

@@ -18,6 +18,7 @@ from placement_lint.rules.transfers.compiled_values import is_compiled_elsewhere
 from placement_lint.rules.transfers.jitted_calls import jitted
 from placement_lint.rules.transfers.program_callees import is_drawn, program_callees
 from placement_lint.rules.transfers.step_results import branches_of, is_looked_into, step_of
+from placement_lint.semantic.beside import definition_beside
 from placement_lint.semantic.elsewhere import effects_of, method_effects, objects_in
 from placement_lint.semantic.enclosing import is_in_test
 from placement_lint.semantic.followed import followed
@@ -42,7 +43,7 @@ from placement_lint.semantic.program_queries import ONLY_READS
 from placement_lint.semantic.returned import only_return
 from placement_lint.semantic.tested_names import is_attribute_tested, names_in_tests, names_tested
 from placement_lint.semantic.tracing import TracedFunctions
-from placement_lint.syntax.definitions import class_of_receiver, function_of
+from placement_lint.syntax.definitions import class_named, class_of_receiver, function_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -387,12 +388,29 @@ def _says_to_wait(node: cst.CSTNode, ctx: Context) -> bool:
 def _reads_clock(inside: tuple[cst.CSTNode, ...], loop: Loop, ctx: Context) -> bool:
     """Return whether a loop reads a clock, or each iteration calls a function that always does."""
     calls = [each for each in inside if isinstance(each, cst.Call)]
-    return any(_is_clock(each, ctx) for each in calls) or any(
+    if any(_is_clock(each, ctx) or _is_timer(each, ctx) for each in calls):
+        return True
+    return any(
         _is_clock(call, each.there) and is_unconditional(call, each.there)
         for node in calls
         if _runs_each_time(node, loop, ctx)
         for each in program_callees(node, ctx)
         for call in each.there.tree.every(cst.Call, below=each.function.body)
+    )
+
+
+def _is_timer(call: cst.Call, ctx: Context) -> bool:
+    """Return whether a call makes a context of the program that reads a clock."""
+    if not isinstance(ctx.parent(call), cst.WithItem):
+        return False
+    cls, there = class_named(call.func, ctx.names), ctx
+    if cls is None and (name := ctx.called(call)) is not None:
+        found = definition_beside(ctx.module, name)
+        beside = None if found is None else ctx.beside(found[1].path)
+        if found is not None and beside is not None and isinstance(found[0], cst.ClassDef):
+            cls, there = found[0], beside
+    return cls is not None and any(
+        _is_clock(inner, there) for inner in there.tree.every(cst.Call, below=cls)
     )
 
 
