@@ -71,10 +71,18 @@ def _findings_left(fixed: FixResult, *, unsafe: bool) -> str | None:
         return "has a fix left"
     before = Counter(finding.code for finding in fixed.original.findings)
     after = Counter(finding.code for finding in fixed.result.findings)
+    announced = _WRONG_VALUE | (_announced(fixed) if unsafe else frozenset())
     for code, count in after.items():
-        if count > max(before[code] - fixed.counts.get(code, 0), 0) and code not in _WRONG_VALUE:
+        if count > max(before[code] - fixed.counts.get(code, 0), 0) and code not in announced:
             return f"still has {code}, or has it now"
     return None
+
+
+def _announced(fixed: FixResult) -> frozenset[str]:
+    """Give the rules of which unsafe fixes say that they bring up findings."""
+    fixes = (found.fix for found in fixed.original.findings)
+    said = (fix.message.partition(", which brings up ")[2] for fix in fixes if fix is not None)
+    return frozenset(code for text in said for code in text.split(" and ") if code)
 
 
 def _lines_lost(text: str, fixed: FixResult) -> str | None:

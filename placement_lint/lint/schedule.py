@@ -386,7 +386,7 @@ def _check_alone(
     unsafe = request.unsafe_fixes
     fixed = fix_source(source, options, asked.name, asked, unsafe=unsafe, store=store)
     if fixed.text == source.content:
-        return CheckedFile(path, fixed.result, skipped=_unfixable(source, fixed.result, request))
+        return CheckedFile(path, fixed.result, skipped=_unfixable(source, fixed, request))
     return CheckedFile(path, fixed.result, _change(source, store.read(path), fixed))
 
 
@@ -651,7 +651,7 @@ def _check_together(
     for path, fixed in done.items():
         request, source = requests[path], sources[path]
         if fixed.text == source.content:
-            skipped = _unfixable(source, fixed.result, request)
+            skipped = _unfixable(source, fixed, request)
             checked[path] = CheckedFile(path, fixed.result, skipped=skipped)
         else:
             change = _change(source, project.store.read(path), fixed)
@@ -684,15 +684,15 @@ def _asks_for_sight(options: FileOptions, source: Source) -> bool:
     return options.sight is not Sight.WHOLE and NAMED_SUPPRESSION.met_by(text_of_source(source))
 
 
-def _unfixable(source: Source, result: FileResult, request: Request) -> Skipped | None:
+def _unfixable(source: Source, fixed: FixResult, request: Request) -> Skipped | None:
     """Return why a file is not fixed although findings in it have fixes."""
     fixable = {rule.code for rule in request.options.rules if rule.fix is not None}
-    if not any(finding.code in fixable for finding in result.findings):
+    if not any(finding.code in fixable for finding in fixed.result.findings):
         return None
-    if not result.exact:
+    if not fixed.result.exact:
         reason = "not fixed: its line ends (carriage returns) or form feeds would be lost"
         return Skipped(source.path, reason, SkipKind.NOT_FIXED)
     if not source.rewritable:
         reason = f"not fixed: {source.encoding} does not give its bytes back"
         return Skipped(source.path, reason, SkipKind.NOT_FIXED)
-    return None
+    return Skipped(source.path, fixed.why_held, SkipKind.NOT_FIXED) if fixed.held else None

@@ -21,7 +21,6 @@ from placement_lint.lint.file_results import (
     tool_finding,
     unfinished,
 )
-from placement_lint.lint.fixes.trial import as_unsafe
 from placement_lint.rules.tool.internal_error import InternalError
 from placement_lint.rules.tool.invalid_syntax import InvalidSyntax
 from placement_lint.syntax.deep_stack import run_deep
@@ -55,6 +54,13 @@ class FixResult:
     """What was found before anything was fixed."""
     linked: frozenset[str]
     """This file, and those that a fix has edited together with it: all are written, or none."""
+    held: tuple[str, ...] = ()
+    """The rules whose safe fixes were left out: more would be found in the files then."""
+
+    @property
+    def why_held(self) -> str:
+        """Why such fixes were left out, as a remark on the file."""
+        return f"the fix of {' and '.join(self.held)} brings up findings in the program"
 
     @property
     def text(self) -> str:
@@ -103,9 +109,8 @@ def fix_sources(
     fixes those were. The other files are fixed without them. Where a round runs out of time or
     memory, nothing is fixed, and a JDP900 finding says so beside what was found at first.
 
-    Safe fixes by which something takes effect are left out, and are unsafe in the result, where one
-    of the files then has a finding that it had not: see `fixes.trial`, which tries each in its own
-    file.
+    Safe fixes by which something takes effect are left out where one of the files then has a
+    finding that it had not: see `fixes.trial`, which tries each in its own file.
     """
     given_up: dict[str, Finding] = {}
     frozen: set[str] = set()
@@ -207,22 +212,11 @@ class _Fixing:
             original = self.original.get(path, result)
             if path in complaints:
                 result = replace(result, findings=(complaints[path], *result.findings))
-            result = self._with_held(path, result)
             counts = dict(sorted(self.counts[path].items()))
             source = self._current[path]
-            done[path] = FixResult(source, counts, result, original, self.links.of(path))
+            held = tuple(sorted(code for held, code in self.held if held == path))
+            done[path] = FixResult(source, counts, result, original, self.links.of(path), held)
         return done
-
-    def _with_held(self, path: str, result: FileResult) -> FileResult:
-        if not any(held == path for held, _ in self.held):
-            return result
-        return replace(
-            result,
-            findings=tuple(
-                as_unsafe(each) if (path, each.code) in self.held else each
-                for each in result.findings
-            ),
-        )
 
     def brought_up(self) -> set[tuple[str, str]]:
         """Return the files and rules of the fixes by which something took effect, if more is found

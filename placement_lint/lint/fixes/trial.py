@@ -39,18 +39,17 @@ def tried(
     if not wanted or not trials.brought_up(each.fix for each in wanted):
         return [*findings]
     judged = {id(each): each for each in wanted[MOST_TRIALS:]}
-    left = {key: as_unsafe(each) for key, each in judged.items()}
+    left = {key: _unsafe(each) for key, each in judged.items()}
     for each in wanted[:MOST_TRIALS]:
         brought = trials.brought_up([each.fix])
         if brought:
-            left[id(each)] = as_unsafe(each, brought)
+            left[id(each)] = _unsafe(each, brought)
     return [left.get(id(each), each) for each in findings]
 
 
-def as_unsafe(finding: Finding, brought: Sequence[str] = ()) -> Finding:
-    """Return a finding whose fix is no longer safe, and says which codes it brings up."""
+def _unsafe(finding: Finding, brought: Sequence[str] = ()) -> Finding:
     fix = finding.fix
-    if fix is None or fix.applicability is not Applicability.SAFE:
+    if fix is None:
         return finding
     what = f", which brings up {' and '.join(brought)}" if brought else ""
     unsafe = replace(fix, applicability=Applicability.UNSAFE, message=fix.message + what)
