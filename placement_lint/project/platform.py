@@ -36,8 +36,9 @@ def may_pin(path: str, words: bytes) -> bool:
 def pinned_files(choosing: Iterable[str], project: Project) -> frozenset[str]:
     """Return the files that run on the CPU alone, of those that choose one and their neighbours.
 
-    Where a file pins the program to the CPU, so is every file that imports it, and every file that
-    only such files import. Tests and their `conftest.py` say nothing of what they test.
+    Where a file pins the program to the CPU, so is every file that imports it, be it as the
+    `__init__.py` of its package, and every file that only such files import. Tests and their
+    `conftest.py` say nothing of what they test.
     """
     choosing = list(choosing)
     pinned, offered = _pinning(choosing, project)
@@ -58,6 +59,7 @@ def pinned_files(choosing: Iterable[str], project: Project) -> frozenset[str]:
                 imported.setdefault(test, set()).add(conftest)
     entries: dict[str, bool] = {}
     while True:
+        pinned |= _in_packages(pinned, project.paths)
         more = {
             path
             for path in {*imported, *importers} - pinned
@@ -67,6 +69,26 @@ def pinned_files(choosing: Iterable[str], project: Project) -> frozenset[str]:
         if not more:
             return frozenset(pinned)
         pinned |= more
+
+
+def _in_packages(pinned: Iterable[str], paths: Iterable[str]) -> set[str]:
+    """Return the modules of packages whose `__init__.py` is pinned: Python runs it before them."""
+    inits = {path for path in pinned if os.path.basename(path) == "__init__.py"}
+    packages = {os.path.dirname(path) for path in inits}
+    if not packages:
+        return set()
+    every = [*paths]
+    are_packages = {
+        os.path.dirname(path) for path in every if os.path.basename(path) == "__init__.py"
+    }
+    found: set[str] = set()
+    for path in every:
+        above = os.path.dirname(path)
+        while above in are_packages and above not in packages:
+            above = os.path.dirname(above)
+        if above in packages:
+            found.add(path)
+    return found
 
 
 def _tests_below(conftest: str, paths: Iterable[str]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,7 @@ from placement_lint.semantic.program_queries import (
     GivenTo,
 )
 from placement_lint.semantic.returned import given_by
-from placement_lint.semantic.spread_options import AllArguments
+from placement_lint.semantic.spread_options import AllArguments, constant_beside
 from placement_lint.semantic.worker_choices import chosen_with_workers
 from placement_lint.semantic.written_tables import choices, is_taken, listed_items, registered
 from placement_lint.syntax.calls import Arguments, integer_value, is_none, string_value
@@ -264,6 +265,18 @@ def has_workers(call: cst.Call, view: FileView, name: str = TORCH) -> bool:
     return workers is not None and _count(workers, view) != 0
 
 
+def _is_said_elsewhere(call: cst.Call, name: str, view: FileView) -> bool:
+    """Return whether another file may say how many workers a loader has, perhaps none.
+
+    It is known where the files are executed as one program.
+    """
+    workers = None if view.module.has_siblings else _workers(call, name, view)
+    node = None if workers is None else given_by(workers, view)
+    said = view.name(node.func if isinstance(node, cst.Call) else node)
+    first = (said or "builtins").partition(".")[0]
+    return first != "builtins" and first not in sys.stdlib_module_names
+
+
 def _derived_loader(call: cst.Call, view: FileView) -> cst.ClassDef | None:
     """Return the class of this file of which a call may make a loader with these arguments.
 
@@ -301,7 +314,7 @@ def _count(workers: cst.BaseExpression, view: FileView) -> int | None:
         parameter = parameter_named(node, view.names)
         if parameter is not None and parameter.default is not None:
             return integer_value(parameter.default)
-    return integer_value(node)
+    return integer_value(constant_beside(node, view) or node)
 
 
 def _workers(call: cst.Call, name: str, view: FileView) -> cst.BaseExpression | None:
@@ -583,6 +596,8 @@ def given_to_others(facts: ModuleFacts) -> Iterator[tuple[str, GivenComputation]
             if at is None or at.path == facts.path:
                 continue
             loader = view.called(call) or "a data loader"
+            if given.to is GivenTo.WORKERS and _is_said_elsewhere(call, loader, view):
+                continue
             by = EffectOrigin(facts.path, facts.line_of(call), loader)
             yield at.path, GivenComputation(at.line, at.what, given.to, by, given.is_certain)
 

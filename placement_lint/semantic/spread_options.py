@@ -194,6 +194,26 @@ def _entries_beside(options: cst.BaseExpression, view: FileView) -> dict[str, cs
     return {name: given for name, given in found.items() if given is not None}
 
 
+def constant_beside(node: cst.BaseExpression, view: FileView) -> cst.BaseExpression | None:
+    """Return the constant that another file binds a name to, or that a function there gives.
+
+    Of `0 if debug else 8`, by what the call passes for the parameter, or by its default.
+    """
+    made = _made_beside(node, view) if view.module.has_siblings else None
+    if made is None:
+        return None
+    # Rules import this module where LibCST may not be needed.
+    from placement_lint.semantic.file_view import FileView
+
+    held, function, there = made[0], made[1], FileView(made[2])
+    passed = {} if function is None else _passed(node, function, there)
+    if isinstance(held, cst.IfExp):
+        test = _constant(held.test, passed, there)
+        if isinstance(test, cst.Name) and test.value in {"False", "True"}:
+            held = held.body if test.value == "True" else held.orelse
+    return _constant(held, passed, there)
+
+
 def _made_beside(
     node: cst.BaseExpression, view: FileView
 ) -> tuple[cst.BaseExpression, cst.FunctionDef | None, ModuleFacts] | None:

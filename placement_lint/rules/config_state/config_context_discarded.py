@@ -20,7 +20,10 @@ from placement_lint.semantic.enclosing import failure_is_expected
 
 if TYPE_CHECKING:
     from placement_lint.rules.context import Context
+    from placement_lint.semantic.config_contexts import EnteredContext
     from placement_lint.syntax.edits import Editor
+
+_ENTERING = frozenset({"__enter__", "enter_context"})
 
 
 class ConfigContextDiscarded(Rule):
@@ -70,8 +73,9 @@ class ConfigContextDiscarded(Rule):
     ## What it does not flag
     A context that is kept: assigned, returned, yielded, passed on (`stack.enter_context(…)`), used
     in a `with` or as a decorator. `jax.set_mesh(mesh)` and `jax.config.update`, which act when they
-    are called. A call that is expected to fail, as in `pytest.raises`; and, as for every rule, what
-    a test replaces by `mock.patch`, `monkeypatch.setattr` and the like, as long as it is replaced.
+    are called; what a function of the program enters before it returns it. A call that is expected
+    to fail, as in `pytest.raises`; and, as for every rule, what a test replaces by `mock.patch`,
+    `monkeypatch.setattr` and the like, as long as it is replaced.
 
     ## Verified by
     The proof calls `jax.default_device` with the CPU in a statement, makes an array, and sees it on
@@ -115,7 +119,7 @@ class ConfigContextDiscarded(Rule):
 def _check_own_manager(built: cst.Call, is_entered: bool, ctx: Context) -> None:
     """Check a call that makes a context manager of the program."""
     context = context_of(built, ctx)
-    if context is None or context.is_object or is_entered:
+    if context is None or context.is_object or is_entered or _is_entered_there(context):
         return
     ctx.report(
         built,
@@ -123,6 +127,14 @@ def _check_own_manager(built: cst.Call, is_entered: bool, ctx: Context) -> None:
         "it sets nothing",
         related=((context.call, context.view.module.path, f"{context.name} is called here"),),
     )
+
+
+def _is_entered_there(context: EnteredContext) -> bool:
+    """Return whether the function that makes a context enters it, before it returns it."""
+    tree = context.view.tree
+    function = tree.around(context.call, cst.FunctionDef)
+    attributes = () if function is None else tree.every(cst.Attribute, below=function.body)
+    return any(each.attr.value in _ENTERING for each in attributes)
 
 
 def _entered(node: cst.BaseExpression) -> cst.Call | None:
