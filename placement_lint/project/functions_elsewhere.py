@@ -16,6 +16,7 @@ from placement_lint.semantic.array_operators import operation_on_array, operatio
 from placement_lint.semantic.compiled_functions import compiles, is_compiled_where_defined
 from placement_lint.semantic.datasets import steps_of
 from placement_lint.semantic.elsewhere import effects_of, questions_below
+from placement_lint.semantic.enclosing import caught_around
 from placement_lint.semantic.execution_order import timeline
 from placement_lint.semantic.file_view import FileView
 from placement_lint.semantic.functions import nodes_inside, returned_function
@@ -287,7 +288,8 @@ class FunctionsElsewhere:
                     if of_use == _UNKNOWN:
                         return _UNKNOWN
                     is_known = use.is_known or (found is not None and found.is_known)
-                    found = replace(found or of_use, is_known=is_known)
+                    caught = of_use.caught if found is None else of_use.caught & found.caught
+                    found = replace(found or of_use, is_known=is_known, caught=caught)
         return found or UNUSED
 
     def _found_callers(self, path: str, function: str, asked: CallsAsked) -> CallsFromElsewhere:
@@ -302,7 +304,8 @@ class FunctionsElsewhere:
                     of_use = _call_at(use, asked, facts)
                     if of_use == _UNKNOWN:
                         return _UNKNOWN
-                    found = found or of_use
+                    caught = of_use.caught if found is None else of_use.caught & found.caught
+                    found = replace(found or of_use, caught=caught)
         return found or UNUSED
 
     def is_place_elsewhere(self, path: str, name: str) -> bool:
@@ -483,6 +486,8 @@ def _call_at(use: cst.CSTNode, asked: CallsAsked, facts: ModuleFacts) -> CallsFr
         functions = facts.fact(TracedFunctions)
         by = functions.around(use, COMPILING) or functions.only_from(use, COMPILING)
         return CallsFromElsewhere(True, traced_by=None if by is None else by.tracing.name)
+    if asked is CallsAsked.CATCHES:
+        return CallsFromElsewhere(True, caught=caught_around(call, FileView(facts)))
     kind = Kind.IMPORTS if asked is CallsAsked.IMPORTS else Kind.STARTS
     event = timeline(facts).before(call, kind)
     if event is None:

@@ -47,6 +47,29 @@ def calls_here(function: cst.FunctionDef, view: FileView) -> list[cst.Call]:
 
     None where something else is done with it in the file, so that it may be called by others.
     """
+    return _known_calls(function, view) or []
+
+
+def is_unused_here(function: cst.FunctionDef, view: FileView) -> bool:
+    """Return whether nothing is done with a function in its file: only others can call it."""
+    return _known_calls(function, view) == []
+
+
+def name_for_others(function: cst.FunctionDef, view: FileView) -> str | None:
+    """Return the name of a function at the top of its file, or of a method of a class there.
+
+    `Trainer.fit`. None for others.
+    """
+    around = view.names.scope(function)
+    if around is view.names.module_scope:
+        return function.name.value
+    cls = around.node
+    if not isinstance(cls, cst.ClassDef) or view.names.scope(cls) is not view.names.module_scope:
+        return None
+    return f"{cls.name.value}.{function.name.value}"
+
+
+def _known_calls(function: cst.FunctionDef, view: FileView) -> list[cst.Call] | None:
     known = view.module.fact(_calls)
     if id(function) not in known:
         known[id(function)] = _found_calls(function, view)
@@ -89,9 +112,9 @@ def passed_once(parameter: cst.Param, view: FileView) -> cst.BaseExpression | No
     return given[0] if len(given) == 1 else None
 
 
-def _found_calls(function: cst.FunctionDef, view: FileView) -> list[cst.Call]:
+def _found_calls(function: cst.FunctionDef, view: FileView) -> list[cst.Call] | None:
     if not only_binds(function):
-        return []
+        return None
     name = function.name
     uses: list[cst.CSTNode] = [
         each
@@ -104,7 +127,7 @@ def _found_calls(function: cst.FunctionDef, view: FileView) -> list[cst.Call]:
     for use in uses:
         call = view.parent(use)
         if not isinstance(call, cst.Call) or call.func is not use:
-            return []
+            return None
         calls.append(call)
     return calls
 
@@ -118,6 +141,6 @@ class _Asked:
         """Functions that are being asked about, each because another one calls the last."""
 
 
-def _calls(_facts: ModuleFacts) -> dict[int, list[cst.Call]]:
-    """Make the store of one file: the calls of its functions."""
+def _calls(_facts: ModuleFacts) -> dict[int, list[cst.Call] | None]:
+    """Make the store of one file: the calls of its functions, as `_found_calls` returns them."""
     return {}

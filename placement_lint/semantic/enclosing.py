@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import islice
+import itertools
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.semantic.called_from import is_so_at_calls
+from placement_lint.semantic.called_from import (
+    is_so_at_calls,
+    is_unused_here,
+    name_for_others,
+)
+from placement_lint.semantic.program_queries import RAISED, CallsAsked
 from placement_lint.semantic.tolerated import Helpers
 from placement_lint.syntax.dotted import said
 from placement_lint.syntax.expected_failures import expects_failure, is_marked_to_fail
@@ -340,9 +345,37 @@ def is_caught(node: cst.CSTNode, ctx: FileView, exceptions: frozenset[str]) -> b
     """
     if _is_handled(node, ctx, exceptions, may_raise_again=True):
         return True
-    return _is_in_few(node, ctx) and is_so_at_calls(
-        node, ctx, exceptions, lambda call: is_caught(call, ctx, exceptions)
+    if not _is_in_few(node, ctx):
+        return False
+
+    def is_so(call: cst.Call) -> bool:
+        return is_caught(call, ctx, exceptions)
+
+    return is_so_at_calls(node, ctx, exceptions, is_so) or _is_caught_elsewhere(
+        node, ctx, exceptions
     )
+
+
+def _is_caught_elsewhere(node: cst.CSTNode, ctx: FileView, exceptions: frozenset[str]) -> bool:
+    """Return whether only other files call the function that a node is in, all where it is caught.
+
+    Tests aside.
+    """
+    function = ctx.function(node)
+    if not isinstance(function, cst.FunctionDef) or not is_unused_here(function, ctx):
+        return False
+    name = name_for_others(function, ctx)
+    if name is None:
+        return False
+    elsewhere = ctx.module.run.calls_from_elsewhere(ctx.module.path, name, CallsAsked.CATCHES)
+    return not elsewhere.caught.isdisjoint(exceptions)
+
+
+def caught_around(call: cst.Call, ctx: FileView) -> frozenset[str]:
+    """Return those of `RAISED` that are caught around a call."""
+    every = (frozenset({name, "builtins.Exception", "builtins.BaseException"}) for name in RAISED)
+    caught = (is_caught(call, ctx, names) for names in every)
+    return frozenset(itertools.compress(RAISED, caught))
 
 
 def _is_in_few(node: cst.CSTNode, ctx: FileView) -> bool:
@@ -351,7 +384,7 @@ def _is_in_few(node: cst.CSTNode, ctx: FileView) -> bool:
     if not isinstance(function, cst.FunctionDef):
         return False
     lines = ctx.tree.every(cst.SimpleStatementLine, below=function.body)
-    return len(list(islice(lines, _FEW + 1))) <= _FEW
+    return len(list(itertools.islice(lines, _FEW + 1))) <= _FEW
 
 
 def _is_handled(

@@ -140,6 +140,8 @@ class CallsAsked(enum.Enum):
     """What has imported JAX before them."""
     COMPILES = "compiles"
     """What compiles the functions that they are in."""
+    CATCHES = "catches"
+    """Which exceptions are caught around them."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,12 @@ class CallsFromElsewhere:
     """What compiles the functions that they are in; None if one may be in no such function."""
     is_known: bool = False
     """Of a method: one of them is certainly of an object of its class."""
+    caught: frozenset[str] = frozenset()
+    """Those of `RAISED` that are caught around each of them."""
+
+
+RAISED = ("builtins.RuntimeError", "builtins.ValueError")
+"""What JAX raises where arrays, devices or meshes do not fit."""
 
 
 @dataclass(frozen=True)
