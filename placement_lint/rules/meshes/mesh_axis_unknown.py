@@ -447,11 +447,16 @@ def _named_in(test: cst.CSTNode, ctx: Context) -> Iterator[cst.BaseExpression]:
 def _asks_by_calls(part: cst.CSTNode, ctx: Context) -> bool:
     """Return whether a function of the program that is called below asks for the axes of a mesh.
 
-    One that asks for a shape may do that where it is given a name: `size_of(mesh, "model")`.
+    One that asks for a shape may do that where it is given a name, or a mesh: `size_of(mesh)`.
     """
     asked = questions_of(part, ctx)
-    is_named = any(True for _ in ctx.tree.every(cst.SimpleString, below=part))
-    return not _AXES_ONLY.isdisjoint(asked) or (is_named and "shape" in asked)
+    if not _AXES_ONLY.isdisjoint(asked):
+        return True
+    return "shape" in asked and any(
+        isinstance(each, cst.SimpleString)
+        or any(isinstance(atom, Mesh) for atom in ctx.flow.value(each))
+        for each in ctx.tree.every(cst.SimpleString, cst.Name, cst.Attribute, below=part)
+    )
 
 
 def _is_checked_before(node: cst.CSTNode, axis: str, ctx: Context) -> bool:
