@@ -177,12 +177,12 @@ def _in_pyproject(text: str) -> Iterator[tuple[tuple[str, str], ...]]:
             yield from _lines(line for line in lines if isinstance(line, str))
     poetry = _table(_table(table, "tool"), "poetry")
     groups = [poetry, *_table(poetry, "group").values()]
-    for group in groups:
-        for key in ("dependencies", "dev-dependencies"):
-            entries = _table(group, key) if isinstance(group, dict) else {}
-            for name, value in entries.items():
-                if _is_jax(name):
-                    yield from _poetry(value)
+    keys = ("dependencies", "dev-dependencies")
+    tables = [group for group in groups if isinstance(group, dict)]
+    for entries in (_table(table, key) for table in tables for key in keys):
+        for name, value in entries.items():
+            if _is_jax(name):
+                yield from _poetry(value)
 
 
 def _table(table: dict[str, Any], key: str) -> dict[str, Any]:

@@ -86,11 +86,11 @@ class Exporters:
         seen = {*pending}
         while pending:
             module = pending.pop()
-            for place in self._added(module):
-                for user in self._users(place):
-                    if user not in seen:
-                        seen.add(user)
-                        pending.append(user)
+            users = (user for place in self._added(module) for user in self._users(place))
+            for user in users:
+                if user not in seen:
+                    seen.add(user)
+                    pending.append(user)
 
     def _added(self, module: str) -> Iterator[str]:
         """Check a module, and return the places that lead to the roots now, and did not."""

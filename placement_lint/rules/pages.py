@@ -94,13 +94,11 @@ def _read(words: list[bytes]) -> Iterator[Page]:
     """Yield the pages in the files that have one of some words."""
     # A rule is a file in its family's folder.
     families = [each.path for each in os.scandir(_FOLDER) if each.is_dir()]
-    for family in families:
-        for name in os.listdir(family):
-            if name.endswith(".py"):
-                path = os.path.join(family, name)
-                data = _bytes(path)
-                if any(word in data for word in words):
-                    yield from _in_source(data, path)
+    paths = (os.path.join(family, name) for family in families for name in os.listdir(family))
+    for path in paths:
+        data = _bytes(path) if path.endswith(".py") else b""
+        if any(word in data for word in words):
+            yield from _in_source(data, path)
 
 
 def _bytes(path: str) -> bytes:

@@ -88,10 +88,11 @@ def _put_on_by(facts: ModuleFacts) -> dict[cst.CSTNode, set[str]]:
     for call in facts.tree.every(cst.Call):
         name = facts.names.qualified(call.func) or ""
         place = Arguments(call).get(*PLACED_BY[name]) if name in PLACED_BY else None
-        if isinstance(place, cst.Name):
-            for around in facts.tree.ancestors(call):
-                if isinstance(around, cst.FunctionDef):
-                    found[around].add(place.value)
+        if not isinstance(place, cst.Name):
+            continue
+        for around in facts.tree.ancestors(call):
+            if isinstance(around, cst.FunctionDef):
+                found[around].add(place.value)
     return found
 
 

@@ -61,6 +61,12 @@ class Arguments:
         return [*self.positional, *self.keywords.values()]
 
 
+def bounds_of(key: cst.BaseSlice) -> list[cst.BaseExpression]:
+    """Return what a slice is written with: `a`, `b` and `c` of `x[a:b:c]`; nothing for an index."""
+    bounds = (key.lower, key.upper, key.step) if isinstance(key, cst.Slice) else ()
+    return [bound for bound in bounds if bound is not None]
+
+
 def string_value(node: cst.CSTNode | None) -> str | None:
     r"""Return the value of a string literal, also of implicitly joined ones; None for all else.
 

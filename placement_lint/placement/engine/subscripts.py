@@ -46,7 +46,7 @@ from placement_lint.placement.engine.meshes import number_of, rows_of
 from placement_lint.placement.engine.pytrees import are_in_one_place, without_variables
 from placement_lint.placement.facts.annotations import is_bound_as_text
 from placement_lint.placement.facts.array_indices import is_of_array
-from placement_lint.syntax.calls import integer_value, string_value
+from placement_lint.syntax.calls import bounds_of, integer_value, string_value
 from placement_lint.syntax.collection_methods import TEXT_METHODS
 from placement_lint.syntax.definitions import is_key, texts_of
 from placement_lint.syntax.dotted import dotted
@@ -178,10 +178,8 @@ class Subscripts:
         for element in node.slice:
             if isinstance(element.slice, cst.Index):
                 indices += self.on.operands(element.slice.value, state)
-            elif isinstance(element.slice, cst.Slice):
-                for bound in (element.slice.lower, element.slice.upper, element.slice.step):
-                    if bound is not None:
-                        indices.append(self.on.operand(bound, state))
+            else:
+                indices += [self.on.operand(each, state) for each in bounds_of(element.slice)]
         return indices
 
     def _part_of_one_kind(

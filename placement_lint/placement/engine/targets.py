@@ -48,6 +48,7 @@ from placement_lint.placement.domain.values import (
     value,
 )
 from placement_lint.placement.engine.attribute_dicts import DICT
+from placement_lint.syntax.calls import bounds_of
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.containers import Change
@@ -233,7 +234,9 @@ class Targets:
             return
         container = frozenset(map(as_tree, self.on.evaluate(target.value, state)))
         keys = [element.slice for element in target.slice]
-        self._evaluate_keys(keys, state)
+        for key in keys:
+            for each in [key.value] if isinstance(key, cst.Index) else bounds_of(key):
+                self.on.evaluate(each, state)
         instances = self.program.classes.collections.inheriting(container, "__setitem__")
         for instance in container - instances:
             if isinstance(instance, Instance):
@@ -258,15 +261,6 @@ class Targets:
             self.change_items(instances, stored, state)
         if is_container(container):
             self.change(target.value, container, stored, state)
-
-    def _evaluate_keys(self, keys: list[cst.BaseSlice], state: State) -> None:
-        for key in keys:
-            if isinstance(key, cst.Index):
-                self.on.evaluate(key.value, state)
-            elif isinstance(key, cst.Slice):
-                for bound in (key.lower, key.upper, key.step):
-                    if bound is not None:
-                        self.on.evaluate(bound, state)
 
     def delete_item(self, target: cst.Subscript, state: State) -> None:
         held = self.on.evaluate(target.value, state)

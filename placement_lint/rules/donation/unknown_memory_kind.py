@@ -176,10 +176,10 @@ def _passed_on(facts: ModuleFacts) -> list[tuple[cst.CSTNode, str, WrongCall]]:
         if _is_asked(given, call, ctx) or _is_chosen(given, ctx):
             continue
         kinds = {kind for kind in _kinds(given, ctx) if kind is not None and kind not in KINDS}
-        for kind in sorted(kinds):
-            for one in passing(given, ctx, kind):
-                if one.is_sure and not may_fail(one.call, one.there):
-                    found.setdefault(id(one.call), (call, kind, one))
+        passed = ((kind, one) for kind in sorted(kinds) for one in passing(given, ctx, kind))
+        for kind, one in passed:
+            if one.is_sure and not may_fail(one.call, one.there):
+                found.setdefault(id(one.call), (call, kind, one))
     return [*found.values()]
 
 

@@ -109,14 +109,14 @@ def uses_of(function: cst.FunctionDef, ctx: Context) -> Iterator[tuple[Context, 
             continue
         if is_own and not is_method:
             yield from ((there, use) for use in ctx.names.uses(name, scope))
-        if is_method or (not is_own and scope is ctx.names.module_scope):
-            kinds = (cst.Attribute,) if is_method else (cst.Attribute, cst.Name)
-            for use in facts.tree.every(*kinds):
-                text = use.attr.value if isinstance(use, cst.Attribute) else use
-                if (text.value if isinstance(text, cst.Name) else text) == name and (
-                    is_own or not _is_another(use, there)
-                ):
-                    yield there, use
+        if not is_method and (is_own or scope is not ctx.names.module_scope):
+            continue
+        for use in facts.tree.every(
+            *((cst.Attribute,) if is_method else (cst.Attribute, cst.Name))
+        ):
+            text = use.attr.value if isinstance(use, cst.Attribute) else use.value
+            if text == name and (is_own or not _is_another(use, there)):
+                yield there, use
 
 
 def _is_another(use: cst.CSTNode, there: Context) -> bool:

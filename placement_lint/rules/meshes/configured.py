@@ -187,13 +187,13 @@ def _by_text(facts: ModuleFacts) -> dict[str, list[cst.CSTNode]]:
     for node in facts.tree.every(cst.Attribute, cst.Name):
         last = node.attr.value if isinstance(node, cst.Attribute) else node.value
         found.setdefault(last, []).append(node)
-    for scope in facts.names.scopes():
-        for name, bindings in scope.bindings.items():
-            for each in bindings:
-                last = (each.target or name).rpartition(".")[2]
-                if last != name:
-                    # It is imported under another name.
-                    found.setdefault(last, []).append(each.node)
+    every = (item for scope in facts.names.scopes() for item in scope.bindings.items())
+    for name, bindings in every:
+        for each in bindings:
+            last = (each.target or name).rpartition(".")[2]
+            if last != name:
+                # It is imported under another name.
+                found.setdefault(last, []).append(each.node)
     return found
 
 

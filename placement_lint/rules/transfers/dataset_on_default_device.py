@@ -276,13 +276,14 @@ def _is_packaged(node: cst.Call, ctx: Context) -> bool:
         for name in (part, *ctx.tree.descendants(part)):
             if (ctx.name(name) or "").startswith(("importlib.resources", "pkgutil")):
                 return True
-            if isinstance(name, cst.Name):
-                if name.value == "__file__":
-                    return True
-                value = ctx.names.sole_value(name)
-                if value is not None:
-                    pending.append(value)
-                    hops += 1
+            if not isinstance(name, cst.Name):
+                continue
+            if name.value == "__file__":
+                return True
+            value = ctx.names.sole_value(name)
+            if value is not None:
+                pending.append(value)
+                hops += 1
     return False
 
 

@@ -26,7 +26,7 @@ from placement_lint.semantic.donation.deletion_questions import DeletionQuestion
 from placement_lint.semantic.donation.meetings import joined
 from placement_lint.semantic.donation.objects import MOST_FILES
 from placement_lint.semantic.donation.parts import BufferPart, item_of, may_be_row
-from placement_lint.syntax.calls import integer_value, string_value
+from placement_lint.syntax.calls import bounds_of, integer_value, string_value
 from placement_lint.syntax.tree import children
 
 if TYPE_CHECKING:
@@ -391,12 +391,8 @@ class DonationExpressions(DeletionQuestions, ABC):
         return self.state.load(item_of(thing, key), self.roots) if thing.root else DATA
 
     def _index(self, index: cst.BaseSlice) -> None:
-        if isinstance(index, cst.Index):
-            self.evaluate(index.value)
-        elif isinstance(index, cst.Slice):
-            for each in (index.lower, index.upper, index.step):
-                if each is not None:
-                    self.evaluate(each)
+        for each in [index.value] if isinstance(index, cst.Index) else bounds_of(index):
+            self.evaluate(each)
 
     def binary(self, node: cst.BinaryOperation) -> Things:
         return self._computed((node.left, node.right))
