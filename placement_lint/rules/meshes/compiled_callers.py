@@ -111,11 +111,11 @@ def uses_of(function: cst.FunctionDef, ctx: Context) -> Iterator[tuple[Context, 
             yield from ((there, use) for use in ctx.names.uses(name, scope))
         if not is_method and (is_own or scope is not ctx.names.module_scope):
             continue
-        for use in facts.tree.every(
-            *((cst.Attribute,) if is_method else (cst.Attribute, cst.Name))
-        ):
-            text = use.attr.value if isinstance(use, cst.Attribute) else use.value
-            if text == name and (is_own or not _is_another(use, there)):
+        kinds = (cst.Attribute,) if is_method else (cst.Attribute, cst.Name)
+        for use in facts.tree.every(*kinds):
+            last = use.attr if isinstance(use, cst.Attribute) else use
+            is_named = isinstance(last, cst.Name) and last.value == name
+            if is_named and (is_own or not _is_another(use, there)):
                 yield there, use
 
 
