@@ -199,7 +199,7 @@ class TestMaxFindings:
     @pytest.fixture(autouse=True)
     def many(self, files: Path) -> None:
         line = "    jax.device_put(x, d)\n"
-        text = "import jax\n\n\ndef f(x, d):\n" + line * 5
+        text = "import jax\n\n\ndef f(x, d):\n" + line * 5 + "    return x\n"
         (files / "hazard.py").write_text(text, encoding="utf-8")
 
     def test_no_more_are_written_and_all_are_counted(self, lint: Lint) -> None:

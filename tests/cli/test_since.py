@@ -143,7 +143,7 @@ def test_a_line_that_looks_like_a_header() -> None:
 
 class TestDiffAgainst:
     def test_as_text(self, lint: Lint) -> None:
-        write("hazard.py", HEAD + PUT + PUT)
+        write("hazard.py", HEAD + PUT + PUT + "    return x\n")
         write("new.py", "import jax\n\njax.default_device = jax.devices('cpu')[0]\n")
         code, out, _ = lint("--statistics", "--diff-against", "HEAD", ".")
         assert code == 1
