@@ -70,7 +70,7 @@ _PUTTING = frozenset({"jax.device_put"})
 _STAR = b"import *"
 _UNKNOWN = CallsFromElsewhere(True)
 """There may be a call before which nothing has happened, and which nothing compiles."""
-_KEEPING = ("builtins.classmethod", "builtins.staticmethod", "jax.")
+_KEEPING = ("builtins.classmethod", "builtins.property", "builtins.staticmethod", "jax.")
 """Decorators that call what they decorate, or trace it."""
 
 

@@ -10,7 +10,7 @@ from placement_lint.jaxmodel.queries import DEVICE_QUERIES
 from placement_lint.rules.devices.queries import listed_platform, lists_default_backend
 from placement_lint.semantic.beside import definition_beside
 from placement_lint.semantic.called_from import is_so_at_calls
-from placement_lint.semantic.elsewhere import runs
+from placement_lint.semantic.elsewhere import method_effects, runs
 from placement_lint.semantic.enclosing import (
     conditions,
     is_asserted_to_fail,
@@ -33,6 +33,7 @@ _SAYING = frozenset({"jax.default_backend"})
 _GPU = frozenset({"cuda", "gpu", "rocm"})
 _HOPS = 6
 _MOST_CALLS = 3
+_MARKS = "pytestmark"
 
 _Exits: TypeAlias = "dict[tuple[int, str, type[_Guards]], int]"
 
@@ -79,6 +80,7 @@ class _Guards:
                 way = (type(self), self.backend)
                 return (
                     is_skipped
+                    or self.is_marked(ancestor)
                     or self.is_left(node)
                     or is_so_at_calls(node, self.ctx, way, self.are_around)
                 )
@@ -86,6 +88,23 @@ class _Guards:
                 return True
             child = ancestor
         return False
+
+    def is_marked(self, function: cst.FunctionDef) -> bool:
+        """Return whether the tests of the class around, or of the module, are skipped otherwise."""
+        module = self.ctx.names.module_scope.bindings.get(_MARKS, ())
+        marks = [each.value for each in module if each.value is not None]
+        for around in self.ctx.ancestors(function):
+            if isinstance(around, cst.ClassDef):
+                marks += [each.decorator for each in around.decorators]
+                own = self.ctx.names.scope(around.body).bindings.get(_MARKS, ())
+                marks += [each.value for each in own if each.value is not None]
+        listed = (
+            [each.value for each in mark.elements]
+            if isinstance(mark, cst.List | cst.Tuple)
+            else [mark]
+            for mark in marks
+        )
+        return any(self.skips(each) for every in listed for each in every)
 
     def is_left(self, node: cst.CSTNode) -> bool:
         """Return whether the backend is there since code was left otherwise, under a condition that
@@ -179,12 +198,13 @@ class _Guards:
             if found is None or not isinstance(found[0], cst.Assign):
                 return False
             return type(self)(self.backend, found[1], self.calls - 1).skips(found[0].value)
-        if self.ctx.called(decorator) not in {"pytest.mark.skipif", "unittest.skipIf"}:
+        name = self.ctx.called(decorator)
+        if name not in {"pytest.mark.skipif", "unittest.skipIf", "unittest.skipUnless"}:
             return False
         return (
             isinstance(decorator, cst.Call)
             and bool(decorator.args)
-            and self.holds(decorator.args[0].value, truth=False)
+            and self.holds(decorator.args[0].value, truth=name == "unittest.skipUnless")
         )
 
     # -- what -------------------------------------------------------------------------------
@@ -208,7 +228,48 @@ class _Guards:
         if isinstance(test, cst.Name) and hops:
             return self.named(test, truth=truth, hops=hops - 1)
         held = own_attribute(test, self.ctx) if isinstance(test, cst.Attribute) else None
-        return held is not None and hops > 0 and self.holds(held, truth=truth, hops=hops - 1)
+        if held is not None and hops:
+            return self.holds(held, truth=truth, hops=hops - 1)
+        return self.asked_beside(test, truth=truth)
+
+    def asked_beside(self, test: cst.BaseExpression, *, truth: bool) -> bool:
+        """Return whether the backend is there where a constant of another file is true, or false,
+        or an item of one, or what an object has: `if machine.ON_GPU:`, `if MACHINE.gpu:`.
+        """
+        if isinstance(test, cst.Subscript):
+            return truth and self.is_item(test)
+        found = self.assigned_beside(test)
+        if found is not None:
+            value, there = found
+            return there.holds(value, truth=truth) or (truth and there.asks_devices(value))
+        if not truth or not isinstance(test, cst.Attribute):
+            return False
+        effects = method_effects(test.value, test.attr.value, self.ctx)
+        return effects is not None and not DEVICE_QUERIES.isdisjoint(effects.asks)
+
+    def is_item(self, node: cst.Subscript) -> bool:
+        """Return whether an item of a dict that is written out asks for the backend."""
+        own = self.ctx.names.sole_value(node.value)
+        table, there = self.assigned_beside(node.value) or (own, self)
+        index = node.slice[0].slice
+        key = string_value(index.value) if isinstance(index, cst.Index) else None
+        return isinstance(table, cst.Dict) and any(
+            there.holds(each.value, truth=True)
+            for each in table.elements
+            if isinstance(each, cst.DictElement) and string_value(each.key) == key
+        )
+
+    def assigned_beside(
+        self, node: cst.BaseExpression
+    ) -> tuple[cst.BaseExpression, _Guards] | None:
+        """Return what another file assigns to a name, and the guards there."""
+        is_named = isinstance(node, cst.Name | cst.Attribute) and self.ctx.name(node) is not None
+        found = self.defined(node) if is_named and self.calls else None
+        if found is None or not isinstance(found[0], cst.Assign | cst.AnnAssign):
+            return None
+        value = found[0].value
+        there = type(self)(self.backend, found[1], self.calls - 1)
+        return None if value is None else (value, there)
 
     def compared(
         self, left: cst.BaseExpression, target: cst.ComparisonTarget, *, truth: bool
@@ -221,7 +282,7 @@ class _Guards:
                 left, right = right, left
             if self.is_platform(left):
                 return self.is_backend(right) if truth else string_value(right) == "cpu"
-            return truth and self.asks_for_it(left)
+            return truth and (self.asks_for_it(left) or self.is_member(left))
         if isinstance(operator, cst.In | cst.NotIn):
             if not self.is_platform(left):
                 return False
@@ -232,6 +293,15 @@ class _Guards:
                 return any(self.is_backend(value) for value in values)
             return any(string_value(value) == "cpu" for value in values)
         return truth and (self.asks_for_it(left) or self.asks_for_it(right))
+
+    def is_member(self, node: cst.BaseExpression) -> bool:
+        """Return whether a constant of another file is chosen by what the backend is."""
+        found = self.assigned_beside(node)
+        return (
+            found is not None
+            and isinstance(found[0], cst.IfExp)
+            and (found[1].holds(found[0].test, truth=True) or found[1].asks_devices(found[0]))
+        )
 
     def called(self, call: cst.Call, *, truth: bool, hops: int) -> bool:
         if truth and self.asks_for_it(call):
@@ -246,6 +316,8 @@ class _Guards:
         return truth and runs(call, self.ctx, DEVICE_QUERIES)
 
     def named(self, name: cst.Name, *, truth: bool, hops: int) -> bool:
+        if self.ctx.name(name) is not None:
+            return self.asked_beside(name, truth=truth)
         values = [
             binding.value for binding in self.ctx.names.bindings(name) if binding.value is not None
         ]
@@ -259,6 +331,9 @@ class _Guards:
 
     def is_platform(self, node: cst.BaseExpression) -> bool:
         """Return whether an expression is the default backend's platform, or any device's."""
+        beside = self.assigned_beside(node)
+        if beside is not None:
+            return beside[1].is_platform(beside[0])
         node = followed(node, self.ctx)
         if isinstance(node, cst.Attribute):
             return node.attr.value in {"device_kind", "platform"}
