@@ -171,24 +171,29 @@ class _Search:
         None: it is not known.
         """
         self._push(start)
-        if not self._drain():
-            return None
-        functions = {function for function, _ in self._exits}
-        if len(functions) == 1 and not self._is_kept and not self._uses:
-            (function,) = functions
-            if function.module == start.module and self._is_around(function, start):
-                return [*self._calls_of(function)]
-        while self._exits:
-            function, _ = self._exits.pop()
-            calls = [*self._calls_of(function)]
-            if not calls:
+        own = self._function_around(start)
+        while self._drain():
+            ended = self._exits - {each for each in self._exits if each[0] == own}
+            if not ended and self._exits and not self._is_kept and not self._uses:
+                return [] if own is None else [*self._calls_of(own)]
+            ended = ended or self._exits
+            if not ended:
+                return Lifetime(start, frozenset(self._visited), frozenset(self._uses))
+            self._exits = self._exits - ended
+            for function, _ in ended:
+                calls = [*self._calls_of(function)]
+                self._push_all(calls)
                 # Who calls it is not known.
-                return None
-            for call in calls:
-                self._push(call)
-            if not self._drain():
-                return None
-        return Lifetime(start, frozenset(self._visited), frozenset(self._uses))
+                self._is_lost |= not calls
+        return None
+
+    def _function_around(self, place: Place) -> Place | None:
+        module = self._module(place)
+        node = module.tree.nodes[place.node]
+        around = module.tree.ancestors(node)
+        functions = (each for each in around if isinstance(each, cst.FunctionDef | cst.Lambda))
+        function = next(functions, None)
+        return None if function is None else module.place(function)
 
     def _drain(self) -> bool:
         """Visit what is to be visited; False: it is not known what becomes of the array."""
@@ -212,10 +217,6 @@ class _Search:
 
     def _value(self, node: cst.CSTNode, module: Module) -> Value:
         return module.record.values.get(module.tree.index(node), NOTHING)
-
-    def _is_around(self, function: Place, place: Place) -> bool:
-        tree = self._module(place).tree
-        return function.node <= place.node < tree.ends[function.node]
 
     def _calls_of(self, function: Place) -> Iterator[Place]:
         """Yield the calls of a function that give the array."""
@@ -307,10 +308,21 @@ class _Search:
         return atom.function if isinstance(atom, Closure) else function_place(atom)
 
     def _inside(self, function: Place) -> Iterator[Place]:
-        """Yield what holds the array in the body of a function."""
-        for key in self._keys:
-            for place in self._lifetimes.holding.get(key, ()):
-                if place.module == function.module and self._is_around(function, place):
+        """Yield where the parameters of a function that hold the array are read."""
+        module = self._module(function)
+        node = module.tree.nodes[function.node]
+        if not isinstance(node, cst.FunctionDef | cst.Lambda):
+            return
+        scope = module.names.scope(node.body)
+        for parameter in module.tree.every(cst.Param, below=node.params):
+            for use in module.names.uses(parameter.name.value, scope):
+                if _is_no_read(use, module):
+                    continue
+                place = module.place(use)
+                # Traced code may read it.
+                self._is_lost |= place.node not in module.record.values
+                held = module.record.values.get(place.node, NOTHING)
+                if not self._keys.isdisjoint(_held_in(held)):
                     yield place
 
     def _visit_attribute(

@@ -249,9 +249,14 @@ def _stored(
 ) -> list[tuple[cst.BaseExpression, cst.Attribute]] | None:
     """Return what a method compiles and stores in attributes; None where it does more."""
     found: list[tuple[cst.BaseExpression, cst.Attribute]] = []
+    made: list[tuple[cst.BaseExpression, cst.CSTNode | None]]
     for statement in method.body.body:
         parts = statement.body if isinstance(statement, cst.SimpleStatementLine) else [None]
+        if isinstance(statement, cst.FunctionDef) and not statement.decorators:
+            continue
         made = [*_made(statement, ctx)] if isinstance(statement, cst.BaseStatement) else []
+        if not made and len(parts) == 1:
+            made = _handed_over(parts[0], ctx)
         for compiled, target in made:
             if not isinstance(target, cst.Attribute):
                 return None
@@ -259,6 +264,17 @@ def _stored(
         if not made and not all(map(_is_docstring, parts)):
             return None
     return found
+
+
+def _handed_over(
+    part: cst.BaseSmallStatement | None, ctx: Context
+) -> list[tuple[cst.BaseExpression, cst.CSTNode | None]]:
+    """Return the call of a function that compiles another one, and what it is assigned to."""
+    if not isinstance(part, cst.Assign) or len(part.targets) != 1:
+        return []
+    call = part.value
+    is_made = isinstance(call, cst.Call) and _compiled_by(call, ctx) is not None
+    return [(call, part.targets[0].target)] if is_made else []
 
 
 def _is_docstring(part: cst.BaseSmallStatement | None) -> bool:

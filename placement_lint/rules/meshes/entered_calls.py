@@ -24,15 +24,17 @@ if TYPE_CHECKING:
 class CallContext(Context):
     """A file as it is in one call of a function: what that passes for each parameter is known."""
 
-    __slots__ = ("_passed",)
+    __slots__ = ("all_passed",)
 
     def __init__(self, there: Context, passed: Passed) -> None:
         super().__init__(there.module, there.rule, [])
-        self._passed = passed
+        # A function in another one reads the parameters of that.
+        around = there.all_passed if isinstance(there, CallContext) else {}
+        self.all_passed: Passed = around | passed
 
     def passed(self, node: cst.CSTNode) -> tuple[cst.BaseExpression, Context] | None:
         parameter = parameter_named(node, self.names)
-        return None if parameter is None else self._passed.get(id(parameter))
+        return None if parameter is None else self.all_passed.get(id(parameter))
 
 
 def entered(node: cst.BaseExpression, ctx: Context) -> tuple[cst.BaseExpression, Context] | None:
