@@ -124,6 +124,9 @@ class ShardingDoesNotFit(Rule):
         given = _given(node, ctx)
         if given is None or not (may_know_specs(ctx) and may_know_shardings(ctx)):
             return
+        if parameter_named(given, ctx.names) is not None:
+            # The calls that pass it are asked.
+            return
         shapes = _known_shapes(given, ctx)
         # What is asked last has the file interpreted.
         if not shapes or not (calls := calls_at(node, ctx)):
