@@ -186,7 +186,7 @@ def _entries_beside(options: cst.BaseExpression, view: FileView) -> dict[str, cs
         if inner is None:
             return {}
         held = inner
-    passed = {} if function is None else _passed(node, function, there)
+    passed = {} if function is None else passed_by(node, function, there)
     found = {
         name: _constant(given, passed, there)
         for name, given in (entries_of(held, there, known=True) or {}).items()
@@ -206,7 +206,7 @@ def constant_beside(node: cst.BaseExpression, view: FileView) -> cst.BaseExpress
     from placement_lint.semantic.file_view import FileView
 
     held, function, there = made[0], made[1], FileView(made[2])
-    passed = {} if function is None else _passed(node, function, there)
+    passed = {} if function is None else passed_by(node, function, there)
     if isinstance(held, cst.IfExp):
         test = _constant(held.test, passed, there)
         if isinstance(test, cst.Name) and test.value in {"False", "True"}:
@@ -263,7 +263,7 @@ def _method_of(method: cst.Attribute, view: FileView) -> tuple[cst.CSTNode, Modu
     return None if found is None else (found, there)
 
 
-def _passed(
+def passed_by(
     call: cst.BaseExpression, function: cst.FunctionDef, there: FileView
 ) -> dict[str, cst.BaseExpression]:
     """Return what a call passes for the parameters of a function, by their names."""

@@ -7,6 +7,7 @@ functions of other files, and taken out of containers, before they are put.
 from __future__ import annotations
 
 import functools
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
@@ -20,7 +21,8 @@ from placement_lint.rules.transfers.put_trees import target_of_leaves
 from placement_lint.rules.transfers.putting_later import creator_of
 from placement_lint.rules.transfers.staged_fixes import CONVERTING
 from placement_lint.semantic.enclosing import is_in_test
-from placement_lint.syntax.calls import Arguments
+from placement_lint.semantic.spread_options import passed_by
+from placement_lint.syntax.calls import Arguments, elements_or_self, integer_value
 
 if TYPE_CHECKING:
     from placement_lint.placement.domain.places import Place
@@ -101,6 +103,8 @@ def _staged(
     count = element_count(made, there)
     if count is None:
         count = known_count(operand, ctx)
+    if count is None:
+        count = _count_passed(made, operand, there)
     is_read = there.names.table[name].effect in _READING
     if count is None and not creation.is_spread and not is_read:
         # What a function makes of sizes that it is given may be small, as in an example.
@@ -110,6 +114,24 @@ def _staged(
     if is_one_for_each_of_few(made, there) or not is_elsewhere(put.target, made, put.of, there):
         return None
     return Staged(creation, created)
+
+
+def _count_passed(made: cst.Call, operand: cst.BaseExpression, there: Context) -> int | None:
+    """Return the number of elements of an array whose sides are what a call passes, `start(16, 8)`.
+
+    `there`: the file of the function that makes it.
+    """
+    function = there.tree.around(made, cst.FunctionDef)
+    shape = Arguments(made).get(0, "shape")
+    if function is None or shape is None or not isinstance(operand, cst.Call):
+        return None
+    passed = passed_by(operand, function, there)
+    sides = [
+        integer_value(passed.get(side.value, side) if isinstance(side, cst.Name) else side)
+        for side in elements_or_self(shape)
+    ]
+    known = [side for side in sides if side is not None]
+    return math.prod(known) if len(known) == len(sides) else None
 
 
 def _maker(
