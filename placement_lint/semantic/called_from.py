@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.semantic.own_attributes import attributes_by_name
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import class_of_method, only_binds
 
@@ -144,3 +143,11 @@ class _Asked:
 def _calls(_facts: ModuleFacts) -> dict[int, list[cst.Call] | None]:
     """Make the store of one file: the calls of its functions, as `_found_calls` returns them."""
     return {}
+
+
+def attributes_by_name(facts: ModuleFacts) -> dict[str, list[cst.Attribute]]:
+    """Return the uses of the attributes of anything in a file, by name."""
+    found: dict[str, list[cst.Attribute]] = {}
+    for node in facts.tree.every(cst.Attribute):
+        found.setdefault(node.attr.value, []).append(node)
+    return found

@@ -8,7 +8,7 @@ import libcst as cst
 
 from placement_lint.semantic.beside import definition_beside
 from placement_lint.semantic.functions import calls_inside
-from placement_lint.semantic.own_attributes import is_set_by_class, own_attribute
+from placement_lint.semantic.own_attributes import is_set_by_class, own_attribute, own_class
 from placement_lint.semantic.returned import given_by
 from placement_lint.semantic.written_tables import choices, is_taken, listed_items, registered
 from placement_lint.syntax.calls import Arguments, is_none
@@ -16,7 +16,6 @@ from placement_lint.syntax.collection_methods import COPYING
 from placement_lint.syntax.definitions import (
     applied,
     class_named,
-    class_of_receiver,
     function_of,
     initializer,
     parameter_named,
@@ -346,7 +345,7 @@ def _kept_parameter(node: cst.BaseExpression, view: FileView) -> str | None:
     if not isinstance(node, cst.Attribute):
         return None
     kept = own_attribute(node, view)
-    owner = class_of_receiver(node.value, view.names)
+    owner = own_class(node.value, view)
     name = node.attr.value
     if kept is None and owner is not None and not is_set_by_class(owner, name, view):
         return name if name in _fields(owner, view) else None
@@ -358,8 +357,33 @@ def _kept_parameter(node: cst.BaseExpression, view: FileView) -> str | None:
 
 
 def _calls_each(loop: cst.For, view: FileView) -> bool:
-    """Return whether a loop calls what it takes in turn: `for step in steps: x = step(x)`."""
+    """Return whether a loop calls what it takes in turn: `for step in steps: x = step(x)`.
+
+    Or gives it to a function of the file that does.
+    """
     target = loop.target
     return isinstance(target, cst.Name) and any(
-        _is_called(call, target.value) for call in view.tree.every(cst.Call, below=loop.body)
+        _is_called(call, target.value) or _is_called_by(call, target.value, view)
+        for call in view.tree.every(cst.Call, below=loop.body)
+    )
+
+
+def _is_called_by(call: cst.Call, name: str, view: FileView) -> bool:
+    """Return whether a call passes a name to a function of the file that calls what it is given."""
+    function = function_of(call.func, view.names)
+    if function is None:
+        return False
+    arguments = Arguments(call)
+    parameters = [*function.params.posonly_params, *function.params.params]
+    given = {
+        each.name.value: arguments.get(at, each.name.value) for at, each in enumerate(parameters)
+    }
+    passed = {
+        parameter
+        for parameter, each in given.items()
+        if isinstance(each, cst.Name) and each.value == name
+    }
+    return any(
+        isinstance(inner, cst.Call) and any(_is_called(inner, each) for each in passed)
+        for inner in (function.body, *view.tree.descendants(function.body))
     )

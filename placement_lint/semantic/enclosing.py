@@ -124,8 +124,14 @@ def is_tried(node: cst.CSTNode, ctx: FileView) -> bool:
     if any(True for _ in enclosing_tries(node, ctx)):
         return True
     return _is_in_few(node, ctx) and is_so_at_calls(
-        node, ctx, "tried", lambda call: is_tried(call, ctx)
+        node, ctx, "tried", lambda call: _is_tried_alone(call, ctx)
     )
+
+
+def _is_tried_alone(call: cst.Call, ctx: FileView) -> bool:
+    """Return whether a call is in a `try` with little else."""
+    tries = [*enclosing_tries(call, ctx)]
+    return bool(tries) and all(_has_few(each.body, ctx) for each in tries)
 
 
 def ancestors_in_function(
@@ -341,19 +347,31 @@ def is_caught(node: cst.CSTNode, ctx: FileView, exceptions: frozenset[str]) -> b
 
     The names are qualified (`builtins.RuntimeError`); a bare `except` catches them all. Helpers of
     the program count as well: see `tolerated`. So does what is around all calls of a function of a
-    few statements: of a longer one, the handler need not be meant for this.
+    few statements, and little else: of more, the handler need not be meant for this.
     """
     if _is_handled(node, ctx, exceptions, may_raise_again=True):
         return True
-    if not _is_in_few(node, ctx):
-        return False
+    return _is_in_few(node, ctx) and _is_probed(node, ctx, exceptions)
+
+
+def _is_probed(node: cst.CSTNode, ctx: FileView, exceptions: frozenset[str]) -> bool:
+    """Return whether all calls of the function that a node is in are there to see whether it
+    raises.
+    """
 
     def is_so(call: cst.Call) -> bool:
-        return is_caught(call, ctx, exceptions)
+        return _is_probe(call, ctx, exceptions)
 
     return is_so_at_calls(node, ctx, exceptions, is_so) or _is_caught_elsewhere(
         node, ctx, exceptions
     )
+
+
+def _is_probe(call: cst.Call, ctx: FileView, exceptions: frozenset[str]) -> bool:
+    """Return whether a call is there to see whether it raises one of these exceptions."""
+    if _is_handled(call, ctx, exceptions, may_raise_again=True):
+        return all(_has_few(each.body, ctx) for each in enclosing_tries(call, ctx))
+    return _is_in_few(call, ctx) and _is_probed(call, ctx, exceptions)
 
 
 def _is_caught_elsewhere(node: cst.CSTNode, ctx: FileView, exceptions: frozenset[str]) -> bool:
@@ -374,16 +392,18 @@ def _is_caught_elsewhere(node: cst.CSTNode, ctx: FileView, exceptions: frozenset
 def caught_around(call: cst.Call, ctx: FileView) -> frozenset[str]:
     """Return those of `RAISED` that are caught around a call."""
     every = (frozenset({name, "builtins.Exception", "builtins.BaseException"}) for name in RAISED)
-    caught = (is_caught(call, ctx, names) for names in every)
+    caught = (_is_probe(call, ctx, names) for names in every)
     return frozenset(itertools.compress(RAISED, caught))
 
 
 def _is_in_few(node: cst.CSTNode, ctx: FileView) -> bool:
     """Return whether a node is in a function of a few statements."""
     function = ctx.function(node)
-    if not isinstance(function, cst.FunctionDef):
-        return False
-    lines = ctx.tree.every(cst.SimpleStatementLine, below=function.body)
+    return isinstance(function, cst.FunctionDef) and _has_few(function.body, ctx)
+
+
+def _has_few(body: cst.BaseSuite, ctx: FileView) -> bool:
+    lines = ctx.tree.every(cst.SimpleStatementLine, below=body)
     return len(list(itertools.islice(lines, _FEW + 1))) <= _FEW
 
 

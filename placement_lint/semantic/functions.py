@@ -51,7 +51,7 @@ def method_calls_on_result(call: cst.Call, ctx: FileView) -> Iterator[cst.Call]:
             if ctx.tree.index(use) >= ctx.tree.ends[top]:
                 break
             yield from _method_calls(use, ctx)
-            for passed in _passed_as(use, ctx):
+            for passed in passed_as(use, ctx):
                 yield from _method_calls(passed, ctx)
 
 
@@ -63,7 +63,7 @@ def _method_calls(use: cst.CSTNode, ctx: FileView) -> Iterator[cst.Call]:
         yield called
 
 
-def _passed_as(use: cst.CSTNode, ctx: FileView) -> Sequence[cst.CSTNode]:
+def passed_as(use: cst.CSTNode, ctx: FileView) -> Sequence[cst.CSTNode]:
     """Return the uses of the parameter that a call of a function of the file passes a name for."""
     argument = ctx.parent(use)
     call = ctx.parent(argument) if isinstance(argument, cst.Arg) else None

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from placement_lint.semantic.called_from import passed_once
 from placement_lint.syntax.calls import is_none
-from placement_lint.syntax.definitions import class_named, class_of_receiver
+from placement_lint.syntax.definitions import class_named, class_of_receiver, parameter_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 
 _MOST_BASES = 8
+_MOST_NAMES = 3
+"""Of one object, in functions in one another."""
 
 
 def own_attribute(
@@ -28,8 +31,23 @@ def own_attribute(
     Or a class of the file that it derives from. `self` is the object whose method it is, by any
     name, also in functions inside of the method. `or_none`: it may be `None` as well.
     """
-    owner = class_of_receiver(node.value, ctx.names)
+    owner = own_class(node.value, ctx)
     return attribute_of_class(owner, node.attr.value, ctx, or_none=or_none)
+
+
+def own_class(node: cst.BaseExpression, ctx: FileView) -> cst.ClassDef | None:
+    """Return the class of the object whose method an expression is in, if it is that object.
+
+    By the name that the method has for it, or that a function in the method is given it under.
+    """
+    for _ in range(_MOST_NAMES):
+        owner = class_of_receiver(node, ctx.names)
+        parameter = parameter_named(node, ctx.names) if owner is None else None
+        given = None if parameter is None else passed_once(parameter, ctx)
+        if given is None:
+            return owner
+        node = given
+    return None
 
 
 def attribute_of_class(
@@ -45,8 +63,7 @@ def assigned_to(node: cst.Attribute, ctx: FileView) -> list[cst.BaseExpression |
 
     Nothing where that is not known.
     """
-    owner = class_of_receiver(node.value, ctx.names)
-    return _assigned_by(owner, node.attr.value, ctx, or_none=False)
+    return _assigned_by(own_class(node.value, ctx), node.attr.value, ctx, or_none=False)
 
 
 def _assigned_by(
@@ -223,11 +240,3 @@ def derived_from(cls: cst.ClassDef, facts: ModuleFacts) -> Iterator[cst.ClassDef
 def derived_classes(facts: ModuleFacts) -> dict[int, list[cst.ClassDef]]:
     """Return the classes of a file that derive from each one of it, by its `id`."""
     return facts.names.derived
-
-
-def attributes_by_name(facts: ModuleFacts) -> dict[str, list[cst.Attribute]]:
-    """Return the uses of the attributes of anything in a file, by name."""
-    found: dict[str, list[cst.Attribute]] = {}
-    for node in facts.tree.every(cst.Attribute):
-        found.setdefault(node.attr.value, []).append(node)
-    return found

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.semantic.followed import assigned_parts, followed, value_behind
+from placement_lint.semantic.followed import assigned_parts, followed, value_behind, value_for
 from placement_lint.syntax.definitions import function_of, is_static, only_caches
 
 if TYPE_CHECKING:
@@ -55,6 +55,13 @@ def _part(node: cst.BaseExpression, ctx: FileView) -> cst.BaseExpression | None:
     if not isinstance(node, cst.Name) or only is None or not isinstance(only.node, cst.Assign):
         return None
     return part_for(node.value, only.node, ctx)
+
+
+def value_of_variable(
+    name: str, assignment: cst.Assign, ctx: FileView
+) -> cst.BaseExpression | None:
+    """Return what an assignment gives a variable: alone, of several values, of several results."""
+    return value_for(name, assignment, ctx) or part_for(name, assignment, ctx)
 
 
 def part_for(name: str, assignment: cst.Assign, ctx: FileView) -> cst.BaseExpression | None:

@@ -8,12 +8,12 @@ import libcst as cst
 
 from placement_lint.semantic.beside import definition_beside
 from placement_lint.semantic.followed import followed
-from placement_lint.semantic.returned import given_by, only_return
+from placement_lint.semantic.own_attributes import own_class
+from placement_lint.semantic.returned import given_by, only_return, value_of_variable
 from placement_lint.semantic.written_tables import entries_of
 from placement_lint.syntax.calls import Arguments, string_value
 from placement_lint.syntax.definitions import (
     class_of_method,
-    class_of_receiver,
     field_default,
     method_of_class,
     parameter_named,
@@ -114,7 +114,7 @@ def _fields(options: cst.BaseExpression, view: FileView) -> dict[str, cst.BaseEx
     owner = whose_fields(options, view)
     if owner is None:
         return {}
-    cls, there = class_of_receiver(owner, view.names), view.module
+    cls, there = own_class(owner, view), view.module
     known = view.module.fact(KnownTypes).of(owner) if cls is None else None
     if known is not None:
         there = view.module.siblings.get(known.path, view.module)
@@ -235,9 +235,17 @@ def _made_beside(
         from placement_lint.semantic.file_view import FileView
 
         given = only_return(function, FileView(there))
-        return None if given is None else (given, function, there)
+        return None if given is None else (given_by(given, FileView(there)), function, there)
     value = bound.value if isinstance(bound, cst.Assign | cst.AnnAssign) else None
-    return None if value is None else (value, None, there)
+    if value is None or name is None:
+        return None
+    # Rules import this module where LibCST may not be needed.
+    from placement_lint.semantic.file_view import FileView
+
+    inside = FileView(there)
+    if isinstance(bound, cst.Assign):
+        value = value_of_variable(name.rpartition(".")[2], bound, inside) or value
+    return given_by(value, inside), None, there
 
 
 def _method_beside(method: cst.Attribute, view: FileView) -> tuple[cst.CSTNode, ModuleFacts] | None:
@@ -289,7 +297,7 @@ def _constant(
             return passed[parameter.name.value]
         node = parameter.default or node
     elif isinstance(node, cst.Attribute):
-        cls = class_of_receiver(node.value, there.names)
+        cls = own_class(node.value, there)
         node = (None if cls is None else field_default(cls, node.attr.value)) or node
     is_constant = isinstance(node, cst.Float | cst.Integer | cst.SimpleString) or (
         isinstance(node, cst.Name) and node.value in _CONSTANTS

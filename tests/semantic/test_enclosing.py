@@ -85,6 +85,7 @@ def test_caught(text: str) -> None:
         "@register\ndef f(): here()\ntry:\n    f()\nexcept RuntimeError: pass",
         "class C:\n    def f(self): here()\n    g = property(f)\ntry:\n    C().f()\nexcept: pass",
         "def f():\n    a\n    b\n    c\n    here()\ntry:\n    f()\nexcept RuntimeError: pass",
+        "def f(): here()\ntry:\n    a\n    b\n    c\n    f()\nexcept RuntimeError: pass",
     ],
 )
 def test_not_caught(text: str) -> None:

@@ -28,6 +28,7 @@ from placement_lint.semantic.followed import bound_before, followed
 from placement_lint.semantic.functions import calls_inside
 from placement_lint.semantic.object_classes import called_method
 from placement_lint.semantic.own_attributes import own_attribute
+from placement_lint.semantic.returned import given_by
 from placement_lint.syntax.calls import Arguments, is_none, string_value
 from placement_lint.syntax.collection_methods import COPYING
 from placement_lint.syntax.definitions import (
@@ -251,9 +252,9 @@ def _made(node: cst.BaseExpression, ctx: Context) -> cst.Call | None:
         if isinstance(drawn, cst.For | cst.CompFor):
             return _made_item(drawn.iter, ctx) if isinstance(drawn.target, cst.Name) else None
         node = drawn or node
-    node = followed(node, ctx)
+    node = given_by(node, ctx)
     if isinstance(node, cst.Attribute):
-        node = own_attribute(node, ctx) or node
+        node = given_by(own_attribute(node, ctx) or node, ctx)
     bound = ctx.names.sole_definition(node)
     if isinstance(bound, cst.WithItem):
         node = bound.item
@@ -337,7 +338,7 @@ def _started(call: cst.Call, ctx: Context) -> Iterator[cst.BaseExpression]:
         if made is not None and position is not None:
             worker = Arguments(made).get(*position)
             if worker is not None:
-                yield worker
+                yield followed(worker, ctx)
 
 
 def _started_by_callee(

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from placement_lint.semantic.own_attributes import attributes_by_name
-from placement_lint.syntax.definitions import class_of_receiver
+from placement_lint.semantic.called_from import attributes_by_name, calls_here
+from placement_lint.semantic.functions import passed_as
+from placement_lint.semantic.own_attributes import own_class
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,16 +26,22 @@ def start_of(made: cst.Call, ctx: Context) -> cst.Call | None:
     each process of a list. Of several the first one that follows.
     """
     index = ctx.tree.index(made)
-    found = [*_starts_of_value(made, ctx)]
+    found = [*_starts_of_value(made, ctx, _MOST_HOLDERS)]
     return min(
         found, key=lambda each: (ctx.tree.index(each) < index, ctx.tree.index(each)), default=None
     )
 
 
-def _starts_of_value(value: cst.BaseExpression, ctx: Context) -> Iterator[cst.Call]:
-    """Yield the calls that start what an expression gives, or each item of the list that it is."""
+def _starts_of_value(value: cst.BaseExpression, ctx: Context, holders: int) -> Iterator[cst.Call]:
+    """Yield the calls that start what an expression gives, or each item of the list that it is.
+
+    Where a function returns it, what its calls in the file give.
+    """
     parent = ctx.parent(value)
     is_many = False
+    if isinstance(parent, cst.Return):
+        yield from _starts_of_returned(value, ctx, holders)
+        return
     if isinstance(parent, cst.ListComp) and parent.elt is value:
         parent, is_many = ctx.parent(parent), True
     elif isinstance(parent, cst.Element):
@@ -42,9 +49,17 @@ def _starts_of_value(value: cst.BaseExpression, ctx: Context) -> Iterator[cst.Ca
         parent, is_many = (None if display is None else ctx.parent(display)), True
     if isinstance(parent, cst.Assign):
         for each in parent.targets:
-            yield from _starts_of(_uses_of(each.target, ctx), ctx, is_many, _MOST_HOLDERS)
+            yield from _starts_of(_uses_of(each.target, ctx), ctx, is_many, holders)
     elif not is_many:
-        yield from _starts_of([value], ctx, is_many, _MOST_HOLDERS)
+        yield from _starts_of([value], ctx, is_many, holders)
+
+
+def _starts_of_returned(node: cst.CSTNode, ctx: Context, holders: int) -> Iterator[cst.Call]:
+    """Yield the calls that start what a function returns, by its calls in the file."""
+    maker = ctx.function(node)
+    if isinstance(maker, cst.FunctionDef) and holders:
+        for call in calls_here(maker, ctx):
+            yield from _starts_of_value(call, ctx, holders - 1)
 
 
 def _starts_of(
@@ -66,6 +81,9 @@ def _starts_of(
                 ]
                 yield from _starts_of(drawn, ctx, False, holders - 1)
             continue
+        if isinstance(parent, cst.Return):
+            yield from _starts_of_returned(use, ctx, holders)
+            continue
         called = ctx.parent(parent) if isinstance(parent, cst.Attribute | cst.Arg) else None
         if not isinstance(called, cst.Call):
             continue
@@ -74,16 +92,16 @@ def _starts_of(
                 yield called
         elif isinstance(called.func, cst.Attribute) and called.func.attr.value == "append":
             yield from _starts_of(_uses_of(called.func.value, ctx), ctx, True, holders - 1)
+        else:
+            yield from _starts_of(passed_as(use, ctx), ctx, False, holders - 1)
 
 
 def _uses_of(holder: cst.BaseExpression, ctx: Context) -> list[cst.CSTNode]:
     """Return the places that have a name, or an attribute of the objects of the same class."""
     if isinstance(holder, cst.Name):
         return [*ctx.names.uses(holder.value, ctx.names.scope(holder))]
-    owner = (
-        class_of_receiver(holder.value, ctx.names) if isinstance(holder, cst.Attribute) else None
-    )
+    owner = own_class(holder.value, ctx) if isinstance(holder, cst.Attribute) else None
     if not isinstance(holder, cst.Attribute) or owner is None:
         return []
     every = ctx.module.fact(attributes_by_name).get(holder.attr.value, [])
-    return [each for each in every if class_of_receiver(each.value, ctx.names) is owner]
+    return [each for each in every if own_class(each.value, ctx) is owner]

@@ -14,8 +14,9 @@ from placement_lint.jaxmodel.transfer import METADATA_ATTRIBUTES
 from placement_lint.rules.transfers.batches_taken import is_batched
 from placement_lint.rules.transfers.compiled_values import is_compiled_elsewhere
 from placement_lint.rules.transfers.jitted_calls import jitted
+from placement_lint.semantic.called_from import attributes_by_name
 from placement_lint.semantic.followed import assigned_parts, assigned_value, followed
-from placement_lint.semantic.own_attributes import attributes_by_name, own_attribute
+from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import Arguments, integer_value, string_value
 from placement_lint.syntax.definitions import (
     assigned_by,

@@ -23,10 +23,11 @@ from placement_lint.rules.transfers.object_arrays import (
     uses_of_variable,
 )
 from placement_lint.rules.transfers.program_callees import Callee, program_callees
+from placement_lint.semantic.called_from import attributes_by_name
 from placement_lint.semantic.enclosing import is_in_test, may_be_bound
 from placement_lint.semantic.followed import assigned_value, bound_before
 from placement_lint.semantic.loops import loop_around, runs_in_each_iteration
-from placement_lint.semantic.own_attributes import attributes_by_name, own_attribute
+from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.semantic.tracing import TracedFunctions
 from placement_lint.syntax.calls import Arguments
 from placement_lint.syntax.definitions import assigned_by, class_named

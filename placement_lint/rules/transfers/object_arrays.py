@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from placement_lint.semantic.beside import definition_beside
-from placement_lint.semantic.own_attributes import attribute_of_class, attributes_by_name
+from placement_lint.semantic.called_from import attributes_by_name
+from placement_lint.semantic.own_attributes import attribute_of_class
 from placement_lint.syntax.definitions import (
     assigned_by,
     class_named,
