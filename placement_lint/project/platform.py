@@ -7,6 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
+from placement_lint.files.notebook import is_notebook
 from placement_lint.files.test_paths import is_test_path
 from placement_lint.syntax.deep_stack import run_deep
 from placement_lint.syntax.parse import names_of
@@ -37,8 +38,9 @@ def pinned_files(choosing: Iterable[str], project: Project) -> frozenset[str]:
     """Return the files that run on the CPU alone, of those that choose one and their neighbours.
 
     Where a file pins the program to the CPU, so is every file that imports it, be it as the
-    `__init__.py` of its package, and every file that only such files import. Tests and their
-    `conftest.py` say nothing of what they test.
+    `__init__.py` of its package, but for a notebook if that file only pins where it is run as a
+    program; and every file that only such files import. Tests and their `conftest.py` say nothing
+    of what they test.
     """
     choosing = list(choosing)
     pinned, offered = _pinning(choosing, project)
@@ -58,16 +60,23 @@ def pinned_files(choosing: Iterable[str], project: Project) -> frozenset[str]:
             for test in _tests_below(conftest, project.paths):
                 imported.setdefault(test, set()).add(conftest)
     entries: dict[str, bool] = {}
+    at_import = {
+        path
+        for path in pinned
+        if project.facts_by_file[path].pins_at_top and _MAIN not in project.store.text(path)
+    }
     while True:
         pinned |= _in_packages(pinned, project.paths)
         more = {
             path
             for path in {*imported, *importers} - pinned
-            if not imported.get(path, set()).isdisjoint(pinned)
+            # A notebook runs no program that it imports a function from.
+            if not imported.get(path, set()).isdisjoint(at_import if is_notebook(path) else pinned)
             or _has_pinned_users(path, importers.get(path, set()), pinned, entries, project.store)
         }
         if not more:
             return frozenset(pinned)
+        at_import |= {each for each in more if not at_import.isdisjoint(imported.get(each, ()))}
         pinned |= more
 
 

@@ -140,6 +140,17 @@ def test_a_notebook_in_another_language_is_left_out() -> None:
     assert not rows(check())
 
 
+@pytest.mark.parametrize("pinned", [False, True])
+def test_a_platform_for_a_program_is_not_for_notebooks(*, pinned: bool) -> None:
+    """One that a file chooses when it is imported is."""
+    where = "" if pinned else "if __name__ == '__main__':\n    "
+    update = f'{where}jax.config.update("jax_platforms", "cpu")\n'
+    Path("stars.py").write_text(f"{STARS}\n\n{update}", encoding="utf-8")
+    Path("n.ipynb").write_bytes(notebook(*HAZARDS["a device"]))
+    found = [row for row in rows(check()) if row[-1] == "JDP201"]
+    assert found == ([] if pinned else [("n.ipynb", 3, 1, "JDP201")])
+
+
 def test_nothing_imports_a_notebook() -> None:
     Path("held.ipynb").write_bytes(notebook("from stars import windows", "rows = windows('w')"))
     Path("main.py").write_text("from held import rows\nprint(rows[0])\n", encoding="utf-8")
