@@ -120,8 +120,3 @@ ARRAYS = frozenset({
     "ones", "ones_like", "tri", "zeros", "zeros_like",
 })  # fmt: skip
 """Functions of `jax.numpy` that surely make an array, as all of `jax.random` that draw one."""
-
-LEAVING = frozenset({
-    "builtins.exit", "builtins.quit", "os._exit", "os.abort", "sys.exit",
-})  # fmt: skip
-"""What never comes back."""

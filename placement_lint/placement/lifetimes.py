@@ -596,11 +596,6 @@ def _is_value_of(node: cst.CSTNode, parent: cst.CSTNode | None) -> bool:
     return isinstance(parent, cst.Assign | cst.AnnAssign | cst.NamedExpr) and parent.value is node
 
 
-def _is_branch(node: cst.CSTNode, parent: cst.CSTNode | None) -> bool:
-    """Return whether an expression is what a conditional one gives."""
-    return isinstance(parent, cst.IfExp) and parent.test is not node
-
-
 def _is_compared(parent: cst.CSTNode | None) -> bool:
     """Return whether an expression is only asked whether it is None, or another object."""
     return isinstance(parent, cst.Comparison) and all(

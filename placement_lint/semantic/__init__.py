@@ -13,8 +13,8 @@ it may ask about other files.
 - What happens when: `execution_order`, of the events on `ways`, which `execution_steps` lead to;
   `local_functions` (that calls execute), `called_when_decorated` and `module_summary` (what
   importing does), `enclosing` (what is around a node), `called_from` (and around the calls of its
-  function), `first_process`, `platform_pins`, `tolerated` (failures that helpers catch),
-  `untraced`, `version_guards`.
+  function), `first_process`, `leaving` (what does not come to an end), `platform_pins`,
+  `tolerated` (failures that helpers catch), `untraced`, `version_guards`.
 - What a loop waits for: `loops`, `host_reads` (what the host reads of the device), `kept_results`,
   `passed_on`, `tested_names`, `written_files`.
 - Words, literals and arrays: `array_operators`, `expressed_words`, `written_arrays`,

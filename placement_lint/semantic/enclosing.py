@@ -12,6 +12,7 @@ from placement_lint.semantic.called_from import (
     is_unused_here,
     name_for_others,
 )
+from placement_lint.semantic.leaving import leaves, view_of
 from placement_lint.semantic.program_queries import RAISED, CallsAsked
 from placement_lint.semantic.tolerated import Helpers
 from placement_lint.syntax.dotted import said
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from placement_lint.semantic.file_view import FileView
     from placement_lint.semantic.model import ModuleFacts
-    from placement_lint.syntax.names import Names
 
     _Statement = TypeVar("_Statement", cst.If, cst.Assert)
 
@@ -41,11 +41,6 @@ _TRACER_ERRORS = frozenset(
     )
 )
 _TRACERS = frozenset({"jax.core.Tracer", "jax.extend.core.Tracer", "jax.interpreters.ad.Tracer"})
-_ENDING = frozenset({
-    "builtins.exit", "builtins.quit", "os._exit", "pytest.exit", "pytest.fail", "pytest.skip",
-    "sys.exit",
-})  # fmt: skip
-_ENDING_METHODS = frozenset({"skipTest"})
 _MOST_NAMES = 4
 """Names of which each stands for the exceptions that the next one does."""
 _FEW = 3
@@ -195,30 +190,6 @@ def _caught(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> list[cst.Base
     return [handler.type]
 
 
-def leaves(body: cst.BaseSuite) -> bool:
-    """Return whether a body ends by leaving what is around it: what follows is its other case."""
-    return isinstance(_last_of(body), cst.Return | cst.Raise | cst.Continue | cst.Break)
-
-
-def leaves_or_ends(body: cst.BaseSuite, names: Names) -> bool:
-    """Return whether a body ends by leaving what is around it, or by a call that ends more than
-    that: `pytest.skip(…)`, `self.skipTest(…)`, `sys.exit()`.
-    """
-    last = _last_of(body)
-    if not isinstance(last, cst.Expr) or not isinstance(last.value, cst.Call):
-        return leaves(body)
-    called = last.value.func
-    is_ending = isinstance(called, cst.Attribute) and called.attr.value in _ENDING_METHODS
-    return is_ending or names.qualified(called) in _ENDING
-
-
-def _last_of(body: cst.BaseSuite) -> cst.CSTNode:
-    last: cst.CSTNode = body.body[-1]
-    while isinstance(last, cst.With):
-        last = last.body.body[-1]
-    return last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
-
-
 def passed_exits(node: cst.CSTNode, ctx: FileView) -> Iterator[cst.If]:
     """Yield every `if` above a node, in a block around it, whose body leaves that block.
 
@@ -326,8 +297,9 @@ def _decide(
 def _exits(facts: ModuleFacts) -> dict[int, list[cst.If]]:
     """Return the `if` statements whose body leaves, by the block that they are in."""
     found: dict[int, list[cst.If]] = {}
+    view = view_of(facts)
     for statement in facts.tree.every(cst.If):
-        if leaves_or_ends(statement.body, facts.names):
+        if leaves(statement.body, view):
             found.setdefault(id(facts.tree.parent(statement)), []).append(statement)
     return found
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
-from placement_lint.semantic.enclosing import ancestors_in_function, leaves
+from placement_lint.semantic.enclosing import ancestors_in_function
 from placement_lint.semantic.first_process import holds_in_first
+from placement_lint.semantic.leaving import leaves
 from placement_lint.semantic.passed_on import is_used_up
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def loop_around(node: cst.CSTNode, ctx: FileView) -> Loop | None:
 def _runs_once(loop: cst.For | cst.While, ctx: FileView) -> bool:
     """Return whether the body of a loop always leaves it: `for first in rows: …; break`."""
     again = ctx.tree.every(cst.Continue, below=loop.body)
-    return leaves(loop.body) and next(again, None) is None
+    return leaves(loop.body, ctx) and next(again, None) is None
 
 
 def runs_in_each_iteration(node: cst.CSTNode, loop: Loop, ctx: FileView) -> bool:

@@ -10,7 +10,13 @@ from placement_lint.jaxmodel.known_packages import LIBRARY_PREFIXES
 from placement_lint.jaxmodel.removed import OLD_APIS
 from placement_lint.semantic.beside import definition_beside
 from placement_lint.semantic.called_from import is_so_at_calls, passed_here
-from placement_lint.semantic.enclosing import catches, is_asserted_to_fail, is_caught, passed_exits
+from placement_lint.semantic.enclosing import (
+    catches,
+    is_asserted_to_fail,
+    is_caught,
+    passed_asserts,
+    passed_exits,
+)
 from placement_lint.semantic.object_classes import class_of_object
 from placement_lint.syntax.calls import string_value
 from placement_lint.syntax.definitions import class_named, function_of, parameter_named
@@ -88,6 +94,8 @@ def _is_on_condition(node: cst.CSTNode, ctx: FileView) -> bool:
             return True
         child = ancestor
     if any(asks_for_version(each.test, ctx) for each in passed_exits(node, ctx)):
+        return True
+    if any(asks_for_version(each.test, ctx) for each in passed_asserts(node, ctx)):
         return True
     return is_so_at_calls(node, ctx, "version", lambda call: _is_on_condition(call, ctx))
 

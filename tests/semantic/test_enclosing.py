@@ -10,9 +10,9 @@ from placement_lint.semantic.enclosing import (
     is_asserted_to_fail,
     is_caught,
     is_in_test,
-    leaves,
     passed_exits,
 )
+from placement_lint.semantic.leaving import leaves
 from tests.rules.helpers import code, context, marked
 
 ERRORS = frozenset({"builtins.RuntimeError", "builtins.Exception"})
@@ -140,7 +140,7 @@ def test_exits_above(text: str, exits: list[str]) -> None:
 def test_leaving(body: str, expected: bool) -> None:
     ctx = context(f"for x in y:\n    if a:\n        {body}\n", head="")
     first = next(ctx.tree.every(cst.If))
-    assert leaves(first.body) == expected
+    assert leaves(first.body, ctx) == expected
 
 
 @pytest.mark.parametrize(

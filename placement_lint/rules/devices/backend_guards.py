@@ -15,10 +15,10 @@ from placement_lint.semantic.enclosing import (
     conditions,
     is_asserted_to_fail,
     is_caught,
-    leaves_or_ends,
     passed_exits,
 )
 from placement_lint.semantic.followed import followed
+from placement_lint.semantic.leaving import leaves
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.calls import string_value
 
@@ -162,8 +162,7 @@ class _Guards:
 
     def is_exit(self, statement: cst.CSTNode) -> bool:
         if isinstance(statement, cst.If):
-            is_last = leaves_or_ends(statement.body, self.ctx.names)
-            return is_last and self.holds(statement.test, truth=False)
+            return leaves(statement.body, self.ctx) and self.holds(statement.test, truth=False)
         return isinstance(statement, cst.SimpleStatementLine) and any(
             (isinstance(small, cst.Assert) and self.holds(small.test, truth=True))
             or (isinstance(small, cst.Expr) and self.requires(small.value))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.jaxmodel.queries import PROCESS_QUERIES
-from placement_lint.semantic.enclosing import mentions_word, passed_exits
+from placement_lint.semantic.enclosing import mentions_word, passed_asserts, passed_exits
 from placement_lint.semantic.followed import followed
 from placement_lint.syntax.calls import Arguments, integer_value
 
@@ -63,7 +63,9 @@ def has_one_device(node: cst.CSTNode, ctx: Context) -> bool:
         ):
             return True
         child = ancestor
-    return any(_says_one(each.test, ctx, truth=False) for each in passed_exits(node, ctx))
+    if any(_says_one(each.test, ctx, truth=False) for each in passed_exits(node, ctx)):
+        return True
+    return any(_says_one(each.test, ctx, truth=True) for each in passed_asserts(node, ctx))
 
 
 def _says_one(test: cst.BaseExpression, ctx: Context, *, truth: bool) -> bool:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from placement_lint.jaxmodel.donation import LEAVING
 from placement_lint.semantic.donation.buffers import (
     OF_PRESENCE,
     Buffers,
@@ -23,6 +22,7 @@ from placement_lint.semantic.donation.meetings import joined
 from placement_lint.semantic.donation.readings import text_of
 from placement_lint.semantic.enclosing import catches
 from placement_lint.semantic.file_view import FileView
+from placement_lint.semantic.leaving import never_returns
 from placement_lint.syntax.definitions import PROPERTIES, class_named, class_of_receiver
 from placement_lint.syntax.dotted import dotted, said
 
@@ -130,7 +130,7 @@ class DonationStatements(DonationLoops):
             self.evaluate(node.value)
             return not (
                 isinstance(node.value, cst.Call)
-                and self.names.qualified(node.value.func) in LEAVING
+                and never_returns(node.value, FileView(self.facts_of(node.value)))
             )
         if isinstance(node, cst.Assign):
             self.assign_value(node.value, [each.target for each in node.targets])
