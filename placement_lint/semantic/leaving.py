@@ -26,8 +26,8 @@ _METHODS = {
     "exit": ("ap", "context", "ctx", "parser"), "fail": ("context", "ctx", "self"),
     "skipTest": ("self",),
 }  # fmt: skip
-"""Methods of parsers of arguments, of contexts of commands and of tests, and what they are called
-by: where these are objects of the program, they are asked for what they do.
+"""Methods of parsers of arguments, of contexts of commands and of tests, and by which names these
+go. A method that the class of `self` defines is asked for what it does.
 """
 _NEVER = frozenset({
     "typing.Never", "typing.NoReturn", "typing_extensions.Never", "typing_extensions.NoReturn",

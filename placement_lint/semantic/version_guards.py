@@ -93,9 +93,9 @@ def _is_on_condition(node: cst.CSTNode, ctx: FileView) -> bool:
         ):
             return True
         child = ancestor
-    if any(asks_for_version(each.test, ctx) for each in passed_exits(node, ctx)):
-        return True
-    if any(asks_for_version(each.test, ctx) for each in passed_asserts(node, ctx)):
+    before = [each.test for each in passed_exits(node, ctx)]
+    before += [each.test for each in passed_asserts(node, ctx)]
+    if any(asks_for_version(test, ctx) for test in before):
         return True
     return is_so_at_calls(node, ctx, "version", lambda call: _is_on_condition(call, ctx))
 

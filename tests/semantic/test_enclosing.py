@@ -135,11 +135,15 @@ def test_exits_above(text: str, exits: list[str]) -> None:
     [
         ("return", True), ("raise", True), ("x; break", True), ("continue", True), ("x", False),
         ("return; x", False), ("if b: return", False), ("...", False),
+        ("import sys; sys.exit(1)", True), ("parser.error(x)", True), ("log.error(x)", False),
+        ("raises(x)", True), ("warns(x)", False), ("again(x)", False), ("(lambda: 1)()", False),
     ],
 )  # fmt: skip
 def test_leaving(body: str, expected: bool) -> None:
-    ctx = context(f"for x in y:\n    if a:\n        {body}\n", head="")
-    first = next(ctx.tree.every(cst.If))
+    head = "def raises(e): raise e\ndef warns(e):\n    if e: raise e\ndef again(e): again(e)\n"
+    ctx = context(f"for x in y:\n    if a:\n        {body}\n", head=head)
+    first = next(ctx.tree.every(cst.For)).body.body[0]
+    assert isinstance(first, cst.If)
     assert leaves(first.body, ctx) == expected
 
 
