@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.semantic.called_from import passed_once
-from placement_lint.semantic.own_attributes import own_attribute
+from placement_lint.semantic.own_attributes import class_constant, own_attribute
 from placement_lint.syntax.definitions import parameter_named
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def followed(node: cst.BaseExpression, ctx: FileView) -> cst.BaseExpression:
             value = own_attribute(node, ctx)
             if value is not None and parameter_named(value, ctx.names) is not None:
                 break
+            value = value or class_constant(node, ctx)
         if value is None:
             break
         node = value

@@ -200,6 +200,29 @@ def class_variables(
             yield bound, each is above
 
 
+def class_constant(node: cst.Attribute, ctx: FileView) -> cst.BaseExpression | None:
+    """Return what `Table.ROWS` is, where the body of a class of the file assigns it, once and for
+    all, or that of a class of the file which it derives from.
+    """
+    cls, name = class_named(node.value, ctx.names), node.attr.value
+    assigned = ctx.module.fact(_assigned_attributes)
+    if (id(None), name) in assigned:
+        return None
+    for _ in range(_MOST_BASES):
+        # A class above that is unknown may make members of what its body assigns, as `Enum` does.
+        if cls is None or cls.keywords or len(cls.bases) > 1 or (id(cls), name) in assigned:
+            return None
+        above = class_named(cls.bases[0].value, ctx.names) if cls.bases else None
+        if cls.bases and above is None:
+            return None
+        bound = _bound_in(cls, name)
+        if bound is not None:
+            bindings = ctx.names.scope(bound).bindings.get(name, ())
+            return bound if len(bindings) == 1 else None
+        cls = above
+    return None
+
+
 def _object_of(node: cst.BaseExpression, ctx: FileView) -> cst.BaseExpression:
     """Return what an expression is the class of: `type(self)`, `self.__class__`."""
     if isinstance(node, cst.Attribute) and node.attr.value == "__class__":
