@@ -376,9 +376,17 @@ class Analysis:
         taking_effect = {draft.rule.code for draft in drafts if draft.rule.fix_takes_effect}
         if not taking_effect or self._trial >= _MOST_SUPPOSED:
             return placed
-        from placement_lint.lint.fixes.trial import tried
+        from placement_lint.lint.fixes.trial import not_tried, tried
 
-        return tried(placed, frozenset(taking_effect), self.source, self._found_in)
+        codes = frozenset(taking_effect)
+        if self.failures:
+            # What has run out of time once is not looked at again.
+            return not_tried(placed, codes)
+        try:
+            return tried(placed, codes, self.source, self._found_in)
+        except LimitError as error:
+            finish(error.with_traceback(None))
+            return not_tried(placed, codes)
 
     def _found_in(self, source: Source, offers_fixes: bool) -> Sequence[Finding]:
         """Return what the rules that are on by default, and those asked for, find in another text

@@ -60,9 +60,11 @@ def pinned_files(choosing: Iterable[str], project: Project) -> frozenset[str]:
             for test in _tests_below(conftest, project.paths):
                 imported.setdefault(test, set()).add(conftest)
     entries: dict[str, bool] = {}
+    # Only what a notebook imports is asked how it pins: that is read.
+    asked = pinned if any(map(is_notebook, imported)) else ()
     at_import = {
         path
-        for path in pinned
+        for path in asked
         if project.facts_by_file[path].pins_at_top and _MAIN not in project.store.text(path)
     }
     while True:

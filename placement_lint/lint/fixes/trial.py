@@ -47,9 +47,14 @@ def tried(
     return [left.get(id(each), each) for each in findings]
 
 
+def not_tried(findings: Sequence[Finding], codes: frozenset[str]) -> list[Finding]:
+    """Return findings with the fixes of some rules made unsafe: there is no time to try them."""
+    return [_unsafe(each) if each.code in codes else each for each in findings]
+
+
 def _unsafe(finding: Finding, brought: Sequence[str] = ()) -> Finding:
     fix = finding.fix
-    if fix is None:
+    if fix is None or fix.applicability is not Applicability.SAFE:
         return finding
     what = f", which brings up {' and '.join(brought)}" if brought else ""
     unsafe = replace(fix, applicability=Applicability.UNSAFE, message=fix.message + what)
