@@ -72,8 +72,14 @@ def runs(call: cst.Call, ctx: FileView, functions: Collection[str]) -> bool:
 
 
 def questions_of(test: cst.CSTNode, ctx: FileView) -> set[str]:
-    """Return those of `QUESTIONS` that functions of the program ask which a condition calls."""
+    """Return those of `QUESTIONS` that functions of the program ask which a condition calls, or
+    the initializer of an object of another file of which it reads an attribute.
+    """
     found: set[str] = set()
+    for read in (test, *ctx.tree.every(cst.Attribute, below=test)):
+        if isinstance(read, cst.Attribute):
+            made = method_effects(read.value, "__init__", ctx)
+            found.update(() if made is None else made.asks)
     for call in (test, *ctx.tree.every(cst.Call, below=test)):
         if not isinstance(call, cst.Call):
             continue

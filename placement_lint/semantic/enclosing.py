@@ -12,7 +12,7 @@ from placement_lint.semantic.called_from import (
     is_unused_here,
     name_for_others,
 )
-from placement_lint.semantic.leaving import leaves, view_of
+from placement_lint.semantic.leaving import is_check, leaves, view_of
 from placement_lint.semantic.program_queries import RAISED, CallsAsked
 from placement_lint.semantic.tolerated import Helpers
 from placement_lint.syntax.dotted import said
@@ -201,6 +201,20 @@ def passed_exits(node: cst.CSTNode, ctx: FileView) -> Iterator[cst.If]:
 def passed_asserts(node: cst.CSTNode, ctx: FileView) -> Iterator[cst.Assert]:
     """Yield every `assert` above a node, in a block around it: what it tests is true there."""
     yield from _before(node, ctx.module.fact(_asserts), ctx)
+
+
+def passed_checks(node: cst.CSTNode, ctx: FileView) -> Iterator[cst.Call]:
+    """Yield the calls above a node, in a block around it in its function, each a statement of its
+    own, of functions of the program that may raise: see `leaving.is_check`.
+    """
+    for child, around in ancestors_in_function(node, ctx):
+        for statement in around.body if isinstance(around, cst.IndentedBlock) else ():
+            if statement is child:
+                break
+            small = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
+            call = small.value if isinstance(small, cst.Expr) else None
+            if isinstance(call, cst.Call) and is_check(call, ctx):
+                yield call
 
 
 def _before(

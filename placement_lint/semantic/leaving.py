@@ -74,6 +74,25 @@ def never_returns(call: cst.Call, ctx: FileView, hops: int = _MOST_HOPS) -> bool
     return function is None and name is None and _is_leaving_method(call.func, ctx)
 
 
+def is_check(call: cst.Call, ctx: FileView) -> bool:
+    """Return whether a call is of a function of the program that gives nothing, and may raise or
+    leave the program: `require_axis(mesh, "model")`.
+    """
+    function, view = function_of(call.func, ctx.names), ctx
+    if function is None and (name := ctx.name(call.func)) is not None:
+        beside = definition_beside(ctx.module, name)
+        if beside is not None and isinstance(beside[0], cst.FunctionDef):
+            function, view = beside[0], view_of(beside[1])
+    if not isinstance(function, cst.FunctionDef):
+        return False
+    inside = view.tree.every(cst.Return, cst.Yield, below=function.body)
+    if any(each.value is not None for each in inside):
+        return False
+    if any(view.tree.every(cst.Raise, cst.Assert, below=function.body)):
+        return True
+    return any(never_returns(each, view) for each in view.tree.every(cst.Call, below=function.body))
+
+
 def view_of(facts: ModuleFacts) -> FileView:
     # Rules import this module where LibCST may not be needed; a view of a file loads it.
     from placement_lint.semantic.file_view import FileView

@@ -6,11 +6,13 @@ its name is bound to something else by a second `if on_host:`.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
 from placement_lint.semantic.enclosing import ancestors_in_function, conditions
+from placement_lint.semantic.followed import assigned_value
 from placement_lint.semantic.own_attributes import own_attribute
 from placement_lint.syntax.definitions import assigned_by, class_of_receiver
 from placement_lint.syntax.dotted import dotted
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
     from placement_lint.rules.context import Context
 
 
+_MOST_STEPS = 6
+"""From a condition to its parts, and to what their names stand for."""
+
+
 class Case(NamedTuple):
     """One case of a condition of a function."""
 
@@ -29,8 +35,30 @@ class Case(NamedTuple):
 
 
 def cases_around(made: cst.CSTNode, ctx: Context) -> list[Case]:
-    """Return the cases in which something is made, as the conditions around and before it say."""
-    return [case_of(test, is_true=wanted) for test, wanted in conditions(made, ctx)]
+    """Return the cases in which something is made, as the conditions around and before it say.
+
+    With those that they imply: `a` where `a and b` is true, and what a name stands for.
+    """
+    every = (_implied(test, ctx, is_true=wanted) for test, wanted in conditions(made, ctx))
+    return [*itertools.chain.from_iterable(every)]
+
+
+def _implied(
+    test: cst.BaseExpression, ctx: Context, *, is_true: bool, steps: int = _MOST_STEPS
+) -> Iterator[Case]:
+    """Yield the case in which a test is true, or false, and those that its parts are then in."""
+    case = case_of(test, is_true=is_true)
+    yield case
+    parts: tuple[cst.BaseExpression, ...] = ()
+    if isinstance(case.test, cst.BooleanOperation):
+        # Where all of `a and b` is true, or all of `a or b` is false, so is each part.
+        if isinstance(case.test.operator, cst.And) is case.is_true:
+            parts = case.test.left, case.test.right
+    elif isinstance(case.test, cst.Name):
+        value = assigned_value(case.test, ctx)
+        parts = () if value is None else (value,)
+    for part in parts if steps else ():
+        yield from _implied(part, ctx, is_true=case.is_true, steps=steps - 1)
 
 
 def is_excluded(node: cst.CSTNode, made: cst.CSTNode, cases: list[Case], ctx: Context) -> bool:

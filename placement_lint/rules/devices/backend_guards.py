@@ -30,6 +30,8 @@ _CAUGHT = frozenset({
     "builtins.RuntimeError", "builtins.Exception", "builtins.BaseException",
 })  # fmt: skip
 _SAYING = frozenset({"jax.default_backend"})
+_ASKED_FOR_PLATFORM = _SAYING | {"jax.devices", "jax.local_devices"}
+"""What a function of the program asks that gives the name of a platform."""
 _GPU = frozenset({"cuda", "gpu", "rocm"})
 _HOPS = 6
 _MOST_CALLS = 3
@@ -244,7 +246,12 @@ class _Guards:
         if not truth or not isinstance(test, cst.Attribute):
             return False
         effects = method_effects(test.value, test.attr.value, self.ctx)
-        return effects is not None and not DEVICE_QUERIES.isdisjoint(effects.asks)
+        if effects is None:
+            return False
+        # A property may only look at what the initializer has asked.
+        made = method_effects(test.value, "__init__", self.ctx)
+        asks = (*effects.asks, *(() if made is None else made.asks))
+        return not DEVICE_QUERIES.isdisjoint(asks)
 
     def is_item(self, node: cst.Subscript) -> bool:
         """Return whether an item of a dict that is written out asks for the backend."""
@@ -342,7 +349,7 @@ class _Guards:
         """Return whether a call asks for the default backend, or its function does."""
         if not isinstance(node, cst.Call):
             return False
-        return self.ctx.called(node) in _SAYING or runs(node, self.ctx, _SAYING)
+        return self.ctx.called(node) in _SAYING or runs(node, self.ctx, _ASKED_FOR_PLATFORM)
 
     def is_backend(self, node: cst.BaseExpression) -> bool:
         """Return whether an expression may be the name of the backend in question."""

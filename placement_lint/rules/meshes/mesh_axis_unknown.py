@@ -36,6 +36,7 @@ from placement_lint.semantic.enclosing import (
     is_asserted_to_fail,
     is_caught,
     passed_asserts,
+    passed_checks,
     passed_exits,
 )
 from placement_lint.semantic.followed import assigned_value
@@ -463,16 +464,10 @@ def _is_checked_before(node: cst.CSTNode, axis: str, ctx: Context) -> bool:
     """Return whether a statement above a node gives an axis to a function of the program that asks
     for the axes of a mesh: `check_axes(mesh, "model")`.
     """
-    for child, around in ancestors_in_function(node, ctx):
-        for statement in around.body if isinstance(around, cst.IndentedBlock) else ():
-            if statement is child:
-                break
-            if isinstance(statement, cst.SimpleStatementLine) and any(
-                _names_axis(call, axis, ctx) and _asks_by_calls(call, ctx)
-                for call in ctx.tree.every(cst.Call, below=statement)
-            ):
-                return True
-    return False
+    return any(
+        _names_axis(call, axis, ctx) and _asks_by_calls(call, ctx)
+        for call in passed_checks(node, ctx)
+    )
 
 
 def _names_axis(call: cst.Call, axis: str, ctx: Context) -> bool:

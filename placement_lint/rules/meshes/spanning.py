@@ -18,6 +18,7 @@ from placement_lint.semantic.enclosing import (
     is_in_test,
     mentions_word,
     passed_asserts,
+    passed_checks,
     passed_exits,
 )
 from placement_lint.semantic.followed import followed
@@ -122,7 +123,9 @@ def is_excused(node: cst.CSTNode, ctx: Context) -> bool:
             return True
     if any(_excuses(each.test, ctx, truth=False) for each in passed_exits(node, ctx)):
         return True
-    return any(_excuses(each.test, ctx, truth=True) for each in passed_asserts(node, ctx))
+    if any(_excuses(each.test, ctx, truth=True) for each in passed_asserts(node, ctx)):
+        return True
+    return any(_excuses(each, ctx, truth=True) for each in passed_checks(node, ctx))
 
 
 def _is_decorated_for_one(node: cst.CSTNode, ctx: Context) -> bool:
@@ -170,7 +173,7 @@ def _excuses(test: cst.BaseExpression, ctx: Context, *, truth: bool) -> bool:
             is_about_processes = any(
                 mentions_word(each, _WORDS, ctx) or asks(each, ctx, _TELLING)
                 for each in (part, said)
-            ) or not _OF_ARRAYS.isdisjoint(questions_of(part, ctx))
+            ) or not {*_TELLING, *_OF_ARRAYS}.isdisjoint(questions_of(part, ctx))
             if is_about_processes and not has_several_processes(said, ctx, truth=is_true):
                 return True
     return False
