@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from placement_lint.semantic.attribute_types import attributes_of
+from placement_lint.semantic.called_from import attributes_by_name
 from placement_lint.semantic.compiled_functions import (
     compiles,
     is_compiled,
@@ -264,7 +265,7 @@ class KnownTypes:
             owners = {"self", "cls", "" if cls is None else cls.name.value}
             uses = [
                 each
-                for each in self._facts.fact(_attributes_by_name).get(called, [])
+                for each in self._facts.fact(attributes_by_name).get(called, [])
                 if isinstance(each.value, cst.Name) and each.value.value in owners
             ]
         found: set[KnownType | None] = set()
@@ -534,7 +535,7 @@ class KnownTypes:
         given = [each for each in places if isinstance(each, cst.BaseExpression)]
         taken = [
             each
-            for each in self._facts.fact(_attributes_by_name).get(name, [])
+            for each in self._facts.fact(attributes_by_name).get(name, [])
             if isinstance(each.value, cst.Name) and each.value.value in {"self", "cls"}
         ]
         return self._common(given, steps) or self._taken(taken)
@@ -615,13 +616,4 @@ def _inner_classes(facts: ModuleFacts) -> _InnerClasses:
         name = f"{cls.name.value}#{number}"
         found.names[id(cls)] = name
         found.classes[name] = cls
-    return found
-
-
-def _attributes_by_name(facts: ModuleFacts) -> dict[str, list[cst.Attribute]]:
-    """Return the attributes of names, by name."""
-    found: dict[str, list[cst.Attribute]] = {}
-    for node in facts.tree.every(cst.Attribute):
-        if isinstance(node.value, cst.Name):
-            found.setdefault(node.attr.value, []).append(node)
     return found

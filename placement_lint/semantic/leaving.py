@@ -58,39 +58,45 @@ def never_returns(call: cst.Call, ctx: FileView, hops: int = _MOST_HOPS) -> bool
     name = ctx.name(call.func)
     if name in NEVER_RETURNING:
         return True
-    function = function_of(call.func, ctx.names)
-    there: ModuleFacts | None = ctx.module
-    if function is None and name is not None:
-        beside = definition_beside(ctx.module, name)
-        found, there = (None, None) if beside is None else beside
-        function = found if isinstance(found, cst.FunctionDef) else None
-    if isinstance(function, cst.FunctionDef) and there is not None:
-        known = there.fact(_known)
+    found = _function_called(call, ctx)
+    if found is not None:
+        function, there = found
+        known = there.module.fact(_known)
         if id(function) not in known:
             # One that calls itself does not come to an end by that.
             known[id(function)] = False
-            known[id(function)] = hops > 0 and _has_no_end(function, view_of(there), hops - 1)
+            known[id(function)] = hops > 0 and _has_no_end(function, there, hops - 1)
         return known[id(function)]
-    return function is None and name is None and _is_leaving_method(call.func, ctx)
+    is_unknown = name is None and function_of(call.func, ctx.names) is None
+    return is_unknown and _is_leaving_method(call.func, ctx)
 
 
 def is_check(call: cst.Call, ctx: FileView) -> bool:
     """Return whether a call is of a function of the program that gives nothing, and may raise or
     leave the program: `require_axis(mesh, "model")`.
     """
-    function, view = function_of(call.func, ctx.names), ctx
-    if function is None and (name := ctx.name(call.func)) is not None:
-        beside = definition_beside(ctx.module, name)
-        if beside is not None and isinstance(beside[0], cst.FunctionDef):
-            function, view = beside[0], view_of(beside[1])
-    if not isinstance(function, cst.FunctionDef):
+    found = _function_called(call, ctx)
+    if found is None:
         return False
+    function, view = found
     inside = view.tree.every(cst.Return, cst.Yield, below=function.body)
     if any(each.value is not None for each in inside):
         return False
     if any(view.tree.every(cst.Raise, cst.Assert, below=function.body)):
         return True
     return any(never_returns(each, view) for each in view.tree.every(cst.Call, below=function.body))
+
+
+def _function_called(call: cst.Call, ctx: FileView) -> tuple[cst.FunctionDef, FileView] | None:
+    """Return the function of the program that a call is of, with the file that defines it."""
+    own = function_of(call.func, ctx.names)
+    if own is not None:
+        return (own, ctx) if isinstance(own, cst.FunctionDef) else None
+    name = ctx.name(call.func)
+    beside = None if name is None else definition_beside(ctx.module, name)
+    if beside is None or not isinstance(beside[0], cst.FunctionDef):
+        return None
+    return beside[0], view_of(beside[1])
 
 
 def view_of(facts: ModuleFacts) -> FileView:
